@@ -53,7 +53,7 @@ func (t *Tensor) Slice(axis, begin, count, step int) (*Tensor, error) {
 	v := *t
 	v.shape, v.strides = slices.Clone(t.shape), slices.Clone(t.strides)
 	v.shape[axis] = count
-	if count > 0 {
+	if count > 0 && t.Len() > 0 { // an empty tensor may have no memory to point into
 		v.offset += begin * t.strides[axis]
 		v.strides[axis] *= step
 	}
