@@ -1,0 +1,284 @@
+package ops
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"runtime/debug"
+	"sync"
+
+	"github.com/espalier-ane/espalier/internal/osfile"
+	"github.com/espalier-ane/espalier/mil"
+	"github.com/espalier-ane/espalier/tensor"
+)
+
+// Evaluator runs a function on the host, operation by operation. It is safe for concurrent use.
+type Evaluator struct {
+	f        *mil.Function
+	opset    Opset
+	numerics Numerics
+	uses     map[*mil.Operation][]*mil.Value // values that nothing needs after the operation
+
+	mu     sync.Mutex
+	consts map[*mil.Operation][]Value // results of const and constexpr operations
+}
+
+// NewEvaluator prepares a function that Verify has accepted.
+func NewEvaluator(f *mil.Function, n Numerics) (*Evaluator, error) {
+	o, err := ParseOpset(f.Opset)
+	if err != nil {
+		return nil, fmt.Errorf("function %s: %w", f.Name, err)
+	}
+	ev := &Evaluator{f: f, opset: o, numerics: n, consts: map[*mil.Operation][]Value{}, uses: map[*mil.Operation][]*mil.Value{}}
+	ev.findLastUses(f.Body)
+	return ev, nil
+}
+
+// Run evaluates the function. Each input is bound by name: a tensor of the declared element type, held as
+// it is or wider, a list or a state. It returns the outputs in the order of the function's body.
+func (ev *Evaluator) Run(ctx context.Context, inputs map[string]Value) ([]Value, error) {
+	r := &run{Evaluator: ev, env: map[*mil.Value]Value{}}
+	for _, in := range ev.f.Inputs {
+		v, ok := inputs[in.Name]
+		if !ok {
+			return nil, fmt.Errorf("function %s: input %q is missing", ev.f.Name, in.Name)
+		}
+		v, err := store(v, in.Type, ev.numerics)
+		if err != nil {
+			return nil, fmt.Errorf("function %s: input %q: %w", ev.f.Name, in.Name, err)
+		}
+		r.env[in] = v
+	}
+	return r.block(ctx, ev.f.Body)
+}
+
+// run is one evaluation in progress.
+type run struct {
+	*Evaluator
+	env map[*mil.Value]Value
+}
+
+func (r *run) block(ctx context.Context, b *mil.Block) ([]Value, error) {
+	for _, op := range b.Operations {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if err := r.operation(ctx, op); err != nil {
+			var inner *Error
+			if errors.As(err, &inner) || ctx.Err() != nil {
+				return nil, err
+			}
+			return nil, &Error{Function: r.f.Name, Op: op, Err: err}
+		}
+		for _, v := range r.uses[op] {
+			delete(r.env, v)
+		}
+	}
+	out := make([]Value, len(b.Outputs))
+	for i, v := range b.Outputs {
+		out[i] = r.env[v]
+		if out[i] == nil {
+			return nil, fmt.Errorf("function %s: output %q has no value", r.f.Name, v.Name)
+		}
+	}
+	return out, nil
+}
+
+func (r *run) operation(ctx context.Context, op *mil.Operation) error {
+	results, cached := r.cached(op)
+	if !cached {
+		var err error
+		if results, err = r.compute(ctx, op); err != nil {
+			return err
+		}
+		r.cache(op, results)
+	}
+	for i, v := range op.Outputs {
+		r.env[v] = results[i]
+	}
+	return nil
+}
+
+func (r *run) compute(ctx context.Context, op *mil.Operation) ([]Value, error) {
+	c, err := bind(op, r.opset, r)
+	if err != nil {
+		return nil, err
+	}
+	c.blocks, c.ctx = r, ctx
+	if c.outs, err = c.infer(); err != nil {
+		return nil, err
+	}
+	if len(c.outs) != len(op.Outputs) {
+		return nil, fmt.Errorf("the operation has %d outputs, found %d", len(c.outs), len(op.Outputs))
+	}
+	if err := CheckMemory(c.outs...); err != nil {
+		return nil, err
+	}
+	if err := c.eval(); err != nil {
+		return nil, err
+	}
+	if len(c.results) != len(op.Outputs) {
+		panic(fmt.Sprintf("bug: %s returned %d of %d results", op.Kind, len(c.results), len(op.Outputs)))
+	}
+	for i, v := range op.Outputs {
+		if !mil.Compatible(c.outs[i], v.Type) {
+			return nil, fmt.Errorf("value %q is declared %v, but the operation gives %v", v.Name, v.Type, c.outs[i])
+		}
+		if c.results[i], err = store(c.results[i], refine(c.outs[i], v.Type), r.numerics); err != nil {
+			return nil, err
+		}
+	}
+	return c.results, nil
+}
+
+// memoryLimit is GOMEMLIMIT where that is set, else the machine's memory, else what no machine exceeds.
+var memoryLimit = sync.OnceValue(func() int64 {
+	if limit := debug.SetMemoryLimit(-1); limit != math.MaxInt64 {
+		return limit
+	}
+	if n := osfile.Memory(); n > 0 {
+		return n
+	}
+	return 1 << 36
+})
+
+// CheckMemory refuses arrays that cannot fit: a shape in a file may ask for anything.
+func CheckMemory(types ...mil.Type) error {
+	limit := memoryLimit()
+	for _, t := range types {
+		tt, ok := t.(*mil.TensorType)
+		if !ok || !tt.Shape.Known() {
+			continue
+		}
+		n, ok := tt.Shape.Count()
+		if !ok || int64(n) > limit/int64(max(1, held(tt.DType).Size())) {
+			return fmt.Errorf("%v does not fit in memory (limit %d MiB)", t, limit>>20)
+		}
+	}
+	return nil
+}
+
+// isConstant reports whether an operation's results are part of the program: const and the constexpr family.
+func isConstant(op *mil.Operation) bool {
+	return op.Kind == "const" || len(op.Kind) > 10 && op.Kind[:10] == "constexpr_"
+}
+
+func (ev *Evaluator) cached(op *mil.Operation) ([]Value, bool) {
+	if !isConstant(op) {
+		return nil, false
+	}
+	ev.mu.Lock()
+	defer ev.mu.Unlock()
+	v, ok := ev.consts[op]
+	return v, ok
+}
+
+func (ev *Evaluator) cache(op *mil.Operation, results []Value) {
+	if !isConstant(op) {
+		return
+	}
+	ev.mu.Lock()
+	defer ev.mu.Unlock()
+	ev.consts[op] = results
+}
+
+func (r *run) value(v *mil.Value) (argument, error) {
+	val, ok := r.env[v]
+	if !ok {
+		return argument{}, fmt.Errorf("value %q is used before it is defined", v.Name)
+	}
+	return argument{typ: concrete(v.Type, val), val: val, fixed: true}, nil
+}
+
+func (r *run) constant(k *mil.Constant) (argument, error) {
+	val, err := constantValue(k)
+	if err != nil {
+		return argument{}, err
+	}
+	return argument{typ: concrete(k.Type, val), val: val, fixed: true}, nil
+}
+
+// concrete is the declared type of a value with the lengths that it has now.
+func concrete(t mil.Type, v Value) mil.Type {
+	switch tt := t.(type) {
+	case *mil.TensorType:
+		if x, ok := v.(*tensor.Tensor); ok {
+			return &mil.TensorType{DType: tt.DType, Shape: tensor.ShapeOf(x.Shape()...)}
+		}
+	case *mil.ListType:
+		if l, ok := v.(*List); ok {
+			return &mil.ListType{Elem: tt.Elem, Length: tensor.Dim(len(l.Items))}
+		}
+	}
+	return t
+}
+
+// inferBlock takes a nested block's word for its types: Verify has checked them, and its values do not
+// exist yet.
+func (r *run) inferBlock(b *mil.Block, args []mil.Type) ([]mil.Type, error) {
+	types := make([]mil.Type, len(b.Outputs))
+	for i, v := range b.Outputs {
+		types[i] = v.Type
+	}
+	return types, nil
+}
+
+func (r *run) runBlock(ctx context.Context, b *mil.Block, args []Value) ([]Value, error) {
+	if len(args) != len(b.Inputs) {
+		return nil, fmt.Errorf("a nested block has %d inputs, expected %d", len(b.Inputs), len(args))
+	}
+	for i, v := range b.Inputs {
+		stored, err := store(args[i], v.Type, r.numerics)
+		if err != nil {
+			return nil, fmt.Errorf("input %q of a nested block: %w", v.Name, err)
+		}
+		r.env[v] = stored
+	}
+	return r.block(ctx, b)
+}
+
+// findLastUses notes after which operation of the block that defines it a value is needed no more. A
+// use in a nested block counts as one of the operation that has the block.
+func (ev *Evaluator) findLastUses(b *mil.Block) {
+	last := map[*mil.Value]*mil.Operation{}
+	for _, op := range b.Operations {
+		for _, v := range op.Outputs {
+			last[v] = op
+		}
+	}
+	for _, op := range b.Operations {
+		visitUses(op, func(v *mil.Value) {
+			if _, here := last[v]; here {
+				last[v] = op
+			}
+		})
+		for _, nested := range op.Blocks {
+			ev.findLastUses(nested)
+		}
+	}
+	for _, v := range b.Outputs {
+		delete(last, v)
+	}
+	for v, op := range last {
+		ev.uses[op] = append(ev.uses[op], v)
+	}
+}
+
+func visitUses(op *mil.Operation, f func(*mil.Value)) {
+	for _, in := range op.Inputs {
+		for _, a := range in.Args {
+			if a.Value != nil {
+				f(a.Value)
+			}
+		}
+	}
+	for _, b := range op.Blocks {
+		for _, inner := range b.Operations {
+			visitUses(inner, f)
+		}
+		for _, v := range b.Outputs {
+			f(v)
+		}
+	}
+}

@@ -1,0 +1,140 @@
+package ops
+
+import (
+	"fmt"
+
+	"github.com/espalier-ane/espalier/tensor"
+)
+
+// indexRule says what the indices of the gather and scatter operations may be.
+//
+// Until iOS17 an index below zero counts from the end and anything further out is an error. From iOS17 on
+// validate_indices decides: true refuses all that is not in [0, length); with false the result is "undefined
+// but memory safe". Here false keeps counting from the end, and what lies nowhere reads as zero and
+// swallows what is written to it: programs use such indices as padding and mask the result.
+type indexRule struct {
+	fromEnd bool // -1 is the last position
+	strict  bool // what is out of range is an error
+}
+
+func indexRuleOf(c *Call) indexRule {
+	if !c.Has("validate_indices") {
+		return indexRule{fromEnd: true, strict: true}
+	}
+	validate := c.Bool("validate_indices")
+	return indexRule{fromEnd: !validate, strict: validate}
+}
+
+// nowhere is the position of an index that is out of range and need not be in it.
+const nowhere = -1
+
+// position is where an index points on an axis of length n; an out-of-range one is nowhere.
+func (r indexRule) position(index int64, n int) int {
+	if r.fromEnd && index < 0 {
+		index += int64(n)
+	}
+	if index < 0 || index >= int64(n) {
+		return nowhere
+	}
+	return int(index)
+}
+
+// check refuses an out-of-range index where the rule is strict. i is its place among the indices, for the message.
+func (r indexRule) check(i int, index int64, n int) error {
+	if !r.strict || r.position(index, n) != nowhere {
+		return nil
+	}
+	if n == 0 {
+		return fmt.Errorf("indices has %d at element %d, but the axis that it points into is empty", index, i)
+	}
+	lowest := 0
+	if r.fromEnd {
+		lowest = -n
+	}
+	return fmt.Errorf("indices has %d at element %d, expected %d to %d", index, i, lowest, n-1)
+}
+
+// checkIndices holds all known indices into one axis against the rule.
+func checkIndices(c *Call, length tensor.Dim) error {
+	rule := indexRuleOf(c)
+	if !rule.strict || !length.Known() || !c.Known("indices") {
+		return nil
+	}
+	for i, index := range c.Int64s("indices") {
+		if err := rule.check(i, index, int(length)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// positions are where the indices of a call point on an axis of length n.
+func positions(c *Call, n int) []int {
+	rule := indexRuleOf(c)
+	indices := c.Int64s("indices")
+	at := make([]int, len(indices))
+	for i, index := range indices {
+		at[i] = rule.position(index, n)
+	}
+	return at
+}
+
+// checkIndexVectors is checkIndices for gather_nd and scatter_nd, whose last axis of indices holds one index
+// for each of the axes of length lengths.
+func checkIndexVectors(c *Call, lengths tensor.Shape) error {
+	rule := indexRuleOf(c)
+	dims, ok := lengths.Ints()
+	if !rule.strict || !ok || !c.Known("indices") {
+		return nil
+	}
+	for i, index := range c.Int64s("indices") {
+		if err := rule.check(i, index, dims[i%len(dims)]); err != nil {
+			return fmt.Errorf("%w on axis %d", err, i%len(dims))
+		}
+	}
+	return nil
+}
+
+// vectorPositions are the row-major positions, in an array of shape dims, to which count index vectors point.
+func vectorPositions(c *Call, dims []int, count int) []int {
+	rule := indexRuleOf(c)
+	indices := c.Int64s("indices")
+	at := make([]int, count)
+	for i := range at {
+		for j, n := range dims {
+			p := rule.position(indices[i*len(dims)+j], n)
+			if p == nowhere {
+				at[i] = nowhere
+				break
+			}
+			at[i] = at[i]*n + p
+		}
+	}
+	return at
+}
+
+// countOf multiplies lengths that have been counted before.
+func countOf(dims []int) int {
+	n := 1
+	for _, d := range dims {
+		n *= d
+	}
+	return n
+}
+
+// mustMatch compares a shape with the one that the other arguments demand.
+func mustMatch(what string, got, want tensor.Shape, because string) error {
+	if got.Compatible(want) {
+		return nil
+	}
+	return fmt.Errorf("%s has shape %v, expected %v: %s", what, got, want, because)
+}
+
+// joinShapes writes shapes one after the other.
+func joinShapes(parts ...tensor.Shape) tensor.Shape {
+	out := tensor.Shape{}
+	for _, p := range parts {
+		out = append(out, p...)
+	}
+	return out
+}

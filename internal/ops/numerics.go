@@ -1,0 +1,91 @@
+package ops
+
+import (
+	"fmt"
+	"sync/atomic"
+
+	"github.com/espalier-ane/espalier/internal/pool"
+	"github.com/espalier-ane/espalier/mil"
+	"github.com/espalier-ane/espalier/tensor"
+)
+
+// Numerics says what happens to a floating-point value when an operation's result is stored. Inside an
+// operation everything is fp32, whatever the profile.
+type Numerics uint8
+
+// The profiles of the evaluator.
+const (
+	// Virtual rounds a value to its declared type.
+	Virtual Numerics = iota
+	// FP32 keeps every floating-point value in fp32: the yardstick.
+	FP32
+)
+
+// ParseNumerics finds a profile by name.
+func ParseNumerics(name string) (Numerics, error) {
+	switch name {
+	case "virtual":
+		return Virtual, nil
+	case "fp32":
+		return FP32, nil
+	}
+	return 0, fmt.Errorf("unknown numerics profile %q: expected virtual or fp32", name)
+}
+
+// String returns the profile's name.
+func (n Numerics) String() string {
+	if n == FP32 {
+		return "fp32"
+	}
+	return "virtual"
+}
+
+// roundings are the types narrower than the fp32 in which the evaluator holds them.
+var roundings = map[tensor.DType]func(float32) float32{
+	tensor.Float16:      tensor.RoundF16,
+	tensor.BFloat16:     func(v float32) float32 { return tensor.BF16(tensor.ToBF16(v)) },
+	tensor.Float8E4M3FN: func(v float32) float32 { return tensor.F8E4M3(tensor.ToF8E4M3(v)) },
+	tensor.Float8E5M2:   func(v float32) float32 { return tensor.F8E5M2(tensor.ToF8E5M2(v)) },
+}
+
+// store turns the result of an operation into what the evaluator keeps for a value of type t.
+func store(v Value, t mil.Type, n Numerics) (Value, error) {
+	x, ok := v.(*tensor.Tensor)
+	tt, ok2 := t.(*mil.TensorType)
+	if !ok || !ok2 {
+		return v, nil
+	}
+	if !tt.AnyRank && !tt.Shape.Compatible(tensor.ShapeOf(x.Shape()...)) {
+		return nil, fmt.Errorf("the result has shape %v, expected %v", x.Shape(), tt.Shape)
+	}
+	x, err := x.Convert(held(tt.DType))
+	if err != nil {
+		return nil, err
+	}
+	if round := roundings[tt.DType]; round != nil && n == Virtual {
+		x = rounded(x, round)
+	}
+	return x, nil
+}
+
+// rounded applies a rounding to every element. It leaves x alone, which may share its memory, and returns
+// it if no element changes: data that is only moved has been rounded before.
+func rounded(x *tensor.Tensor, round func(float32) float32) *tensor.Tensor {
+	in := x.Float32s()
+	out := make([]float32, len(in))
+	var changed atomic.Bool
+	pool.For(len(in), 1<<14, func(lo, hi int) {
+		diff := false
+		for i := lo; i < hi; i++ {
+			out[i] = round(in[i])
+			diff = diff || out[i] != in[i]
+		}
+		if diff {
+			changed.Store(true)
+		}
+	})
+	if !changed.Load() {
+		return x
+	}
+	return tensor.Of(out, x.Shape()...)
+}

@@ -1,0 +1,302 @@
+package ops
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/espalier-ane/espalier/internal/pool"
+	"github.com/espalier-ane/espalier/mil"
+	"github.com/espalier-ane/espalier/tensor"
+)
+
+// reduction is an operation that makes one number of all elements along some axes.
+type reduction struct {
+	name, doc string
+	float     func(row []float32) float64
+	int       func(row []int64) int64
+	nonEmpty  bool // there is no result for no elements
+}
+
+// Floats are accumulated in fp64. Integer results that are no integers are truncated towards zero.
+var reductionOps = slices.Concat(reductionDefs([]reduction{
+	{"reduce_l1_norm", "Σ |x| over axes", l1Norm, intL1Norm, false},
+	{"reduce_l2_norm", "√(Σ x²) over axes", l2Norm[float32], truncated(l2Norm[int64]), false},
+	{"reduce_log_sum", "log(Σ x) over axes", logSum[float32], truncated(logSum[int64]), false},
+	{"reduce_log_sum_exp", "log(Σ eˣ) over axes, without overflow on the way", logSumExp[float32], truncated(logSumExp[int64]), false},
+	{"reduce_max", "the greatest element over axes", greatestOf, slices.Max[[]int64], true},
+	{"reduce_mean", "the mean over axes", meanOf[float32], truncated(meanOf[int64]), false},
+	{"reduce_min", "the least element over axes", leastOf, slices.Min[[]int64], true},
+	{"reduce_prod", "the product over axes", floatProduct, intProduct, false},
+	{"reduce_sum", "the sum over axes", sumOf[float32], intSum, false},
+	{"reduce_sum_square", "Σ x² over axes", sumSquare[float32], intSumSquare, false},
+}), []Def{
+	argDef("reduce_argmax", "where along an axis the greatest element is; the first of equals", func(a, b float64) bool { return a > b }),
+	argDef("reduce_argmin", "where along an axis the least element is; the first of equals", func(a, b float64) bool { return a < b }),
+})
+
+func reductionDefs(rows []reduction) []Def {
+	defs := make([]Def, 0, len(rows))
+	for _, r := range rows {
+		defs = append(defs, Def{
+			Name:     r.name,
+			Doc:      r.doc,
+			Versions: since(IOS15, In("x", Number).As("T"), OptConst("axes", I32, nil), OptConst("keep_dims", B, false)),
+			Infer: func(c *Call) ([]mil.Type, error) {
+				axes, err := reducedAxes(c)
+				if err != nil {
+					return nil, err
+				}
+				if err := checkScalars(c, "keep_dims"); err != nil {
+					return nil, err
+				}
+				return inferReduced(c, c.DType("x"), axes, r.nonEmpty)
+			},
+			Eval: func(c *Call) error { return evalReduction(c, r) },
+		})
+	}
+	return defs
+}
+
+func argDef(name, doc string, better func(a, b float64) bool) Def {
+	params := []Param{In("x", Number).As("T"), OptConst("axis", I32, -1), OptConst("keep_dims", B, false)}
+	return Def{
+		Name: name,
+		Doc:  doc,
+		Versions: []Version{
+			{Since: IOS15, Params: params},
+			{Since: IOS17, Params: append(slices.Clone(params), OptConst("output_dtype", Str, "int32"))},
+		},
+		Infer: inferArg,
+		Eval:  func(c *Call) error { return evalArg(c, better) },
+	}
+}
+
+// reducedAxes are the axes of x that go, in ascending order; all of them if none are given.
+func reducedAxes(c *Call) ([]int, error) {
+	rank := c.Rank("x")
+	if !c.Has("axes") {
+		axes := make([]int, rank)
+		for i := range axes {
+			axes[i] = i
+		}
+		return axes, nil
+	}
+	if !c.Known("axes") { // too many to be loaded as a parameter
+		return nil, fmt.Errorf("parameter axes is %v, expected at most %d axes", c.Type("axes"), rank)
+	}
+	axes, err := c.Axes("axes", rank)
+	slices.Sort(axes)
+	return axes, err
+}
+
+func inferReduced(c *Call, d tensor.DType, axes []int, nonEmpty bool) ([]mil.Type, error) {
+	var shape tensor.Shape
+	for i, n := range c.Shape("x") {
+		switch {
+		case !slices.Contains(axes, i):
+			shape = append(shape, n)
+			continue
+		case n == 0 && nonEmpty:
+			return nil, fmt.Errorf("x is %v: nothing can be chosen along axis %d, which has length 0", c.Type("x"), i)
+		case c.Bool("keep_dims"):
+			shape = append(shape, 1)
+		}
+	}
+	return one(d, shape)
+}
+
+func inferArg(c *Call) ([]mil.Type, error) {
+	if err := checkScalars(c, "axis", "keep_dims"); err != nil {
+		return nil, err
+	}
+	if c.Rank("x") == 0 {
+		return nil, errors.New("x is a scalar, expected rank 1 or more")
+	}
+	axis, err := c.Axis("axis", c.Rank("x"))
+	if err != nil {
+		return nil, err
+	}
+	d := tensor.Int32
+	if c.Has("output_dtype") {
+		if d, err = namedType(c, "output_dtype", I32|U16); err != nil {
+			return nil, err
+		}
+	}
+	if n := c.Shape("x")[axis]; d == tensor.UInt16 && n > 1<<16 {
+		return nil, fmt.Errorf("axis %d has length %v, and its indices do not fit in uint16", axis, n)
+	}
+	return inferReduced(c, d, []int{axis}, true)
+}
+
+// rowsOver returns x with some axes moved to the end, so that each result is made of neighbours, and the
+// lengths of what is kept and of what goes.
+func rowsOver(c *Call, axes []int) (x *tensor.Tensor, kept, gone int, err error) {
+	x = c.Tensor("x")
+	if x, err = x.Transpose(keptThenGone(x.Rank(), axes)...); err != nil {
+		return nil, 0, 0, err
+	}
+	first := x.Rank() - len(axes)
+	return x, lengthOf(x.Shape()[:first]), lengthOf(x.Shape()[first:]), nil
+}
+
+// keptThenGone is the permutation that moves some axes to the end.
+func keptThenGone(rank int, axes []int) []int {
+	perm := make([]int, 0, rank)
+	for i := range rank {
+		if !slices.Contains(axes, i) {
+			perm = append(perm, i)
+		}
+	}
+	return append(perm, axes...)
+}
+
+func evalReduction(c *Call, r reduction) error {
+	axes, err := reducedAxes(c)
+	if err != nil {
+		return err
+	}
+	x, kept, gone, err := rowsOver(c, axes)
+	if err != nil {
+		return err
+	}
+	if c.DType("x").IsFloat() {
+		narrow := narrowing(c.DType("x"))
+		c.ReturnFloats(0, mapRows(x.Float32s(), kept, gone, func(row []float32) float32 { return narrow(r.float(row)) }))
+	} else {
+		c.ReturnInts(0, mapRows(x.Int64s(), kept, gone, r.int))
+	}
+	return nil
+}
+
+func mapRows[T, R any](x []T, rows, n int, f func([]T) R) []R {
+	out := make([]R, rows)
+	pool.For(rows, 1+(1<<13)/max(1, n), func(lo, hi int) {
+		for i := lo; i < hi; i++ {
+			out[i] = f(x[i*n : (i+1)*n])
+		}
+	})
+	return out
+}
+
+func evalArg(c *Call, better func(a, b float64) bool) error {
+	axis, err := c.Axis("axis", c.Rank("x"))
+	if err != nil {
+		return err
+	}
+	x, kept, gone, err := rowsOver(c, []int{axis})
+	if err != nil {
+		return err
+	}
+	// fp64 holds every fp32 and every int32.
+	c.ReturnInts(0, mapRows(x.Float64s(), kept, gone, func(row []float64) int64 {
+		best := 0
+		for i, v := range row {
+			if v != v {
+				return int64(i) // as in NumPy, the first NaN wins
+			}
+			if better(v, row[best]) {
+				best = i
+			}
+		}
+		return int64(best)
+	}))
+	return nil
+}
+
+func truncated(f func([]int64) float64) func([]int64) int64 {
+	return func(row []int64) int64 {
+		v := f(row)
+		if v != v || math.Abs(v) > 1<<62 { // no elements, or the logarithm of zero
+			return 0
+		}
+		return int64(v)
+	}
+}
+
+func sumOf[T number](row []T) float64 {
+	s := 0.0
+	for _, v := range row {
+		s += float64(v)
+	}
+	return s
+}
+
+func meanOf[T number](row []T) float64 { return sumOf(row) / float64(len(row)) }
+
+func sumSquare[T number](row []T) float64 {
+	s := 0.0
+	for _, v := range row {
+		s += float64(float64(v) * float64(v))
+	}
+	return s
+}
+
+func l2Norm[T number](row []T) float64 { return math.Sqrt(sumSquare(row)) }
+
+func logSum[T number](row []T) float64 { return math.Log(sumOf(row)) }
+
+func logSumExp[T number](row []T) float64 {
+	top := math.Inf(-1)
+	for _, v := range row {
+		top = max(top, float64(v))
+	}
+	if math.IsInf(top, 0) {
+		return top
+	}
+	s := 0.0
+	for _, v := range row {
+		s += math.Exp(float64(v) - top)
+	}
+	return top + math.Log(s)
+}
+
+func l1Norm(row []float32) float64 {
+	s := 0.0
+	for _, v := range row {
+		s += math.Abs(float64(v))
+	}
+	return s
+}
+
+func floatProduct(row []float32) float64 {
+	p := 1.0
+	for _, v := range row {
+		p *= float64(v)
+	}
+	return p
+}
+
+// slices.Max and slices.Min propagate NaN, as NumPy does.
+func greatestOf(row []float32) float64 { return float64(slices.Max(row)) }
+func leastOf(row []float32) float64    { return float64(slices.Min(row)) }
+
+func intSum(row []int64) (s int64) {
+	for _, v := range row {
+		s += v
+	}
+	return s
+}
+
+func intL1Norm(row []int64) (s int64) {
+	for _, v := range row {
+		s += intAbs(v)
+	}
+	return s
+}
+
+func intSumSquare(row []int64) (s int64) {
+	for _, v := range row {
+		s += v * v
+	}
+	return s
+}
+
+func intProduct(row []int64) int64 {
+	p := int64(1)
+	for _, v := range row {
+		p *= v
+	}
+	return p
+}

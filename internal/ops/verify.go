@@ -1,0 +1,281 @@
+package ops
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/espalier-ane/espalier/mil"
+	"github.com/espalier-ane/espalier/tensor"
+)
+
+// Verify holds every operation of a program against the catalogue: its signature, and the declared type of
+// each output against the one that the type rule gives. mil.Verify is the structural half. The
+// program's weight files need not be there.
+func Verify(p *mil.Program) error {
+	for _, f := range p.Functions {
+		if _, err := Infer(f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Infer returns the type of every value of a function: the declared one, refined by what the type rules
+// give. Each unknown length of an input becomes a symbol.
+func Infer(f *mil.Function) (map[*mil.Value]mil.Type, error) {
+	o, err := ParseOpset(f.Opset)
+	if err != nil {
+		return nil, fmt.Errorf("function %s: %w", f.Name, err)
+	}
+	in := &inferrer{f: f, opset: o, known: map[*mil.Value]argument{}}
+	for _, v := range f.Inputs {
+		in.known[v] = argument{typ: in.withSymbols(v.Type)}
+	}
+	if err := in.block(f.Body); err != nil {
+		return nil, err
+	}
+	types := make(map[*mil.Value]mil.Type, len(in.known))
+	for v, a := range in.known {
+		types[v] = a.typ
+	}
+	return types, nil
+}
+
+type inferrer struct {
+	f       *mil.Function
+	opset   Opset
+	known   map[*mil.Value]argument
+	symbols int
+}
+
+func (in *inferrer) withSymbols(t mil.Type) mil.Type {
+	tt, ok := t.(*mil.TensorType)
+	if !ok || tt.Shape.Known() {
+		return t
+	}
+	shape := make(tensor.Shape, len(tt.Shape))
+	for i, d := range tt.Shape {
+		if d == tensor.Unknown {
+			d = tensor.Symbol(in.symbols)
+			in.symbols++
+		}
+		shape[i] = d
+	}
+	return &mil.TensorType{DType: tt.DType, Shape: shape, AnyRank: tt.AnyRank}
+}
+
+func (in *inferrer) block(b *mil.Block) error {
+	for _, op := range b.Operations {
+		if err := in.operation(op); err != nil {
+			var inner *Error
+			if errors.As(err, &inner) {
+				return err // from a nested block: the innermost operation is the one to name
+			}
+			return &Error{Function: in.f.Name, Op: op, Err: err}
+		}
+	}
+	return nil
+}
+
+func (in *inferrer) operation(op *mil.Operation) error {
+	c, err := bind(op, in.opset, in)
+	if err != nil {
+		return err
+	}
+	c.blocks = in
+	types, err := in.outputTypes(c)
+	if err != nil {
+		return err
+	}
+	if len(types) != len(op.Outputs) {
+		return fmt.Errorf("the operation has %d outputs, found %d", len(types), len(op.Outputs))
+	}
+	for i, out := range op.Outputs {
+		if !mil.Compatible(types[i], out.Type) {
+			return fmt.Errorf("value %q is declared %v, but the operation gives %v", out.Name, out.Type, types[i])
+		}
+		in.known[out] = argument{typ: refine(types[i], out.Type), fixed: c.fixed()}
+	}
+	in.fold(c)
+	return nil
+}
+
+// outputTypes applies the type rule. Where an argument's rank is open, or a constant that the rule needs
+// is in a file that is not there, the declared types stand.
+func (in *inferrer) outputTypes(c *Call) ([]mil.Type, error) {
+	for i := range c.version.Params {
+		p := &c.version.Params[i]
+		for _, a := range c.args[p.Name] {
+			if t, ok := a.typ.(*mil.TensorType); ok && t.AnyRank || p.Const && a.val == nil && !isBulk(a.typ) {
+				return declaredTypes(c.Op), nil
+			}
+		}
+	}
+	return c.infer()
+}
+
+func declaredTypes(op *mil.Operation) []mil.Type {
+	types := make([]mil.Type, len(op.Outputs))
+	for i, v := range op.Outputs {
+		types[i] = v.Type
+	}
+	return types
+}
+
+func (c *Call) infer() ([]mil.Type, error) {
+	if c.version.Infer != nil {
+		return c.version.Infer(c)
+	}
+	return c.Def.Infer(c)
+}
+
+func (c *Call) eval() error {
+	if c.version.Eval != nil {
+		return c.version.Eval(c)
+	}
+	return c.Def.Eval(c)
+}
+
+// fixed reports whether the results are known when the program is compiled.
+func (c *Call) fixed() bool {
+	for _, args := range c.args {
+		for i := range args {
+			if !args[i].fixed {
+				return false
+			}
+		}
+	}
+	return !c.Def.Impure && len(c.Op.Blocks) == 0
+}
+
+// foldLimit bounds the arrays that verification computes: shapes, axes and indices, not weights.
+const foldLimit = 4096
+
+// fold computes the outputs of an operation whose arguments are known, if they are small: programs compute
+// shapes and axes, and type rules want their values.
+func (in *inferrer) fold(c *Call) {
+	if c.Op.Kind == "const" {
+		a := in.known[c.Op.Outputs[0]]
+		a.val = c.Value("val")
+		in.known[c.Op.Outputs[0]] = a
+		return
+	}
+	if c.Def.Impure || len(c.Op.Blocks) > 0 {
+		return
+	}
+	for _, args := range c.args {
+		for i := range args {
+			if args[i].val == nil {
+				return
+			}
+		}
+	}
+	for _, v := range c.Op.Outputs {
+		t, ok := in.known[v].typ.(*mil.TensorType)
+		if !ok {
+			return
+		}
+		if n, ok := t.Shape.Count(); !ok || n > foldLimit {
+			return
+		}
+		c.outs = append(c.outs, t)
+	}
+	if c.eval() != nil {
+		return // the evaluation will say so, should it come to that
+	}
+	for i, v := range c.Op.Outputs {
+		if i < len(c.results) {
+			a := in.known[v]
+			a.val, _ = store(c.results[i], a.typ, Virtual)
+			in.known[v] = a
+		}
+	}
+}
+
+func (in *inferrer) value(v *mil.Value) (argument, error) {
+	if a, ok := in.known[v]; ok {
+		return a, nil
+	}
+	return argument{}, fmt.Errorf("value %q is used before it is defined", v.Name)
+}
+
+// constant loads what type rules may ask for, and leaves weights where they are.
+func (in *inferrer) constant(k *mil.Constant) (argument, error) {
+	a := argument{typ: k.Type, fixed: true}
+	if isBulk(k.Type) {
+		return a, nil
+	}
+	if k.File != nil && k.File.Files == nil {
+		return a, nil
+	}
+	val, err := constantValue(k)
+	if errors.Is(err, fs.ErrNotExist) {
+		return a, nil
+	}
+	a.val = val
+	return a, err
+}
+
+// isBulk tells weights from parameters: no type rule looks at their values.
+func isBulk(t mil.Type) bool {
+	tt, ok := t.(*mil.TensorType)
+	if !ok {
+		return false
+	}
+	n, ok := tt.Shape.Count()
+	return !ok || n > foldLimit || n > 64 && !tt.DType.IsInteger() && tt.DType.Kind() != tensor.KindBool
+}
+
+func (in *inferrer) inferBlock(b *mil.Block, args []mil.Type) ([]mil.Type, error) {
+	if len(args) != len(b.Inputs) {
+		return nil, fmt.Errorf("a nested block has %d inputs, expected %d", len(b.Inputs), len(args))
+	}
+	for i, v := range b.Inputs {
+		if !mil.Compatible(v.Type, args[i]) {
+			return nil, fmt.Errorf("the input %q of a nested block is declared %v, but is given %v", v.Name, v.Type, args[i])
+		}
+		// A loop may change lengths from turn to turn: what the block declares holds, no more.
+		in.known[v] = argument{typ: v.Type}
+	}
+	if err := in.block(b); err != nil {
+		return nil, err
+	}
+	out := make([]mil.Type, len(b.Outputs))
+	for i, v := range b.Outputs {
+		a, err := in.value(v)
+		if err != nil {
+			return nil, err
+		}
+		out[i] = a.typ
+	}
+	return out, nil
+}
+
+// refine joins an inferred and a compatible declared type: known lengths first, then symbols.
+func refine(inferred, declared mil.Type) mil.Type {
+	a, ok := inferred.(*mil.TensorType)
+	b, ok2 := declared.(*mil.TensorType)
+	if !ok || !ok2 || a.Shape.Known() && !a.AnyRank {
+		return inferred
+	}
+	if a.AnyRank || b.AnyRank {
+		if b.AnyRank {
+			return a
+		}
+		return b
+	}
+	shape := make(tensor.Shape, len(a.Shape))
+	for i := range shape {
+		shape[i] = a.Shape[i]
+		if b.Shape[i].Known() {
+			shape[i] = b.Shape[i]
+		}
+	}
+	return &mil.TensorType{DType: a.DType, Shape: shape}
+}
+
+func (in *inferrer) runBlock(context.Context, *mil.Block, []Value) ([]Value, error) {
+	panic("bug: operations with blocks are not folded")
+}
