@@ -1,0 +1,239 @@
+package espalier_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"image"
+	"math"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/espalier-ane/espalier"
+	"github.com/espalier-ane/espalier/tensor"
+)
+
+func Example() {
+	m, err := espalier.Open("testdata/models/linear_mlp/model.mlpackage")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer m.Close()
+	for _, d := range m.Functions()[0].Inputs() {
+		fmt.Println(d.Name, d.Type)
+	}
+	out, err := m.Predict(context.Background(), map[string]any{"x": tensor.New(tensor.Float32, 4, 32)})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(out["y"].Tensor)
+	// Output:
+	// x fp32 array [4, 32]
+	// fp32[4, 10]
+}
+
+func TestInputErrorsSayWhatIsExpected(t *testing.T) {
+	ok := tensor.New(tensor.Float32, 2, 6)
+	for _, tc := range []struct {
+		name    string
+		in      map[string]any
+		missing bool
+		want    []string
+	}{
+		{"missing", map[string]any{}, true, []string{`input "x"`, "missing", "fp32 array [2, 6]"}},
+		{"extra", map[string]any{"x": ok, "z": ok}, false, []string{`input "z"`, "no such input", "x, b"}},
+		{"wrong shape", map[string]any{"x": tensor.New(tensor.Float32, 6, 2)}, false, []string{`input "x"`, "[2, 6]", "[6, 2]"}},
+		{"wrong type", map[string]any{"x": tensor.Of(make([]string, 12), 2, 6)}, false, []string{`input "x"`, "holds string", "fp32"}},
+		{"too large", map[string]any{"x": tensor.FromFloat32s(tensor.Float64, make([]float32, 12), 2, 6), "b": huge(2, 4)}, false, []string{`input "b"`, "1e+300", "fp32 cannot hold"}},
+		{"a picture for an array", map[string]any{"x": image.NewGray(image.Rect(0, 0, 6, 2))}, false, []string{`input "x"`, "array [2, 6]", "a picture of 6 × 2"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			m := openModel(t, espalier.Config{}, "optional_input")
+			_, err := m.Predict(context.Background(), tc.in)
+			var e *espalier.InputError
+			if !errors.As(err, &e) || e.Missing != tc.missing {
+				t.Fatalf("the error is %v", err)
+			}
+			for _, w := range tc.want {
+				if !strings.Contains(err.Error(), w) {
+					t.Errorf("the error %q does not say %q", err, w)
+				}
+			}
+		})
+	}
+}
+
+func huge(shape ...int) *tensor.Tensor {
+	n, _ := tensor.Count(shape)
+	vals := make([]float64, n)
+	for i := range vals {
+		vals[i] = 1e300
+	}
+	return tensor.Of(vals, shape...)
+}
+
+func TestNaNIsPassedOn(t *testing.T) {
+	m := openModel(t, espalier.Config{}, "linear_mlp")
+	in := asInputs(readArrays(t, modelsDir, "linear_mlp", "inputs.npz"))
+	for name, v := range in {
+		bad := v.(*tensor.Tensor).Clone()
+		tensor.Data[float32](bad)[0] = float32(math.NaN())
+		in[name] = bad
+	}
+	out, err := m.Predict(context.Background(), in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := false
+	for _, v := range out {
+		for _, f := range v.Tensor.Float64s() {
+			found = found || math.IsNaN(f)
+		}
+	}
+	if !found {
+		t.Error("the NaN did not reach any output")
+	}
+}
+
+func TestPictureOfAnotherSize(t *testing.T) {
+	img := image.NewNRGBA(image.Rect(0, 0, 100, 50))
+	m := openModel(t, espalier.Config{}, "image_rgb")
+	_, err := m.Predict(context.Background(), map[string]any{"image": img})
+	if !errors.Is(err, espalier.ErrPictureSize) || !strings.Contains(err.Error(), "32 × 32") {
+		t.Errorf("the error is %v", err)
+	}
+	m = openModel(t, espalier.Config{Resize: espalier.Fit}, "image_rgb")
+	if _, err := m.Predict(context.Background(), map[string]any{"image": img}); err != nil {
+		t.Error(err)
+	}
+}
+
+// A picture and the array of its pixels are the same input.
+func TestPictureEqualsItsPixels(t *testing.T) {
+	for _, name := range []string{"image_rgb", "image_bgr_meanstd", "classifier_labels"} {
+		m := openModel(t, espalier.Config{}, name)
+		px := readArrays(t, modelsDir, name, "inputs.npz")["image"]
+		h, w := px.Shape()[0], px.Shape()[1]
+		img := image.NewNRGBA(image.Rect(0, 0, w, h))
+		for i := range h * w {
+			copy(img.Pix[4*i:], px.Bytes()[3*i:3*i+3])
+			img.Pix[4*i+3] = 255
+		}
+		a, err := m.Predict(context.Background(), map[string]any{"image": px})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := m.Predict(context.Background(), map[string]any{"image": img})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for out := range a {
+			if c := tensor.Compare(b[out].Tensor, a[out].Tensor, 0); !c.Match {
+				t.Errorf("%s %s: %s", name, out, c.Reason)
+			}
+		}
+	}
+}
+
+func TestFunctionsByName(t *testing.T) {
+	m := openModel(t, espalier.Config{}, "multifunction")
+	for _, f := range m.Functions() {
+		if g, err := m.Function(f.Name()); err != nil || g != f {
+			t.Errorf("function %q: %v", f.Name(), err)
+		}
+	}
+	if _, err := m.Function("adapter_z"); err == nil || !strings.Contains(err.Error(), "adapter_a") {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+func TestStatesBelongToTheirFunction(t *testing.T) {
+	m := openModel(t, espalier.Config{}, "stateful_counter")
+	other := openModel(t, espalier.Config{}, "stateful_counter")
+	in := asInputs(readArrays(t, modelsDir, "stateful_counter", readMeta(t, "stateful_counter").Cases[0].Inputs))
+	if _, err := m.Predict(context.Background(), in); err == nil || !strings.Contains(err.Error(), "NewState") {
+		t.Errorf("a prediction without its state: %v", err)
+	}
+	if _, err := m.PredictWithState(context.Background(), in, other.NewState()); err == nil {
+		t.Error("a state of another model was taken")
+	}
+	s := m.NewState()
+	name := m.Functions()[0].States()[0].Name
+	before, err := s.Tensor(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range before.Float64s() {
+		if v != 0 {
+			t.Fatalf("a new state holds %v", v)
+		}
+	}
+	if _, err := m.PredictWithState(context.Background(), in, s); err != nil {
+		t.Fatal(err)
+	}
+	after, _ := s.Tensor(name)
+	if tensor.Compare(after, before, 0).Match {
+		t.Error("the prediction did not change its state")
+	}
+	if _, err := s.Tensor("nothing"); err == nil {
+		t.Error("there is a state called nothing")
+	}
+}
+
+func TestConcurrentPredictionsAgree(t *testing.T) {
+	m := openModel(t, espalier.Config{}, "tiny_resnet")
+	in := asInputs(readArrays(t, modelsDir, "tiny_resnet", "inputs.npz"))
+	want, err := m.Predict(context.Background(), in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			got, err := m.Predict(context.Background(), in)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			for name := range want {
+				if c := tensor.Compare(got[name].Tensor, want[name].Tensor, 0); !c.Match {
+					t.Errorf("%s: %s", name, c.Reason)
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func TestPredictStopsWithItsContext(t *testing.T) {
+	m := openModel(t, espalier.Config{}, "tiny_resnet")
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	_, err := m.Predict(ctx, asInputs(readArrays(t, modelsDir, "tiny_resnet", "inputs.npz")))
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+func TestClassesAreRanked(t *testing.T) {
+	m := openModel(t, espalier.Config{}, "classifier_labels")
+	out, err := m.Predict(context.Background(), asInputs(readArrays(t, modelsDir, "classifier_labels", "inputs.npz")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	top := out["classLabel_probs"].Top(2)
+	if len(top) != 2 || top[0].Probability < top[1].Probability || top[0].Label != out["classLabel"].Tensor.Strings()[0] {
+		t.Errorf("the classes are %v, the label %v", top, out["classLabel"].Tensor.Strings())
+	}
+}
+
+func TestOpenNamesTheFile(t *testing.T) {
+	_, err := espalier.Open(filepath.Join("testdata", "no-such-model.mlpackage"))
+	if err == nil || !strings.Contains(err.Error(), "no-such-model.mlpackage") {
+		t.Errorf("the error is %v", err)
+	}
+}

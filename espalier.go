@@ -1,0 +1,83 @@
+// Package espalier opens Core ML models and runs them, on any machine.
+//
+//	m, err := espalier.Open("model.mlpackage")
+//	…
+//	out, err := m.Predict(ctx, map[string]any{"x": tensor.Of(pixels, 1, 3, 224, 224)})
+//	y := out["y"].Tensor.Float32s()
+//
+// A model has functions, most have one. A function takes features by name, arrays (*tensor.Tensor) and
+// pictures (image.Image), and gives features by name. A function with states keeps them in a State that the
+// caller makes and passes to each prediction.
+package espalier
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/espalier-ane/espalier/coreml"
+	"github.com/espalier-ane/espalier/internal/ops"
+)
+
+// Numerics says how floating-point values are rounded between operations.
+type Numerics = ops.Numerics
+
+// The numerics profiles.
+const (
+	Virtual = ops.Virtual // a value is rounded to its declared type when it is stored
+	FP32    = ops.FP32    // every floating-point value is kept in fp32
+)
+
+// ParseNumerics finds a numerics profile by name.
+func ParseNumerics(name string) (Numerics, error) { return ops.ParseNumerics(name) }
+
+// Config says how models are opened. The zero Config is the one that Open uses.
+type Config struct {
+	Numerics Numerics
+	// Resize is what happens to a picture of a size that the model does not take.
+	Resize Resize
+}
+
+// ErrUnsupported is wrapped by errors about models that can be read but not run.
+var ErrUnsupported = errors.New("not supported yet")
+
+// Model is an open model. It is safe for concurrent use.
+type Model struct {
+	file      *coreml.Model
+	functions []*Function // the default one first
+}
+
+// Open reads a model: a package, a model file, a compiled model or MIL text.
+func Open(path string) (*Model, error) { return Config{}.Open(path) }
+
+// Open reads a model.
+func (c Config) Open(path string) (*Model, error) {
+	file, err := coreml.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	m := &Model{file: file}
+	if m.functions, err = c.functions(file); err != nil {
+		file.Close()
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return m, nil
+}
+
+// Close releases the model's files. No prediction may be under way, and tensors that came from the
+// model must not be used afterwards.
+func (m *Model) Close() error { return m.file.Close() }
+
+// Functions are the model's functions, the default one first.
+func (m *Model) Functions() []*Function { return m.functions }
+
+// Function finds a function by name; the empty name is the default one's.
+func (m *Model) Function(name string) (*Function, error) {
+	names := make([]string, len(m.functions))
+	for i, f := range m.functions {
+		if name == "" || f.Name() == name {
+			return f, nil
+		}
+		names[i] = f.Name()
+	}
+	return nil, fmt.Errorf("there is no function %q: the model has %q", name, names)
+}

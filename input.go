@@ -1,0 +1,165 @@
+package espalier
+
+import (
+	"fmt"
+	"image"
+
+	"github.com/espalier-ane/espalier/coreml"
+	"github.com/espalier-ane/espalier/internal/ops"
+	"github.com/espalier-ane/espalier/mil"
+	"github.com/espalier-ane/espalier/tensor"
+)
+
+// InputError is what is wrong with an input of a prediction.
+type InputError struct {
+	Name    string
+	Missing bool // it was left out and is not optional
+	Err     error
+}
+
+func (e *InputError) Error() string { return fmt.Sprintf("input %q: %v", e.Name, e.Err) }
+func (e *InputError) Unwrap() error { return e.Err }
+
+// bindInput makes what the program receives of what the caller gave for a feature.
+func (f *Function) bindInput(d coreml.Feature, given any) (*tensor.Tensor, error) {
+	t, err := f.featureTensor(d, given)
+	if err == nil {
+		t, err = fitProgram(t, f.input(d.Name).Type)
+	}
+	if err != nil {
+		return nil, &InputError{Name: d.Name, Missing: given == nil, Err: err}
+	}
+	return t, nil
+}
+
+// featureTensor checks what was given against the feature's description.
+func (f *Function) featureTensor(d coreml.Feature, given any) (*tensor.Tensor, error) {
+	if given == nil {
+		return defaultInput(d)
+	}
+	switch typ := d.Type.(type) {
+	case *coreml.ImageType:
+		return f.pictureInput(typ, given)
+	case *coreml.ArrayType:
+		t, ok := given.(*tensor.Tensor)
+		if !ok {
+			return nil, fmt.Errorf("expected %v, found %s", d.Type, describeGiven(given))
+		}
+		return arrayInput(typ, t)
+	case *coreml.Int64Type, *coreml.DoubleType, *coreml.StringType:
+		t, ok := given.(*tensor.Tensor)
+		if !ok || t.Len() != 1 {
+			return nil, fmt.Errorf("expected %v, found %s", d.Type, describeGiven(given))
+		}
+		return convertLossless(t, scalarDType(typ))
+	}
+	return nil, fmt.Errorf("a %v cannot be the input of an ML program", d.Type)
+}
+
+func scalarDType(t coreml.FeatureType) tensor.DType {
+	switch t.(type) {
+	case *coreml.Int64Type:
+		return tensor.Int64
+	case *coreml.DoubleType:
+		return tensor.Float64
+	}
+	return tensor.String
+}
+
+// defaultInput is what an optional input is when it is left out: its default value throughout, in its default shape.
+func defaultInput(d coreml.Feature) (*tensor.Tensor, error) {
+	t, ok := d.Type.(*coreml.ArrayType)
+	if !d.Optional || !ok || t.Shape == nil {
+		return nil, fmt.Errorf("it is missing: expected %v", d.Type)
+	}
+	if err := ops.CheckMemory(mil.Tensor(tensor.Float64, tensor.ShapeOf(t.Shape...)...)); err != nil {
+		return nil, err
+	}
+	n, _ := tensor.Count(t.Shape)
+	fill := 0.0
+	if t.Default != nil {
+		fill = *t.Default
+	}
+	vals := make([]float64, n)
+	for i := range vals {
+		vals[i] = fill
+	}
+	return tensor.Of(vals, t.Shape...).Convert(arrayDType(t))
+}
+
+// arrayDType is the element type of an array feature; fp32 where the description leaves it open.
+func arrayDType(t *coreml.ArrayType) tensor.DType {
+	if t.DType == tensor.Invalid {
+		return tensor.Float32
+	}
+	return t.DType
+}
+
+func arrayInput(typ *coreml.ArrayType, t *tensor.Tensor) (*tensor.Tensor, error) {
+	shape := t.Shape()
+	if len(shape) == 0 && !typ.Admits(shape) && typ.Admits([]int{1}) {
+		shape = []int{1}
+	}
+	if !typ.Admits(shape) {
+		return nil, fmt.Errorf("expected %v, found %v", typ, t)
+	}
+	t, err := t.Reshape(shape...)
+	if err != nil {
+		return nil, err
+	}
+	return convertLossless(t, arrayDType(typ))
+}
+
+func (f *Function) pictureInput(typ *coreml.ImageType, given any) (*tensor.Tensor, error) {
+	switch v := given.(type) {
+	case image.Image:
+		b := v.Bounds()
+		if !typ.Admits(b.Dx(), b.Dy()) {
+			if f.config.Resize == NoResize {
+				return nil, fmt.Errorf("expected a picture of %d × %d pixels, found %d × %d: %w", typ.Width, typ.Height, b.Dx(), b.Dy(), ErrPictureSize)
+			}
+			v = ResizePicture(v, typ.Width, typ.Height, f.config.Resize)
+		}
+		return pictureTensor(v, typ.ColorSpace), nil
+	case *tensor.Tensor:
+		t, err := pixelTensor(v, typ.ColorSpace)
+		if err != nil {
+			return nil, err
+		}
+		if h, w := t.Shape()[2], t.Shape()[3]; !typ.Admits(w, h) {
+			return nil, fmt.Errorf("expected %v, found an array of %d × %d pixels", typ, w, h)
+		}
+		return t, nil
+	}
+	return nil, fmt.Errorf("expected %v, found %s", typ, describeGiven(given))
+}
+
+// describeGiven says what a caller gave for an input.
+func describeGiven(given any) string {
+	switch v := given.(type) {
+	case image.Image:
+		return fmt.Sprintf("a picture of %d × %d pixels", v.Bounds().Dx(), v.Bounds().Dy())
+	case *tensor.Tensor:
+		return v.String()
+	}
+	return fmt.Sprintf("a %T", given)
+}
+
+// fitProgram brings a feature's array to the type of the program's input: a description may say double or
+// [1] where the program says fp32 or a scalar.
+func fitProgram(t *tensor.Tensor, typ mil.Type) (*tensor.Tensor, error) {
+	want, ok := typ.(*mil.TensorType)
+	if !ok {
+		return nil, fmt.Errorf("the program expects a %v", typ)
+	}
+	if !want.AnyRank && len(want.Shape) != t.Rank() && t.Len() == 1 && want.Shape.Known() {
+		dims, _ := want.Shape.Ints()
+		if r, err := t.Reshape(dims...); err == nil {
+			t = r
+		}
+	}
+	if !want.AnyRank && !want.Shape.Compatible(tensor.ShapeOf(t.Shape()...)) {
+		return nil, fmt.Errorf("the program expects %v, found %v", want, t)
+	}
+	return t.Convert(want.DType)
+}
