@@ -1,8 +1,6 @@
 package coreml
 
-import (
-	"fmt"
-)
+import "fmt"
 
 // Description says what a model takes and gives, and where it comes from.
 type Description struct {
