@@ -1,0 +1,97 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"image"
+	"os"
+
+	"github.com/espalier-ane/espalier"
+	"github.com/espalier-ane/espalier/tensor"
+)
+
+// fileContent is what a file of inputs holds: one of the three.
+type fileContent struct {
+	arrays  []tensor.Named // of an npz archive or a JSON object
+	array   *tensor.Tensor // of an npy file or JSON lists
+	picture image.Image    // of a PNG or JPEG file
+}
+
+// errPointer says what a file of three lines is, where data is expected.
+var errPointer = errors.New("the file is a Git LFS pointer, not the file itself; `git lfs pull` downloads it")
+
+// readInputFile reads a file of inputs. What it is, is decided by its content, not by its name.
+func readInputFile(path string) (fileContent, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return fileContent{}, err
+	}
+	c, err := decodeInputFile(data)
+	if err != nil {
+		return fileContent{}, fmt.Errorf("%s: %w", path, err)
+	}
+	return c, nil
+}
+
+func decodeInputFile(data []byte) (c fileContent, err error) {
+	switch kind := sniff(data); kind {
+	case npzFile:
+		c.arrays, err = tensor.ReadNPZ(bytes.NewReader(data), int64(len(data)))
+		if c.arrays == nil {
+			c.arrays = []tensor.Named{} // an archive of nothing is still an archive
+		}
+	case npyFile:
+		c.array, err = tensor.ReadNPY(bytes.NewReader(data))
+	case pngFile, jpegFile:
+		if c.picture, err = espalier.DecodePicture(bytes.NewReader(data)); err != nil {
+			err = fmt.Errorf("the picture cannot be read: %w", err)
+		}
+	case jsonFile:
+		c.arrays, c.array, err = parseJSON(data)
+	case lfsPointer:
+		err = errPointer
+	default:
+		err = errors.New("this is no npz, npy, PNG, JPEG or JSON file")
+	}
+	return c, err
+}
+
+// fileKind is what a file is by its first bytes.
+type fileKind string
+
+const (
+	npzFile    fileKind = "npz archive"
+	npyFile    fileKind = "npy file"
+	pngFile    fileKind = "PNG picture"
+	jpegFile   fileKind = "JPEG picture"
+	jsonFile   fileKind = "JSON file"
+	lfsPointer fileKind = "Git LFS pointer"
+	otherFile  fileKind = "other file"
+)
+
+// magics are the first bytes of the kinds that have some.
+var magics = []struct {
+	prefix string
+	kind   fileKind
+}{
+	{"PK\x03\x04", npzFile},
+	{"PK\x05\x06", npzFile}, // without entries
+	{"\x93NUMPY", npyFile},
+	{"\x89PNG\r\n\x1a\n", pngFile},
+	{"\xff\xd8\xff", jpegFile},
+	{"version https://git-lfs.github.com/spec/", lfsPointer},
+}
+
+// sniff finds out the kind of a file.
+func sniff(data []byte) fileKind {
+	for _, m := range magics {
+		if bytes.HasPrefix(data, []byte(m.prefix)) {
+			return m.kind
+		}
+	}
+	if text := bytes.TrimLeft(data, " \t\r\n"); len(text) > 0 && bytes.IndexByte([]byte(`[{"-0123456789tf`), text[0]) >= 0 {
+		return jsonFile
+	}
+	return otherFile
+}

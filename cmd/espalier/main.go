@@ -1,0 +1,90 @@
+// Command espalier runs and explains Core ML models, on any machine.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/alecthomas/kong"
+)
+
+// commands is the command line. A command is a field, its flags are the fields of the command's type.
+type commands struct {
+	Run     runCmd     `cmd:"" help:"Run a model."`
+	Inspect inspectCmd `cmd:"" help:"Show what a model takes and gives, its operations and its weights."`
+	Version versionCmd `cmd:"" help:"Show the version."`
+}
+
+// invocation is what a command gets beside its flags.
+type invocation struct {
+	context.Context          // ends when the user interrupts
+	args            []string // the arguments after the program's name
+	stdout          io.Writer
+}
+
+// The exit codes.
+const (
+	exitDone     = 0
+	exitFailed   = 1 // the job failed
+	exitUsage    = 2 // the command line is wrong
+	exitMismatch = 3 // --expect is not met
+)
+
+// usageError is an error of the command line itself.
+type usageError struct{ error }
+
+func (e usageError) Unwrap() error { return e.error }
+
+func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
+
+// errMismatch is wrapped by the error that --expect is not met.
+var errMismatch = errors.New("the outputs do not match")
+
+func main() { os.Exit(command(os.Args[1:], os.Stdout, os.Stderr)) }
+
+// command runs a command line and returns the exit code. Errors go to stderr, and nothing else does.
+func command(args []string, stdout, stderr io.Writer) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	context.AfterFunc(ctx, stop) // a second interrupt ends the process the hard way
+
+	err := dispatch(&invocation{ctx, args, stdout}, stdout, stderr)
+	if err == nil {
+		return exitDone
+	}
+	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
+		err = errors.New("interrupted")
+	}
+	fmt.Fprintf(stderr, "espalier: %s\n", strings.TrimSuffix(err.Error(), "\n"))
+	var usage usageError
+	switch {
+	case errors.As(err, &usage):
+		return exitUsage
+	case errors.Is(err, errMismatch):
+		return exitMismatch
+	}
+	return exitFailed
+}
+
+func dispatch(call *invocation, stdout, stderr io.Writer) error {
+	parser, err := kong.New(&commands{},
+		kong.Name("espalier"),
+		kong.Description("Espalier runs Core ML models on any machine."),
+		kong.Writers(stdout, stderr),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true, WrapUpperBound: 100}),
+	)
+	if err != nil {
+		panic("bug: the command line: " + err.Error())
+	}
+	chosen, err := parser.Parse(call.args)
+	if err != nil {
+		return usageError{err}
+	}
+	return chosen.Run(call)
+}

@@ -1,0 +1,237 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"image/png"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/espalier-ane/espalier"
+	"github.com/espalier-ane/espalier/coreml"
+	"github.com/espalier-ane/espalier/internal/osfile"
+	"github.com/espalier-ane/espalier/tensor"
+)
+
+// outputFlags are the flags that say where outputs go.
+type outputFlags struct {
+	Outputs []string `sep:"none" placeholder:"FILE" help:"Write all outputs to an npz archive or a JSON file, one for each --inputs."`
+	Output  []string `sep:"none" placeholder:"NAME=FILE" help:"Write an output to a file: .npy, .npz, .json, or .png for a picture."`
+}
+
+func (c *outputFlags) given() bool { return len(c.Outputs)+len(c.Output) > 0 }
+
+// outputFile is a file to be written.
+type outputFile struct {
+	path   string
+	format outputFormat
+	index  int    // of the case
+	output string // the name of one output; "" for all
+}
+
+// outputFormat is a format in which outputs are written.
+type outputFormat struct {
+	extension string
+	kind      fileKind
+	write     func(io.Writer, []*espalier.Value, bool) error // the flag says that all outputs are written
+	all       bool                                           // can hold all outputs
+}
+
+var outputFormats = []outputFormat{
+	{".npz", npzFile, writeNPZ, true},
+	{".json", jsonFile, writeJSON, true},
+	{".npy", npyFile, writeNPY, false},
+	{".png", pngFile, writePNG, false},
+}
+
+// files are the files that the flags ask for. Nothing is overwritten but files of the kind that is written,
+// and none that the same command reads.
+func (c *outputFlags) files(f *espalier.Function, cases int, read []string) ([]outputFile, error) {
+	if len(c.Outputs) > 0 && len(c.Outputs) != cases {
+		return nil, usagef("there are %d --outputs for %d cases: each --inputs takes one", len(c.Outputs), cases)
+	}
+	if len(c.Output) > 0 && cases > 1 {
+		return nil, usagef("--output writes the outputs of one case, there are %d: use --outputs", cases)
+	}
+	var files []outputFile
+	for i, path := range c.Outputs {
+		files = append(files, outputFile{path: path, index: i})
+	}
+	for _, flag := range c.Output {
+		name, path, ok := strings.Cut(flag, "=")
+		if !ok || path == "" {
+			return nil, usagef("--output %s: expected NAME=FILE", flag)
+		}
+		i := slices.IndexFunc(f.Outputs(), func(d coreml.Feature) bool { return d.Name == name })
+		if i < 0 {
+			return nil, usagef("--output %s: the model has no output %q: expected %s", flag, name, nameList(f.Outputs()))
+		}
+		_, picture := f.Outputs()[i].Type.(*coreml.ImageType)
+		if strings.EqualFold(filepath.Ext(path), ".png") && !picture {
+			return nil, usagef("--output %s: output %q is no picture but %v", flag, name, f.Outputs()[i].Type)
+		}
+		files = append(files, outputFile{path: path, output: name})
+	}
+	seen := map[string]bool{}
+	for i := range files {
+		file := &files[i]
+		var err error
+		if file.format, err = formatOf(file.path, file.output == ""); err != nil {
+			return nil, err
+		}
+		if seen[filepath.Clean(file.path)] {
+			return nil, usagef("%s is to be written twice", file.path)
+		}
+		seen[filepath.Clean(file.path)] = true
+		if err := file.checkTarget(read); err != nil {
+			return nil, err
+		}
+	}
+	return files, nil
+}
+
+// formatOf finds the format of a file to be written by its name.
+func formatOf(path string, all bool) (outputFormat, error) {
+	var known []string
+	for _, f := range outputFormats {
+		if all && !f.all {
+			continue
+		}
+		if strings.EqualFold(filepath.Ext(path), f.extension) {
+			return f, nil
+		}
+		known = append(known, f.extension)
+	}
+	return outputFormat{}, usagef("%s: the name of an output file ends in %s", path, strings.Join(known, ", "))
+}
+
+// checkTarget refuses to replace what this command did not write.
+func (f *outputFile) checkTarget(read []string) error {
+	info, err := os.Stat(f.path)
+	if err != nil {
+		folder := filepath.Dir(f.path)
+		if parent, err := os.Stat(folder); err != nil || !parent.IsDir() {
+			return fmt.Errorf("cannot write %s: there is no folder %s", f.path, folder)
+		}
+		return nil
+	}
+	for _, name := range read {
+		if other, err := os.Stat(name); err == nil && os.SameFile(info, other) {
+			return usagef("%s is to be read and written", f.path)
+		}
+	}
+	if !info.Mode().IsRegular() {
+		return fmt.Errorf("cannot write %s: it exists and is not a file", f.path)
+	}
+	data, err := os.ReadFile(f.path)
+	if err != nil {
+		return err
+	}
+	content, err := decodeInputFile(data)
+	if err != nil || sniff(data) != f.format.kind || f.format.kind == jsonFile && !isOurJSON(content) {
+		return fmt.Errorf("%s exists and is no %s as this command writes it: it is not replaced", f.path, f.format.kind)
+	}
+	return nil
+}
+
+// isOurJSON tells arrays from a configuration file, which also parses as an object of texts.
+func isOurJSON(c fileContent) bool {
+	return !slices.ContainsFunc(c.arrays, func(a tensor.Named) bool { return a.Tensor.DType() == tensor.String && a.Tensor.Rank() == 0 })
+}
+
+// writeAll writes the files, all of them or none: each is complete beside its place before the first one
+// takes its name.
+func writeAll(files []outputFile, results []result) error {
+	if len(files) == 0 {
+		return nil
+	}
+	f := files[0]
+	outputs := results[f.index].outputs
+	if f.output != "" {
+		outputs = slices.DeleteFunc(slices.Clone(outputs), func(v *espalier.Value) bool { return v.Feature.Name != f.output })
+	}
+	return osfile.WriteAtomic(f.path, func(w io.Writer) error {
+		if err := f.format.write(w, outputs, f.output == ""); err != nil {
+			return fmt.Errorf("%s: %w", f.path, err)
+		}
+		if b, ok := w.(interface{ Flush() error }); ok {
+			if err := b.Flush(); err != nil {
+				return fmt.Errorf("write %s: %w", f.path, err)
+			}
+		}
+		return writeAll(files[1:], results)
+	})
+}
+
+// labelsSuffix is what the labels of a dictionary are called in an archive, after its name.
+const labelsSuffix = ".labels"
+
+// arrays are the outputs as an archive holds them.
+func arrays(outputs []*espalier.Value) []tensor.Named {
+	var all []tensor.Named
+	for _, v := range outputs {
+		all = append(all, tensor.Named{Name: v.Feature.Name, Tensor: v.Tensor})
+		if v.Labels != nil {
+			all = append(all, tensor.Named{Name: v.Feature.Name + labelsSuffix, Tensor: v.Labels})
+		}
+	}
+	return all
+}
+
+func writeNPZ(w io.Writer, outputs []*espalier.Value, _ bool) error {
+	return tensor.WriteNPZ(w, arrays(outputs))
+}
+
+func writeNPY(w io.Writer, outputs []*espalier.Value, _ bool) error {
+	return tensor.WriteNPY(w, outputs[0].Tensor)
+}
+
+func writePNG(w io.Writer, outputs []*espalier.Value, _ bool) error {
+	img, err := outputs[0].Image()
+	if err != nil {
+		return err
+	}
+	return png.Encode(w, img)
+}
+
+// writeJSON writes nested lists: those of one output, or an object of those of all, in the names of an archive.
+func writeJSON(w io.Writer, outputs []*espalier.Value, all bool) error {
+	if !all && outputs[0].Labels == nil {
+		return printJSON(w, nested{outputs[0].Tensor})
+	}
+	var o orderedObject
+	for _, a := range arrays(outputs) {
+		o = append(o, member{a.Name, nested{a.Tensor}})
+	}
+	return printJSON(w, o)
+}
+
+// orderedObject is a JSON object whose members keep their order.
+type orderedObject []member
+
+type member struct {
+	name  string
+	value any
+}
+
+func (o orderedObject) MarshalJSON() ([]byte, error) {
+	b := []byte{'{'}
+	for i, m := range o {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		name, err := json.Marshal(m.name)
+		if err != nil {
+			return nil, err
+		}
+		value, err := json.Marshal(m.value)
+		if err != nil {
+			return nil, err
+		}
+		b = append(append(append(b, name...), ':'), value...)
+	}
+	return append(b, '}'), nil
+}

@@ -1,0 +1,147 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/espalier-ane/espalier"
+)
+
+type runCmd struct {
+	Model string `arg:"" help:"A package (.mlpackage, also zipped), model (.mlmodel), compiled model (.mlmodelc) or MIL text (.mil)."`
+
+	inputFlags  `embed:""`
+	outputFlags `embed:""`
+	expectFlags `embed:""`
+
+	Function string `placeholder:"NAME" help:"Run this function instead of the default one."`
+	Numerics string `default:"virtual" placeholder:"P" help:"How values are rounded between operations: virtual, to their declared type; fp32, not at all. Default: virtual."`
+	Repeat   int    `default:"1" placeholder:"N" help:"Run everything N times, each time on a fresh state, and show the time that it takes."`
+	JSON     bool   `name:"json" help:"Print JSON; docs/json.md has the schema."`
+}
+
+// result is what a case gave.
+type result struct {
+	file    string // of --inputs; "" if there is none
+	outputs []*espalier.Value
+	checks  []check // against the case's --expect
+}
+
+func (c *runCmd) Run(call *invocation) error {
+	specs, err := c.parse()
+	if err != nil {
+		return err
+	}
+	config, err := c.config()
+	if err != nil {
+		return err
+	}
+	model, err := config.Open(c.Model)
+	if err != nil {
+		return err
+	}
+	defer model.Close()
+	f, err := model.Function(c.Function)
+	if err != nil {
+		return usageError{err}
+	}
+	cases, err := c.cases(f, specs)
+	if err != nil {
+		return err
+	}
+	if err := checkMissing(call, f, cases); err != nil {
+		return err
+	}
+	expected, err := c.references(f, len(cases))
+	if err != nil {
+		return err
+	}
+	files, err := c.files(f, len(cases), slices.Concat(c.Inputs, c.Expect))
+	if err != nil {
+		return err
+	}
+
+	results, times, err := c.predict(call, f, cases)
+	if err != nil {
+		return err
+	}
+	mismatched := false
+	for i, e := range expected {
+		results[i].checks = e.compare(results[i].outputs)
+		mismatched = mismatched || !allMatch(results[i].checks)
+	}
+	if !mismatched && call.Err() == nil {
+		if err := writeAll(files, results); err != nil {
+			return err
+		}
+	}
+	if err := call.Err(); err != nil {
+		return err
+	}
+	if err := c.report(call, f, results, times); err != nil {
+		return err
+	}
+	if mismatched {
+		return fmt.Errorf("%w: %s", errMismatch, strings.Join(c.Expect, ", "))
+	}
+	return nil
+}
+
+// config says how the model is opened.
+func (c *runCmd) config() (config espalier.Config, err error) {
+	if config.Numerics, err = espalier.ParseNumerics(c.Numerics); err != nil {
+		return config, usagef("--numerics: %w", err)
+	}
+	if config.Resize, err = espalier.ParseResize(c.Resize); err != nil {
+		return config, usagef("--resize: %w", err)
+	}
+	if c.Repeat < 1 {
+		return config, usagef("--repeat %d: expected 1 or more", c.Repeat)
+	}
+	return config, nil
+}
+
+// predict runs the cases in order on one state, as often as --repeat says, and measures each time how long
+// all of them take together.
+func (c *runCmd) predict(ctx context.Context, f *espalier.Function, cases []inputCase) ([]result, []time.Duration, error) {
+	var results []result
+	times := make([]time.Duration, c.Repeat)
+	for i := range times {
+		results = results[:0]
+		state := f.NewState()
+		for _, in := range cases {
+			start := time.Now()
+			values, err := f.PredictWithState(ctx, in.inputs, state)
+			times[i] += time.Since(start)
+			if err != nil {
+				return nil, nil, in.explain(err)
+			}
+			r := result{file: in.file}
+			for _, d := range f.Outputs() {
+				r.outputs = append(r.outputs, values[d.Name])
+			}
+			results = append(results, r)
+		}
+	}
+	slices.Sort(times)
+	return results, times, nil
+}
+
+// explain says which case an error is about, and which flag helps.
+func (c inputCase) explain(err error) error {
+	if errors.Is(err, espalier.ErrPictureSize) {
+		err = fmt.Errorf("%w with --resize stretch, fit or crop", err)
+	}
+	var input *espalier.InputError
+	if errors.As(err, &input) && input.Missing {
+		return usageError{err}
+	}
+	if input != nil && c.file != "" {
+		return fmt.Errorf("%s: %w", c.file, err)
+	}
+	return err
+}
