@@ -1,0 +1,75 @@
+# What CI runs. Works with GNU make and a POSIX shell; needs only Go.
+#
+#   make check        gofmt, go vet for every platform, staticcheck, go.mod
+#   make test         all tests
+#   make race         all tests, under the race detector (needs a C compiler)
+#   make bench        all benchmarks             BENCH=regexp
+#   make fuzz         every fuzz target in turn  FUZZTIME=60s
+#   make conformance  the built command over the conformance cases
+#   make golden       rewrite the golden files; read the diff
+#   make clean        remove what was built
+
+GO       = go
+BENCH    = .
+FUZZTIME = 60s
+
+PLATFORMS = linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
+
+.PHONY: all check test race bench fuzz conformance golden clean bin/espalier
+
+all: check test
+
+check:
+	@echo 'gofmt -l .'
+	@unformatted=$$(gofmt -l .) && if [ -n "$$unformatted" ]; then \
+		echo "not formatted by gofmt:" >&2; echo "$$unformatted" >&2; exit 1; \
+	fi
+	@for platform in $(PLATFORMS); do \
+		os=$${platform%/*}; arch=$${platform#*/}; \
+		echo "GOOS=$$os GOARCH=$$arch $(GO) vet ./..."; \
+		CGO_ENABLED=0 GOOS=$$os GOARCH=$$arch $(GO) vet ./... || exit 1; \
+	done
+	$(GO) tool -modfile=tools/go.mod staticcheck ./...
+	$(GO) mod tidy -diff
+
+test:
+	$(GO) test ./...
+
+race:
+	$(GO) test -race ./...
+
+bench:
+	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem ./...
+
+# Finds the targets by their declarations, so that a new one joins by being
+# written, and runs them all before it fails. A run passes when go test says ok,
+# or when all it has to report is that the time was up: until Go 1.27, that may
+# count as a failure (go.dev/issue/75804).
+fuzz:
+	@mkdir -p bin; failed=; \
+	targets=$$(grep -r --include='*_test.go' '^func Fuzz' . | \
+		sed -n 's|^\(.*\)/[^/]*:func \(Fuzz[A-Za-z0-9_]*\)(.*|\1:\2|p' | sort); \
+	for target in $$targets; do \
+		dir=$${target%:*}; name=$${target#*:}; \
+		echo "$(GO) test -run '^$$' -fuzz '^$$name\$$' -fuzztime $(FUZZTIME) $$dir"; \
+		$(GO) test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 20x "$$dir" 2>&1 | tee bin/fuzz.log; \
+		awk '/^ok / || (was && /^ *context deadline exceeded$$/) { good = 1 } \
+			/Failing input written/ { bad = 1 } \
+			{ was = /^--- FAIL: Fuzz/ } \
+			END { exit bad || !good }' bin/fuzz.log || failed="$$failed $$target"; \
+	done; \
+	if [ -z "$$targets" ]; then echo 'no fuzz targets'; fi; \
+	if [ -n "$$failed" ]; then echo "failed:$$failed" >&2; exit 1; fi
+
+conformance: bin/espalier
+	$(GO) run ./internal/conformance -espalier bin/espalier -report docs/conformance.md
+
+golden:
+	ESPALIER_UPDATE=1 $(GO) test ./...
+
+# Phony, since the go command knows best whether there is anything to build.
+bin/espalier:
+	CGO_ENABLED=0 $(GO) build -o bin/espalier ./cmd/espalier
+
+clean:
+	rm -rf bin
