@@ -23,6 +23,9 @@ func DecodePicture(r io.Reader) (image.Image, error) {
 	if err != nil {
 		return nil, err
 	}
+	if c.Width <= 0 || c.Height <= 0 {
+		return nil, fmt.Errorf("a picture of %d × %d pixels is empty", c.Width, c.Height)
+	}
 	// Neither format packs more than some thousand pixels into a byte: a size beyond that is a lie.
 	if pixels, ok := tensor.Count([]int{c.Width, c.Height}); !ok || pixels > 1<<20+len(data)<<12 {
 		return nil, fmt.Errorf("a picture of %d × %d pixels cannot be in %d bytes", c.Width, c.Height, len(data))
