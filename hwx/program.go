@@ -1,0 +1,262 @@
+package hwx
+
+import (
+	"math/bits"
+	"strings"
+)
+
+// A Program is what a loader needs to begin: the task stream and the addresses
+// that its tasks count from.
+type Program struct {
+	Name           string
+	FirstTask      uint64 // address
+	FirstTaskWords int    // words of the first task
+	Tasks          int
+	Bases          *[BaseCount]uint64 // the base-address table; tasks name its entries
+	Thread         *ProgramThread     // the command that says so
+}
+
+// Program returns the container's program. A container without one, or with
+// several, is an error: no real file has more than one.
+func (f *File) Program() (*Program, error) {
+	var thread *ProgramThread
+	var at int64
+	for pos, c := range f.placed() {
+		if t, ok := c.(*ProgramThread); ok {
+			if thread != nil {
+				return nil, damage(pos, "a second program; want one")
+			}
+			thread, at = t, pos
+		}
+	}
+	if thread == nil {
+		return nil, damage(headerSize, "no program thread among the %d load commands", len(f.Commands))
+	}
+	text := f.Text()
+	if text == nil || text.Data == nil {
+		return nil, damage(at, "no section __TEXT,__text for the tasks of program %q", thread.Name())
+	}
+	p := &Program{
+		Name: thread.Name(), FirstTask: thread.FirstTask, FirstTaskWords: int(thread.FirstTaskWords) + 1,
+		Tasks: int(thread.Tasks), Bases: &thread.Bases, Thread: thread,
+	}
+	if p.Tasks < 1 || uint64(p.Tasks) > text.Size/4 {
+		return nil, damage(at+0x81c, "%d tasks in 0x%x bytes of text", p.Tasks, text.Size)
+	}
+	size := 4 * (uint64(thread.FirstTaskWords) + 1)
+	if size > text.Size || p.FirstTask < text.Addr || p.FirstTask-text.Addr > text.Size-size {
+		return nil, damage(at+0x810, "the first task has 0x%x bytes at address 0x%x, outside the text with 0x%x bytes at 0x%x", size, p.FirstTask, text.Size, text.Addr)
+	}
+	return p, nil
+}
+
+// A Port is a tensor that the runtime binds: a window of the address space with
+// a name and a layout.
+type Port struct {
+	Name       string // under which the runtime binds it
+	Tensor     string // the compiler's name, often the same
+	Direction  Direction
+	Shape      [4]int   // N, C, H, W
+	Strides    [4]int64 // bytes, of N, C, H, W
+	Element    Element
+	Addr       uint64
+	Base       int   // its entry in the base-address table; -1: none
+	Bytes      int64 // of the window's section
+	WindowSize int64 // of the window: Bytes rounded up to pages
+	Thread     *TensorThread
+	Window     *Segment
+}
+
+// Ports lists the ports in the order of the tensor threads. Everything about a
+// port is checked: the elements that its shape and strides reach are in its
+// window, and the window has no bytes in the file.
+func (f *File) Ports() ([]Port, error) {
+	bindings := make(map[string]*PortBinding)
+	for at, c := range f.placed() {
+		if b, ok := c.(*PortBinding); ok {
+			if bindings[b.Name()] != nil {
+				return nil, damage(at, "a second port named %q", b.Name())
+			}
+			bindings[b.Name()] = b
+			if len(bindings) > BaseCount {
+				return nil, damage(at, "more ports than the %d entries of the base-address table", BaseCount)
+			}
+		}
+	}
+	baseOf := make(map[uint64]int)
+	for thread := range all[*ProgramThread](f) {
+		for i := BaseCount - 1; i >= BasePorts; i-- {
+			if thread.Bases[i] != 0 {
+				baseOf[thread.Bases[i]] = i
+			}
+		}
+	}
+	var ports []Port
+	taken := make(map[*PortBinding]bool)
+	for at, c := range f.placed() {
+		t, ok := c.(*TensorThread)
+		if !ok {
+			continue
+		}
+		b := bindingOf(bindings, t)
+		if b == nil {
+			return nil, damage(at, "tensor %q: no port is named %q", t.Name(), t.Port())
+		}
+		if taken[b] {
+			return nil, damage(at, "tensor %q: port %q has a tensor already", t.Name(), b.Name())
+		}
+		taken[b] = true
+		p, err := f.port(at, t, b)
+		if err != nil {
+			return nil, err
+		}
+		p.Base = -1
+		if i, ok := baseOf[p.Addr]; ok {
+			p.Base = i
+		}
+		ports = append(ports, p)
+	}
+	return ports, nil
+}
+
+// bindingOf finds the binding of a tensor: by the port's name, or by the
+// tensor's with and without what follows its `@`.
+func bindingOf(bindings map[string]*PortBinding, t *TensorThread) *PortBinding {
+	bare, _, _ := strings.Cut(t.Name(), "@")
+	for _, name := range []string{t.Port(), t.Name(), bare} {
+		if b := bindings[name]; b != nil {
+			return b
+		}
+	}
+	return nil
+}
+
+func (f *File) port(at int64, t *TensorThread, b *PortBinding) (Port, error) {
+	p := Port{Name: b.Name(), Tensor: t.Name(), Direction: t.Direction, Element: t.Element, Addr: b.Addr, Thread: t}
+	bad := func(field int64, format string, args ...any) (Port, error) {
+		return Port{}, damage(at+field, "port %q: "+format, append([]any{p.Name}, args...)...)
+	}
+	if p.Direction != In && p.Direction != Out {
+		return bad(0x14, "direction %d, want 1 (in) or 2 (out)", uint32(p.Direction))
+	}
+	section, _ := f.Lookup(p.Addr)
+	if section == nil || section.Addr != p.Addr || section.Offset != 0 {
+		return bad(0, "address 0x%x is not that of a window", p.Addr)
+	}
+	for _, s := range f.Segments() {
+		if p.Addr >= s.Addr && p.Addr-s.Addr < s.Size {
+			p.Window = s
+		}
+	}
+	p.Bytes = int64(section.Size)
+	p.WindowSize = int64(p.Window.Size)
+	dtype := t.Element.DType()
+	if dtype.Bits() == 0 {
+		return bad(0x24, "no tensor has elements of type %d", uint32(t.Element))
+	}
+	// The last byte that the shape and strides reach.
+	reach := (uint64(t.Shape[3])*uint64(dtype.Bits()) + 7) / 8
+	if dtype.Bits()%8 == 0 && t.Strides[3] != uint64(dtype.Bits()/8) {
+		reach = uint64(dtype.Bits() / 8)
+		if t.Shape[3] > 0 && !addMul(&reach, uint64(t.Shape[3]-1), t.Strides[3]) {
+			return bad(0x50, "strides %d are absurd for shape %d", t.Strides, t.Shape)
+		}
+	}
+	for i := range 4 {
+		if t.Shape[i] > 1<<30 {
+			return bad(0x28, "shape %d is absurd", t.Shape)
+		}
+		if t.Strides[i] > 1<<40 || i < 3 && t.Shape[i] > 0 && !addMul(&reach, uint64(t.Shape[i]-1), t.Strides[i]) {
+			return bad(0x50, "strides %d are absurd for shape %d", t.Strides, t.Shape)
+		}
+		p.Shape[i], p.Strides[i] = int(t.Shape[i]), int64(t.Strides[i])
+	}
+	empty := t.Shape[0] == 0 || t.Shape[1] == 0 || t.Shape[2] == 0 || t.Shape[3] == 0
+	if !empty && reach > p.Window.Size {
+		return bad(0x50, "shape %d and strides %d reach 0x%x bytes of a window of 0x%x", t.Shape, t.Strides, reach, p.Window.Size)
+	}
+	return p, nil
+}
+
+// addMul adds a product, unless it overflows.
+func addMul(sum *uint64, a, b uint64) bool {
+	hi, lo := bits.Mul64(a, b)
+	v, carry := bits.Add64(*sum, lo, 0)
+	*sum = v
+	return hi == 0 && carry == 0
+}
+
+// Lookup finds the section that holds an address, and the offset of the address
+// in it. Addresses between sections have none.
+func (f *File) Lookup(addr uint64) (*Section, int64) {
+	for seg := range all[*Segment](f) {
+		if addr < seg.Addr || addr-seg.Addr >= seg.Size {
+			continue
+		}
+		for _, s := range seg.Sections {
+			if addr >= s.Addr && addr-s.Addr < s.Size {
+				return s, int64(addr - s.Addr)
+			}
+		}
+	}
+	return nil, 0
+}
+
+// A BaseKind says what an entry of the base-address table points at.
+type BaseKind string
+
+// The kinds of entry.
+const (
+	KindText    BaseKind = "text"
+	KindConst   BaseKind = "const"
+	KindScratch BaseKind = "scratch"
+	KindPort    BaseKind = "port"
+	KindOther   BaseKind = "other" // none of the above: an address that no section holds, or another part of one
+)
+
+// A Base is an entry of the base-address table that is in use.
+type Base struct {
+	Index   int
+	Addr    uint64
+	Kind    BaseKind
+	Name    string   // of the port or the section
+	Section *Section // that begins there, or nil
+}
+
+// Bases lists the entries of the base-address table that are not zero, and what
+// they point at. Which entry is what, only the addresses say: compilers differ
+// in the order of the ports (h13 1.5).
+func (f *File) Bases() []Base {
+	names := make(map[uint64]string)
+	for b := range all[*PortBinding](f) {
+		names[b.Addr] = b.Name()
+	}
+	var list []Base
+	for thread := range all[*ProgramThread](f) {
+		for i, addr := range thread.Bases {
+			if addr == 0 {
+				continue
+			}
+			b := Base{Index: i, Addr: addr, Kind: KindOther}
+			s, offset := f.Lookup(addr)
+			if s != nil && offset == 0 {
+				b.Section, b.Name = s, s.Segment.String()+","+s.Name.String()
+				switch {
+				case s.Segment.String() == "__FVMLIB":
+					b.Kind = KindPort
+				case s == f.Text():
+					b.Kind = KindText
+				case s.Data != nil:
+					b.Kind = KindConst
+				default:
+					b.Kind = KindScratch
+				}
+			}
+			if name, ok := names[addr]; ok {
+				b.Name = name
+			}
+			list = append(list, b)
+		}
+	}
+	return list
+}
