@@ -1,0 +1,199 @@
+package firmware
+
+import "github.com/espalier-ane/espalier/td"
+
+// Layouts returns the structures of the package: the headers of the container,
+// the parts of messages, and what the submission interface takes and gives.
+func Layouts() []*Layout {
+	return []*Layout{
+		PackageHeader, ProgramHeader, SectionHeader,
+		ControllerHeader, RingHeader, ProcedureCall, PropertyAccess, Event, SectionRecord, LoadProgram,
+		DeviceOpen, SendRequest, SendReply,
+	}
+}
+
+// The headers of the load container. The documents give the three levels, their
+// magic words, that a program is found by its identity, and the names of the
+// sections; where any of it stands they do not say. So the rest is ours: headers
+// of 64 bytes, and contents that begin and end at multiples of 64, the granule
+// of the engine's tiles.
+var (
+	PackageHeader = &Layout{
+		Name: "package header", Size: 64, Source: "guide C.3, ours",
+		Fields: []Field{
+			{"magic", 0, 4, td.Unverified, "ANEH"},
+			{"version", 4, 4, td.Ours, "1: this layout"},
+			{"size", 8, 8, td.Ours, "bytes of the whole package"},
+			{"programs", 16, 4, td.Ours, "how many programs follow"},
+			{"reserved", 20, 44, td.Ours, "kept"},
+		},
+	}
+	ProgramHeader = &Layout{
+		Name: "program header", Size: 64, Source: "guide C.3 and 2, ours",
+		Fields: []Field{
+			{"magic", 0, 4, td.Unverified, "ANEP"},
+			{"sections", 4, 4, td.Ours, "how many sections follow"},
+			{"size", 8, 8, td.Ours, "bytes of the program with its header"},
+			{"identity", 16, 32, td.Ours, "the key: a SHA-256; that there is one is stated, not its form"},
+			{"slot", 48, 4, td.Ours, "programId, -1 before the controller gives one"},
+			{"procedures", 52, 4, td.Ours, "procNbr, the bound of a call's procedureId"},
+			{"reserved", 56, 8, td.Ours, "kept"},
+		},
+	}
+	SectionHeader = &Layout{
+		Name: "section header", Size: 64, Source: "guide C.3, ours",
+		Fields: []Field{
+			{"magic", 0, 4, td.Unverified, "ANES"},
+			{"kind", 4, 4, td.Ours, "the row of sectionKinds"},
+			{"size", 8, 8, td.Ours, "bytes of content, without the padding"},
+			{"address", 16, 8, td.Ours, "where the engine sees it, 0 before it is mapped"},
+			{"reserved", 24, 40, td.Ours, "kept"},
+		},
+	}
+)
+
+// ControllerHeader stands before every command, by the guide's C.5. It took the
+// fields and their widths from format strings and inferred the offsets.
+//
+// RingHeader is what the guide itself read in the dispatcher's code: a 16-bit id
+// at +4. The t6021 notes find the same in the next generation, in the firmware
+// and at all 61 places where the kernel sends a command. Both cannot be right
+// about the same bytes. The one is kept because the guide's table has it, and
+// because it has the fields; the other is more likely what travels.
+var (
+	ControllerHeader = &Layout{
+		Name: "sCSneControllerCmdHdr", Size: 24, Source: "guide C.5",
+		Fields: []Field{
+			{"id", 0x00, 4, td.Unverified, "eCSneCmdId: Command.ID"},
+			{"size", 0x04, 4, td.Unverified, "bytes of the body that follows"},
+			{"priority", 0x08, 4, td.Unverified, "0 to 7"},
+			{"programId", 0x0c, 4, td.Unverified, "signed; -1 is none"},
+			{"processId", 0x10, 4, td.Unverified, "signed; -1 is none"},
+			{"procedureId", 0x14, 4, td.Unverified, "index into the program's procedures"},
+		},
+	}
+	RingHeader = &Layout{
+		Name: "ring header", Size: 8, Source: "guide 30, t6021",
+		Fields: []Field{
+			{"reserved", 0x00, 4, td.Likely, "zero from every sender"},
+			{"id", 0x04, 2, td.Likely, "Command.Wire"},
+			{"flags", 0x06, 1, td.Unverified, ""},
+			{"zero", 0x07, 1, td.Unverified, ""},
+		},
+	}
+
+	// ProcedureCall is the start of command 0x204: what the guide's dispatcher
+	// logs. On t6021 programId and the second word stand at the same places, the
+	// rest is different there.
+	ProcedureCall = &Layout{
+		Name: "sCSneCmdProcedureCall", Size: 24, Source: "guide 30",
+		Fields: []Field{
+			{"reserved", 0x00, 4, td.Likely, ""},
+			{"id", 0x04, 2, td.Likely, "0x204"},
+			{"flags", 0x06, 1, td.Unverified, ""},
+			{"zero", 0x07, 1, td.Unverified, ""},
+			{"programId", 0x08, 4, td.Likely, "below 144"},
+			{"procId", 0x0c, 4, td.Unverified, "below 288"},
+			{"proc", 0x10, 4, td.Unverified, "index of the procedure"},
+			{"priority", 0x14, 4, td.Unverified, "0 to 7"},
+		},
+	}
+
+	// PropertyAccess follows the header of CH_PROPERTY_READ and CH_PROPERTY_WRITE.
+	PropertyAccess = &Layout{
+		Name: "property", Size: 12, Source: "guide 30, t6021",
+		Fields: []Field{
+			{"address", 0, 8, td.Likely, "of the register, or the key of the property"},
+			{"value", 8, 4, td.Likely, "the guide: never 0 when written"},
+		},
+	}
+
+	// Event is one that a procedure call waits for or signals.
+	Event = &Layout{
+		Name: "event", Size: 24, Source: "guide 30",
+		Fields: []Field{
+			{"type", 0, 4, td.Unverified, ""},
+			{"targetMask", 4, 4, td.Unverified, ""},
+			{"id", 8, 8, td.Unverified, ""},
+			{"value", 16, 8, td.Unverified, ""},
+		},
+	}
+
+	// SectionRecord tells the controller where a section of a program is.
+	SectionRecord = &Layout{
+		Name: "section record", Size: 0x30, Source: "t6021",
+		Fields: []Field{
+			{"present", 0x00, 1, td.Unverified, "bit 0: look at the rest"},
+			{"address", 0x18, 8, td.Unverified, "as the engine sees it, not 0"},
+			{"size", 0x20, 8, td.Unverified, "in bytes, not 0"},
+		},
+	}
+
+	// LoadProgram is command 0x200: nine section records in the order of
+	// SectionKind, and room for the id that the controller gives.
+	LoadProgram = &Layout{
+		Name: "load program", Size: 0x1c0, Source: "t6021",
+		Fields: []Field{
+			{"reserved", 0x00, 4, td.Likely, ""},
+			{"id", 0x04, 2, td.Likely, "0x200"},
+			{"flags", 0x06, 1, td.Unverified, ""},
+			{"zero", 0x07, 1, td.Unverified, ""},
+			{"generic", 0x008, 0x30, td.Unverified, ""},
+			{"kernel", 0x038, 0x30, td.Unverified, ""},
+			{"text", 0x068, 0x30, td.Unverified, ""},
+			{"operation", 0x098, 0x30, td.Unverified, ""},
+			{"procedure", 0x0c8, 0x30, td.Unverified, ""},
+			{"kernel properties", 0x0f8, 0x30, td.Unverified, ""},
+			{"text properties", 0x128, 0x30, td.Unverified, ""},
+			{"operation debug", 0x158, 0x30, td.Unverified, ""},
+			{"procedure properties", 0x188, 0x30, td.Unverified, ""},
+			{"programId", 0x1b8, 4, td.Unverified, "-1 from the host, the id in the reply"},
+		},
+	}
+)
+
+// The structures of the submission interface. The sizes are those that the
+// kernel checks; of the fields, only these are known.
+var (
+	// DeviceOpen is given and returned by selector 0. What the client writes and
+	// what it gets back share the bytes.
+	DeviceOpen = &Layout{
+		Name: "ANEDeviceInfo", Size: 104, Source: "guide 27 and C.2",
+		Fields: []Field{
+			{"token", 0x00, 8, td.Unverified, "in: the usage in the lowest byte, 1 standard, 2 refused; out: the session's token"},
+			{"callback", 0x08, 8, td.Unverified, "a function of the client, or the board"},
+			{"context", 0x10, 8, td.Unverified, "what the callback is given"},
+			{"timeout", 0x18, 4, td.Unverified, "10000"}, // 4 bytes or 8: it fits into either
+			{"version", 0x48, 4, td.Unverified, "out: 32"},
+			{"minor", 0x4c, 4, td.Unverified, "out: 256, the second of the pair"},
+			// Chapter 27 has the number of engines at +0x50; C.2 has a pair there, 0 and 1.
+			{"enginesFirst", 0x50, 4, td.Unverified, "out: 0"},
+			{"engines", 0x54, 4, td.Unverified, "out: 1"},
+			{"cpuSubtype", 0x60, 4, td.Unverified, "out: 4"},
+		},
+	}
+
+	// SendRequest submits a dispatch, by selector 2. How many surfaces there are,
+	// how wide an identifier is and where one list ends is not known.
+	SendRequest = &Layout{
+		Name: "ANEProgramRequestArgs", Size: 2376, Source: "guide 27",
+		Fields: []Field{
+			{"token", 0x000, 8, td.Unverified, "what program create returned"},
+			{"sequence", 0x008, 8, td.Unverified, "0, then 1"},
+			{"qos", 0x010, 4, td.Unverified, "5, as observed"},
+			{"priority", 0x014, 4, td.Unverified, "21, as observed"},
+			{"category", 0x01c, 4, td.Unverified, "2, as observed"},
+			{"surfaces", 0x020, 2376 - 0x20, td.Unverified, "identifiers of inputs, outputs and intermediates"},
+		},
+	}
+
+	// SendReply is what selector 2 returns.
+	SendReply = &Layout{
+		Name: "send reply", Size: 40, Source: "guide 27",
+		Fields: []Field{
+			{"sequence", 0x00, 8, td.Unverified, "of the request, with the result"},
+			{"token", 0x08, 8, td.Unverified, "of the request"},
+			{"status", 0x20, 4, td.Unverified, "a flag"},
+		},
+	}
+)
