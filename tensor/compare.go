@@ -70,9 +70,9 @@ func compareFloats(got, want []float64, tolerance float64) Comparison {
 			n++
 		}
 	}
-	scale := 1.0
+	scale, unit := 1.0, ""
 	if sum > 0 {
-		scale = math.Sqrt(sum / float64(n))
+		scale, unit = math.Sqrt(sum/float64(n)), " of the root mean square"
 	}
 	c := Comparison{Match: true, Worst: -1}
 	for i, w := range want {
@@ -90,8 +90,8 @@ func compareFloats(got, want []float64, tolerance float64) Comparison {
 	}
 	if c.Error > tolerance {
 		c.Match = false
-		c.Reason = fmt.Sprintf("element %d is %v, expected %v: off by %.3g of the root mean square, tolerance %.3g",
-			c.Worst, got[c.Worst], want[c.Worst], c.Error, tolerance)
+		c.Reason = fmt.Sprintf("element %d is %v, expected %v: off by %.3g%s, tolerance %.3g",
+			c.Worst, got[c.Worst], want[c.Worst], c.Error, unit, tolerance)
 	}
 	return c
 }

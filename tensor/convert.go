@@ -195,28 +195,11 @@ func (t *Tensor) Convert(d DType) (*Tensor, error) {
 		}
 		return FromInt64s(d, t.Int64s(), t.shape...), nil
 	case t.dtype == Float64 && d != Float32: // a narrower float: rounding twice must not show
-		return FromFloat32s(d, mapTo(t.Float64s(), roundToOdd), t.shape...), nil
+		return FromFloat32s(d, mapTo(t.Float64s(), RoundToOdd), t.shape...), nil
 	case t.dtype.IsFloat() || d.IsFloat():
 		return FromFloat32s(d, t.Float32s(), t.shape...), nil
 	}
 	return FromInt64s(d, t.Int64s(), t.shape...), nil
-}
-
-// roundToOdd converts to float32 so that a later rounding to a narrower format gives what rounding v itself
-// would have given: if v is not exact, the last bit is set, which keeps it off every tie.
-func roundToOdd(v float64) float32 {
-	f := float32(v)
-	if float64(f) == v || v != v || math.IsInf(v, 0) {
-		return f
-	}
-	toward := float32(math.Inf(-1))
-	if math.Abs(float64(f)) < math.Abs(v) == (v > 0) {
-		toward = float32(math.Inf(1))
-	}
-	if b := math.Float32bits(f); b&1 == 1 && !math.IsInf(float64(f), 0) {
-		return f
-	}
-	return math.Nextafter32(f, toward)
 }
 
 // Alias returns t's memory read as another element type of the same width: the way to see halves as uint16.

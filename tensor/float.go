@@ -106,3 +106,17 @@ func toF8(f float32, man, bias int, largest, over uint8) uint8 {
 	}
 	return sign | uint8(code)
 }
+
+// RoundToOdd rounds a value between two fp32 values to the one whose last bit is set. Rounding the result
+// to a type of at most 22 significant bits then gives what rounding v itself would have given.
+func RoundToOdd(v float64) float32 {
+	f := float32(v)
+	if float64(f) == v || v != v || math.IsInf(float64(f), 0) {
+		return f
+	}
+	bits := math.Float32bits(f)
+	if math.Abs(float64(f)) > math.Abs(v) {
+		bits--
+	}
+	return math.Float32frombits(bits | 1)
+}

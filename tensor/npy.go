@@ -36,7 +36,7 @@ func ReadNPY(r io.Reader) (*Tensor, error) {
 	}
 	t, err := readNPYData(r, h)
 	if err != nil {
-		return nil, fmt.Errorf("npy: %s array of shape %v: %w", h.descr, h.shape, err)
+		return nil, fmt.Errorf("npy: %s array of shape %v: %w", h.descr, ShapeOf(h.shape...), err)
 	}
 	return t, nil
 }
@@ -159,7 +159,7 @@ func readNPYData(r io.Reader, h npyHeader) (*Tensor, error) {
 	if !ok {
 		return nil, errors.New("the shape has too many elements")
 	}
-	if len(h.descr) < 3 {
+	if len(h.descr) < 2 {
 		return nil, errors.New("the element type is not known")
 	}
 	order, code := h.descr[0], h.descr[1:]

@@ -150,6 +150,10 @@ func (t *Tensor) Contiguous() bool {
 	return true
 }
 
+// Memory returns where the memory that t is a view of begins, and its size in bytes: views that share theirs begin at
+// the same place. Strings and empty tensors have none.
+func (t *Tensor) Memory() (start *byte, size int) { return unsafe.SliceData(t.data), len(t.data) }
+
 // Bytes returns the packed little-endian elements in row-major order: the tensor's own memory when that is
 // how they lie, else a copy. Bits after the last sub-byte element are zero in a copy. Strings have none.
 func (t *Tensor) Bytes() []byte {

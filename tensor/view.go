@@ -47,17 +47,31 @@ func (t *Tensor) Slice(axis, begin, count, step int) (*Tensor, error) {
 		return nil, fmt.Errorf("axis %d of rank %d", axis, len(t.shape))
 	}
 	n := t.shape[axis]
-	if count < 0 || count > 0 && (begin < 0 || begin >= n || begin+(count-1)*step < 0 || begin+(count-1)*step >= n) {
+	if count < 0 || count > 0 && (begin < 0 || begin >= n) || !stays(begin, count-1, step, n) {
 		return nil, fmt.Errorf("slice of %d from %d by %d leaves axis %d of length %d", count, begin, step, axis, n)
 	}
 	v := *t
 	v.shape, v.strides = slices.Clone(t.shape), slices.Clone(t.strides)
 	v.shape[axis] = count
+	if _, ok := Count(v.shape); !ok { // with a step of 0 there may be any number
+		return nil, fmt.Errorf("slice of %d on axis %d of %v has too many elements", count, axis, t)
+	}
 	if count > 0 && t.Len() > 0 { // an empty tensor may have no memory to point into
 		v.offset += begin * t.strides[axis]
 		v.strides[axis] *= step
 	}
 	return &v, nil
+}
+
+// stays reports whether so many steps from begin, which is in [0, n), end there too. The product may overflow.
+func stays(begin, steps, step, n int) bool {
+	switch {
+	case steps <= 0 || step == 0:
+		return true
+	case step > 0:
+		return steps <= (n-1-begin)/step
+	}
+	return steps <= begin/-step
 }
 
 // BroadcastTo repeats axes of length 1, and adds axes in front, by strides of zero.
