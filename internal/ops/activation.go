@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-
-	"github.com/espalier-ane/espalier/internal/pool"
 )
 
 // activation is a function of an element and of constant parameters: scalars, or one number per channel.
@@ -169,7 +167,7 @@ func evalSoftmax(c *Call) error {
 	n, inner := shape[axis], lengthOf(shape[axis+1:])
 	x, narrow := c.Floats("x"), narrowing(c.Out(0).DType)
 	out := make([]float32, len(x))
-	pool.For(lengthOf(shape[:axis])*inner, 1+(1<<12)/max(1, n), func(lo, hi int) {
+	forRows(len(x), n, func(lo, hi int) {
 		e := make([]float64, n)
 		for line := lo; line < hi; line++ {
 			at := line/inner*n*inner + line%inner // of the line's first element; the others follow at a distance of inner

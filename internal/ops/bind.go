@@ -137,7 +137,7 @@ func (c *Call) checkArgument(p *Param, a *argument) error {
 	elem := a.typ
 	switch t := a.typ.(type) {
 	case *mil.ListType:
-		if p.Kind != OneList && p.Kind != AnyValues && p.Kind != ManyTensors {
+		if p.Kind != OneList && p.Kind != AnyValues {
 			return fmt.Errorf("parameter %s is %v, expected a tensor", p.Name, t)
 		}
 		elem = t.Elem

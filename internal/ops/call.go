@@ -153,6 +153,9 @@ func (c *Call) Axis(name string, rank int) (int, error) { return normAxis(name, 
 
 // Axes are axis arguments, counted from the end if negative, each checked against a rank and given once.
 func (c *Call) Axes(name string, rank int) ([]int, error) {
+	if !c.Known(name) { // more than verification loads
+		return nil, fmt.Errorf("parameter %s is %v, expected at most %d axes", name, c.Type(name), rank)
+	}
 	axes := c.Ints(name)
 	seen := make(map[int]bool, len(axes))
 	for i, a := range axes {

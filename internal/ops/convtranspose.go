@@ -28,10 +28,10 @@ func inferConvTranspose(c *Call) ([]mil.Type, error) {
 	}
 	channels := tensor.Unknown
 	if w[1].Known() {
-		if w[1] > maxAxis {
-			return nil, fmt.Errorf("weight has shape %v, which is beyond reason", w)
+		var err error
+		if channels, err = productOf(w[1], groups); err != nil {
+			return nil, err
 		}
-		channels = w[1] * groups
 	}
 	if err := checkBias(c, channels); err != nil {
 		return nil, err

@@ -55,6 +55,7 @@ func TestConvTransposeErrors(t *testing.T) {
 		{args{"x": x, "weight": ws(3, 2, 3)}, "weight is for 3 input channels, but x has 2"},
 		{args{"x": x, "weight": ws(2, 2, 0)}, "the kernel length is 0"},
 		{with("groups", 3), "3 groups do not divide"},
+		{args{"x": xs(1, 0, 3), "weight": f32(dims(0, 1<<40, 1)), "groups": 1 << 30}, "is beyond any memory"},
 		{with("pad_type", "same_lower"), "expected one of valid, same, custom"},
 		{with("bias", []float64{1}), "bias has shape [1], expected [2]"},
 		{with("output_shape", []int{5}), "output_shape [5] has 1 elements, expected 3"},

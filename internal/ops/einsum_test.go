@@ -55,4 +55,6 @@ func TestEinsumErrors(t *testing.T) {
 		wantErr(t, IOS15, "einsum", args{"values": two, "equation": tt.equation}, tt.want)
 	}
 	wantErr(t, IOS15, "einsum", args{"values": []*tensor.Tensor{xs(2), f16(dims(2))}, "equation": "i,i->i"}, "element type")
+	list := &List{Items: []*tensor.Tensor{xs(2)}}
+	wantErr(t, IOS15, "einsum", args{"values": list, "equation": "i->i"}, "parameter values is list", "expected a tensor")
 }

@@ -4,11 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
-	"runtime/debug"
 	"sync"
 
-	"github.com/espalier-ane/espalier/internal/osfile"
 	"github.com/espalier-ane/espalier/mil"
 	"github.com/espalier-ane/espalier/tensor"
 )
@@ -112,8 +109,10 @@ func (r *run) compute(ctx context.Context, op *mil.Operation) ([]Value, error) {
 	if len(c.outs) != len(op.Outputs) {
 		return nil, fmt.Errorf("the operation has %d outputs, found %d", len(c.outs), len(op.Outputs))
 	}
-	if err := CheckMemory(c.outs...); err != nil {
-		return nil, err
+	if op.Kind != "const" { // which is as large as the program's files
+		if err := r.checkMemory(c.outs); err != nil {
+			return nil, err
+		}
 	}
 	if err := c.eval(); err != nil {
 		return nil, err
@@ -130,33 +129,6 @@ func (r *run) compute(ctx context.Context, op *mil.Operation) ([]Value, error) {
 		}
 	}
 	return c.results, nil
-}
-
-// memoryLimit is GOMEMLIMIT where that is set, else the machine's memory, else what no machine exceeds.
-var memoryLimit = sync.OnceValue(func() int64 {
-	if limit := debug.SetMemoryLimit(-1); limit != math.MaxInt64 {
-		return limit
-	}
-	if n := osfile.Memory(); n > 0 {
-		return n
-	}
-	return 1 << 36
-})
-
-// CheckMemory refuses arrays that cannot fit: a shape in a file may ask for anything.
-func CheckMemory(types ...mil.Type) error {
-	limit := memoryLimit()
-	for _, t := range types {
-		tt, ok := t.(*mil.TensorType)
-		if !ok || !tt.Shape.Known() {
-			continue
-		}
-		n, ok := tt.Shape.Count()
-		if !ok || int64(n) > limit/int64(max(1, held(tt.DType).Size())) {
-			return fmt.Errorf("%v does not fit in memory (limit %d MiB)", t, limit>>20)
-		}
-	}
-	return nil
 }
 
 // isConstant reports whether an operation's results are part of the program: const and the constexpr family.

@@ -119,10 +119,10 @@ func evalGather(c *Call) error {
 	batch, _ := gatherBatch(c)
 	s := x.Shape()
 	c.Return(0, takeBlocks(x, blockLayout{
-		batch:  countOf(s[:batch]),
-		before: countOf(s[batch:axis]),
+		batch:  lengthOf(s[:batch]),
+		before: lengthOf(s[batch:axis]),
 		n:      s[axis],
-		inner:  countOf(s[axis+1:]),
+		inner:  lengthOf(s[axis+1:]),
 	}, positions(c, s[axis]), c.OutShape(0)))
 	return nil
 }
@@ -159,12 +159,16 @@ func evalGatherND(c *Call) error {
 	batch, _ := gatherBatch(c)
 	s, indices := x.Shape(), c.Tensor("indices").Shape()
 	end := batch + indices[len(indices)-1]
-	count := countOf(indices[:len(indices)-1])
+	if c.OutLen(0) == 0 { // of an empty x there may be any number of slices
+		c.Return(0, tensor.New(x.DType(), c.OutShape(0)...))
+		return nil
+	}
+	count := lengthOf(indices[:len(indices)-1])
 	c.Return(0, takeBlocks(x, blockLayout{
-		batch:  countOf(s[:batch]),
+		batch:  lengthOf(s[:batch]),
 		before: 1,
-		n:      countOf(s[batch:end]),
-		inner:  countOf(s[end:]),
+		n:      lengthOf(s[batch:end]),
+		inner:  lengthOf(s[end:]),
 	}, vectorPositions(c, s[batch:end], count), c.OutShape(0)))
 	return nil
 }
@@ -250,7 +254,7 @@ func evalGatherAlongAxis(c *Call) error {
 func takeElements[T tensor.Number](x *tensor.Tensor, axis int, at []int, shape []int) *tensor.Tensor {
 	src := tensor.Data[T](x)
 	dst := make([]T, len(at))
-	n, m, inner := x.Shape()[axis], shape[axis], countOf(shape[axis+1:])
+	n, m, inner := x.Shape()[axis], shape[axis], lengthOf(shape[axis+1:])
 	pool.For(len(at), moveGrain, func(lo, hi int) {
 		for k := lo; k < hi; k++ {
 			if at[k] != nowhere {

@@ -113,15 +113,6 @@ func vectorPositions(c *Call, dims []int, count int) []int {
 	return at
 }
 
-// countOf multiplies lengths that have been counted before.
-func countOf(dims []int) int {
-	n := 1
-	for _, d := range dims {
-		n *= d
-	}
-	return n
-}
-
 // mustMatch compares a shape with the one that the other arguments demand.
 func mustMatch(what string, got, want tensor.Shape, because string) error {
 	if got.Compatible(want) {

@@ -44,10 +44,7 @@ func joined(c *Call, liftScalars bool) (tensor.DType, []tensor.Shape, error) {
 	var d tensor.DType
 	shapes := make([]tensor.Shape, c.Count("values"))
 	for i := range shapes {
-		t, ok := c.AnyType("values", i).(*mil.TensorType)
-		if !ok {
-			return 0, nil, fmt.Errorf("values[%d] is %v, expected a tensor", i, c.AnyType("values", i))
-		}
+		t := c.TypeAt("values", i)
 		shapes[i] = t.Shape
 		if liftScalars && len(t.Shape) == 0 {
 			shapes[i] = tensor.Shape{1}

@@ -51,7 +51,7 @@ func TestJoinErrors(t *testing.T) {
 	wantErr(t, IOS15, "concat", args{"values": []*tensor.Tensor{a, b}, "axis": 2}, "axis is 2")
 	wantErr(t, IOS15, "concat", args{"values": []*tensor.Tensor{a, seq(tensor.Float32, 2)}, "axis": 0}, "values[1] has 1 axes", "2")
 	wantErr(t, IOS15, "concat", args{"values": []*tensor.Tensor{a, seq(tensor.Int32, 2, 3)}, "axis": 0}, "int32", "fp32")
-	wantErr(t, IOS15, "concat", args{"values": &List{}, "axis": 0}, "values[0] is list", "expected a tensor")
+	wantErr(t, IOS15, "concat", args{"values": &List{}, "axis": 0}, "parameter values is list", "expected a tensor")
 	wantErr(t, IOS15, "stack", args{"values": []*tensor.Tensor{a, b}, "axis": 0}, "values[1] has shape [2, 2]")
 	wantErr(t, IOS15, "stack", args{"values": []*tensor.Tensor{a, a}, "axis": 3}, "axis is 3")
 	wantErr(t, IOS15, "split", args{"x": a, "axis": 1}, "num_splits", "split_sizes")

@@ -178,8 +178,8 @@ func zeroElem(elem mil.Type) *tensor.Tensor {
 // does not say how.
 func listItem(c *Call, index int64) (*tensor.Tensor, error) {
 	l := listOf(c)
-	if index < 0 || index >= int64(len(l.Items)) {
-		return nil, fmt.Errorf("index %d is not in the list, which has %d elements", index, len(l.Items))
+	if err := l.checkIndex(index); err != nil {
+		return nil, err
 	}
 	if v := l.Items[index]; v != nil {
 		return v, nil
@@ -190,6 +190,13 @@ func listItem(c *Call, index int64) (*tensor.Tensor, error) {
 		}
 	}
 	return nil, fmt.Errorf("nothing was written to element %d of the list, and its type %v does not say what shape it has", index, c.AnyType("ls", 0))
+}
+
+func (l *List) checkIndex(index int64) error {
+	if index < 0 || index >= int64(len(l.Items)) {
+		return fmt.Errorf("index %d is not in the list, which has %d elements", index, len(l.Items))
+	}
+	return nil
 }
 
 // inferListWrite is the type of a list after a value of some type is put in.
@@ -265,10 +272,14 @@ func evalListGather(c *Call) error {
 		return err
 	}
 	out := tensor.New(first.DType(), shape...)
+	l := listOf(c)
 	for i, index := range indices {
-		item, err := listItem(c, index)
-		if err != nil {
+		if err := l.checkIndex(index); err != nil {
 			return err
+		}
+		item := l.Items[index]
+		if item == nil { // zeros, shaped like the others, as they are there already
+			continue
 		}
 		if err := copyToSlice(out, i, item); err != nil {
 			return fmt.Errorf("the elements %d and %d of the list have shapes %v and %v, expected the same",

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/espalier-ane/espalier/internal/pool"
 	"github.com/espalier-ane/espalier/mil"
 	"github.com/espalier-ane/espalier/tensor"
 )
@@ -100,7 +99,7 @@ func evalInstanceNorm(c *Call) error {
 	shape := c.OutShape(0)
 	inner := lengthOf(shape[2:])
 	gamma, beta := scaleAt(c, "gamma", 1), scaleAt(c, "beta", 0)
-	c.ReturnFloats(0, normalizeRows(c, c.Floats("x"), shape[0]*shape[1], inner,
+	c.ReturnFloats(0, normalizeRows(c, c.Floats("x"), inner,
 		func(row, _ int) float64 { return gamma(row % shape[1]) },
 		func(row, _ int) float64 { return beta(row % shape[1]) }))
 	return nil
@@ -129,12 +128,12 @@ func evalLayerNorm(c *Call) error {
 	if err != nil {
 		return err
 	}
-	x, kept, gone, err := rowsOver(c, axes)
+	x, _, gone, err := rowsOver(c, axes)
 	if err != nil {
 		return err
 	}
 	gamma, beta := scaleAt(c, "gamma", 1), scaleAt(c, "beta", 0)
-	out := normalizeRows(c, x.Float32s(), kept, gone,
+	out := normalizeRows(c, x.Float32s(), gone,
 		func(_, i int) float64 { return gamma(i) },
 		func(_, i int) float64 { return beta(i) })
 	// The axes go back to where they came from.
@@ -151,11 +150,11 @@ func evalLayerNorm(c *Call) error {
 }
 
 // normalizeRows takes rows of n elements each to mean 0 and variance 1, and then scales and shifts them.
-func normalizeRows(c *Call, x []float32, rows, n int, gamma, beta func(row, i int) float64) []float32 {
+func normalizeRows(c *Call, x []float32, n int, gamma, beta func(row, i int) float64) []float32 {
 	epsilon := float64(c.Float("epsilon"))
 	narrow := narrowing(c.Out(0).DType)
 	out := make([]float32, len(x))
-	pool.For(rows, 1+(1<<12)/max(1, n), func(lo, hi int) {
+	forRows(len(x), n, func(lo, hi int) {
 		for r := lo; r < hi; r++ {
 			row := x[r*n : (r+1)*n]
 			m := meanOf(row)
@@ -178,7 +177,7 @@ func evalL2Norm(c *Call) error {
 	epsilon, narrow := float64(c.Float("epsilon")), narrowing(c.Out(0).DType)
 	x := c.Floats("x")
 	out := make([]float32, len(x))
-	pool.For(lengthOf(shape[:len(shape)-3]), 1+(1<<12)/max(1, n), func(lo, hi int) {
+	forRows(len(x), n, func(lo, hi int) {
 		for r := lo; r < hi; r++ {
 			row := x[r*n : (r+1)*n]
 			scale := math.Sqrt(sumSquare(row) + epsilon)
@@ -200,7 +199,7 @@ func evalLocalResponseNorm(c *Call) error {
 	alpha, beta, k := float64(c.Float("alpha")), float64(c.Float("beta")), float64(c.Float("k"))
 	x, narrow := c.Floats("x"), narrowing(c.Out(0).DType)
 	out := make([]float32, len(x))
-	pool.For(shape[0]*channels, 1+(1<<12)/max(1, inner), func(lo, hi int) {
+	forRows(len(x), inner, func(lo, hi int) {
 		for row := lo; row < hi; row++ {
 			ch := row % channels
 			first, last := max(0, ch-size/2), min(channels-1, ch+(size-1)/2)

@@ -2,7 +2,6 @@ package ops
 
 import (
 	"fmt"
-	"math"
 
 	"github.com/espalier-ane/espalier/internal/pool"
 	"github.com/espalier-ane/espalier/mil"
@@ -32,7 +31,7 @@ func pointwiseByChannel(c *Call, f func(channel int, x float64) float64) error {
 	out := make([]float32, len(in))
 	shape := c.OutShape(0)
 	channels, inner := shape[1], lengthOf(shape[2:])
-	pool.For(shape[0]*channels, 1+(1<<12)/max(1, inner), func(lo, hi int) {
+	forRows(len(in), inner, func(lo, hi int) {
 		for row := lo; row < hi; row++ {
 			for i := row * inner; i < (row+1)*inner; i++ {
 				out[i] = narrow(f(row%channels, float64(in[i])))
@@ -43,26 +42,20 @@ func pointwiseByChannel(c *Call, f func(channel int, x float64) float64) error {
 	return nil
 }
 
+// forRows calls f with ranges of rows of n elements each that together cover all count elements, concurrently. It
+// counts rows by their elements: where there are none, the lengths beside one of zero may be beyond all loops.
+func forRows(count, n int, f func(lo, hi int)) {
+	if count > 0 {
+		pool.For(count/n, 1+(1<<12)/n, f)
+	}
+}
+
 // narrowing rounds fp64 to the fp32 in which values of a type are held.
 func narrowing(d tensor.DType) func(float64) float32 {
 	if d == tensor.Float16 {
-		return roundToOdd
+		return tensor.RoundToOdd
 	}
 	return func(v float64) float32 { return float32(v) }
-}
-
-// roundToOdd rounds a value between two fp32 values to the one whose last bit is set. Rounding the result
-// to a type of at most 22 significant bits then gives what rounding v itself would have given.
-func roundToOdd(v float64) float32 {
-	f := float32(v)
-	if float64(f) == v || v != v || math.IsInf(float64(f), 0) {
-		return f
-	}
-	bits := math.Float32bits(f)
-	if math.Abs(float64(f)) > math.Abs(v) {
-		bits--
-	}
-	return math.Float32frombits(bits | 1)
 }
 
 // lengthOf is the number of elements of a concrete shape.

@@ -21,7 +21,7 @@ var recurrentOps = []Def{
 			return append(recurrentParams(t), OptConst("activation", Str, "tanh"))
 		}),
 		Infer: inferRNN,
-		Eval:  evalRNN,
+		Eval:  unlessEmpty(evalRNN),
 	},
 	{
 		Name: "gru",
@@ -33,14 +33,14 @@ var recurrentOps = []Def{
 				OptConst("input_bias", Float, nil).As("T")),
 		}),
 		Infer: inferGRU,
-		Eval:  evalGRU,
+		Eval:  unlessEmpty(evalGRU),
 	},
 	{
 		Name:     "lstm",
 		Doc:      "long short-term memory, in one direction or both, its gates in the order input, forget, output, cell",
 		Versions: fp16Since17(lstmParams),
 		Infer:    inferLSTM,
-		Eval:     evalLSTM,
+		Eval:     unlessEmpty(evalLSTM),
 	},
 }
 
@@ -181,6 +181,9 @@ func inferLSTM(c *Call) ([]mil.Type, error) {
 func checkWeights(c *Call, gates tensor.Dim, suffix string) (tensor.Dim, error) {
 	if c.Rank("x") != 3 {
 		return 0, fmt.Errorf("x has shape %v, expected rank 3: steps, batch, input", c.Shape("x"))
+	}
+	if c.Shape("x")[2] == 0 { // nothing would bound the number of steps
+		return 0, fmt.Errorf("x has shape %v, expected one element or more in each step", c.Shape("x"))
 	}
 	ih, hh := c.Shape("weight_ih"+suffix), c.Shape("weight_hh"+suffix)
 	if len(hh) != 2 || !hh.Known() || hh[0] != gates*hh[1] {

@@ -112,6 +112,20 @@ func runOneWay(c *Call, l *layer) error {
 	return err
 }
 
+// unlessEmpty evaluates a layer that has a state. Where the batch or the state is empty so are all results, and
+// lengths beside one of zero may be beyond all loops.
+func unlessEmpty(eval EvalFunc) EvalFunc {
+	return func(c *Call) error {
+		if c.Tensor("initial_h").Len() > 0 {
+			return eval(c)
+		}
+		for i := range c.outs {
+			c.ReturnFloats(i, nil)
+		}
+		return nil
+	}
+}
+
 func evalRNN(c *Call) error {
 	l := newLayer(c, 1, "")
 	l.h = slices.Clone(c.Floats("initial_h"))

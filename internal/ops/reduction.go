@@ -75,18 +75,7 @@ func argDef(name, doc string, better func(a, b float64) bool) Def {
 
 // reducedAxes are the axes of x that go, in ascending order; all of them if none are given.
 func reducedAxes(c *Call) ([]int, error) {
-	rank := c.Rank("x")
-	if !c.Has("axes") {
-		axes := make([]int, rank)
-		for i := range axes {
-			axes[i] = i
-		}
-		return axes, nil
-	}
-	if !c.Known("axes") { // too many to be loaded as a parameter
-		return nil, fmt.Errorf("parameter axes is %v, expected at most %d axes", c.Type("axes"), rank)
-	}
-	axes, err := c.Axes("axes", rank)
+	axes, err := c.axesOrAll("axes", c.Rank("x"))
 	slices.Sort(axes)
 	return axes, err
 }

@@ -197,19 +197,18 @@ func reshaped(x tensor.Shape, to []int, anyRank bool) (tensor.Shape, error) {
 // divideSymbols is a product of lengths, not all of them known, divided by n: the one that is not known, if there
 // is but one and the others amount to n.
 func divideSymbols(lengths tensor.Shape, n tensor.Dim) tensor.Dim {
-	symbol := tensor.Unknown
+	symbol, open := tensor.Unknown, 0
 	known := tensor.Dim(1)
 	for _, d := range lengths {
 		switch {
-		case !d.Known() && symbol != tensor.Unknown:
-			return tensor.Unknown
 		case !d.Known():
 			symbol = d
+			open++
 		default:
 			known *= d // no overflow that matters: it would not be equal to n
 		}
 	}
-	if known == n {
+	if open == 1 && known == n {
 		return symbol
 	}
 	return tensor.Unknown
@@ -224,10 +223,7 @@ func inferReshapeLike(c *Call) ([]mil.Type, error) {
 	}
 	var out tensor.Shape
 	for i := range refs {
-		ref, ok := c.AnyType("ref_tensors", i).(*mil.TensorType)
-		if !ok {
-			return nil, fmt.Errorf("ref_tensors[%d] is %v, expected a tensor", i, c.AnyType("ref_tensors", i))
-		}
+		ref := c.TypeAt("ref_tensors", i)
 		var bound [3]int
 		for j, name := range []string{"begins", "ends", "end_masks"} {
 			v, ok := c.ValueAt(name, i).(*tensor.Tensor)

@@ -119,6 +119,7 @@ func TestReshapeTypes(t *testing.T) {
 		{tensor.Shape{s0, s1, 4}, []int{0, 0, -1}, tensor.Shape{s0, s1, 4}},
 		{tensor.Shape{s0, s1, 4}, []int{0, -1, 4}, tensor.Shape{s0, s1, 4}},
 		{tensor.Shape{s0, s1, 4}, []int{-1, 4, 1}, tensor.Shape{tensor.Unknown, 4, 1}},
+		{tensor.Shape{tensor.Unknown, s1, 4}, []int{-1, 4, 1}, tensor.Shape{tensor.Unknown, 4, 1}},
 		{tensor.Shape{s0, 4}, []int{2, 2}, tensor.Shape{2, 2}},
 		{tensor.Shape{0, 4}, []int{-1, 4}, tensor.Shape{0, 4}},
 	} {

@@ -114,7 +114,7 @@ func resizeLinear[T float32 | float64](x []T, from, to []int, axes int, mode str
 			if n == m && mode != "OFFSET_CORNERS" || (m > n) != grow {
 				continue // of equal lengths, only OFFSET_CORNERS moves the points
 			}
-			x = mixAxis(x, countOf(shape[:axis]), n, countOf(shape[axis+1:]), linearTaps(mode, n, m))
+			x = mixAxis(x, lengthOf(shape[:axis]), n, lengthOf(shape[axis+1:]), linearTaps(mode, n, m))
 			shape[axis] = m
 		}
 	}
@@ -130,7 +130,7 @@ func resizeNearest(x *tensor.Tensor, to []int, points func(n, m int) []int) *ten
 			if (m > n) != grow {
 				continue
 			}
-			l := blockLayout{batch: 1, before: countOf(shape[:axis]), n: n, inner: countOf(shape[axis+1:])}
+			l := blockLayout{batch: 1, before: lengthOf(shape[:axis]), n: n, inner: lengthOf(shape[axis+1:])}
 			at := points(n, m)
 			if isIdentity(at, n) {
 				continue

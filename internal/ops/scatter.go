@@ -132,23 +132,38 @@ func scatterModes[T int32 | float32](divide func(old, update T) T) map[string]fu
 }
 
 func evalScatter(c *Call) error {
+	if nothingToScatter(c) {
+		return nil
+	}
 	data := c.Tensor("data").Shape()
 	axis, _ := c.Axis("axis", len(data))
 	l := blockLayout{
 		batch:  1,
-		before: countOf(data[:axis]),
+		before: lengthOf(data[:axis]),
 		n:      data[axis],
-		inner:  countOf(data[axis+1:]),
+		inner:  lengthOf(data[axis+1:]),
 	}
 	scatterBlocks(c, l, positions(c, l.n))
 	return nil
 }
 
+// nothingToScatter returns data as it is if there are no updates: lengths beside one of zero may be beyond all loops.
+func nothingToScatter(c *Call) bool {
+	if c.Tensor("updates").Len() > 0 {
+		return false
+	}
+	c.Return(0, c.Tensor("data"))
+	return true
+}
+
 func evalScatterND(c *Call) error {
+	if nothingToScatter(c) {
+		return nil
+	}
 	data, indices := c.Tensor("data").Shape(), c.Tensor("indices").Shape()
 	depth := indices[len(indices)-1]
-	l := blockLayout{batch: 1, before: 1, n: countOf(data[:depth]), inner: countOf(data[depth:])}
-	scatterBlocks(c, l, vectorPositions(c, data[:depth], countOf(indices[:len(indices)-1])))
+	l := blockLayout{batch: 1, before: 1, n: lengthOf(data[:depth]), inner: lengthOf(data[depth:])}
+	scatterBlocks(c, l, vectorPositions(c, data[:depth], lengthOf(indices[:len(indices)-1])))
 	return nil
 }
 
@@ -172,7 +187,7 @@ func scatterBlocks(c *Call, l blockLayout, at []int) {
 func evalScatterAlongAxis(c *Call) error {
 	data, updates := c.Tensor("data").Shape(), c.Tensor("updates").Shape()
 	axis, _ := c.Axis("axis", len(data))
-	n, m, inner := data[axis], updates[axis], countOf(data[axis+1:])
+	n, m, inner := data[axis], updates[axis], lengthOf(data[axis+1:])
 	at := positions(c, n)
 	scatterInto(c, func(combine func(data, update int)) {
 		for k, to := range at {
