@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"image"
 	"math"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -234,6 +235,83 @@ func TestClassesAreRanked(t *testing.T) {
 func TestOpenNamesTheFile(t *testing.T) {
 	_, err := espalier.Open(filepath.Join("testdata", "no-such-model.mlpackage"))
 	if err == nil || !strings.Contains(err.Error(), "no-such-model.mlpackage") {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+// openText opens a model that is a MIL text: the body of a function with the input x.
+func openText(t *testing.T, input, body, output string) *espalier.Model {
+	t.Helper()
+	text := "program(1.0)\n{\nfunc main<ios18>(" + input + ") {\n" + body + "\n} -> (" + output + ");\n}\n"
+	path := filepath.Join(t.TempDir(), "model.mil")
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	m, err := espalier.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { m.Close() })
+	return m
+}
+
+// What a prediction gives and keeps is its own: an input that the caller changes afterwards does not show in outputs,
+// and an output that the caller changes does not show in the model.
+func TestOutputsShareNoMemory(t *testing.T) {
+	m := openText(t, "tensor<fp32, [2]> x", `tensor<fp32, [2]> k = const()[name = string("k"), val = tensor<fp32, [2]>([3, 4])];
+		tensor<int32, [2]> s = const()[name = string("s"), val = tensor<int32, [2]>([2, 1])];
+		tensor<fp32, [2, 1]> y = reshape(x = x, shape = s);`, "x, y, k")
+	in := []float32{1, 2}
+	predict := func() map[string]*espalier.Value {
+		out, err := m.Predict(context.Background(), map[string]any{"x": tensor.Of(in, 2)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out
+	}
+	out := predict()
+	in[0] = 7
+	for _, name := range []string{"x", "y"} {
+		if got := out[name].Tensor.Float32s()[0]; got != 1 {
+			t.Errorf("output %s is %v after the input has changed", name, got)
+		}
+	}
+	tensor.Data[float32](out["k"].Tensor)[0] = 9
+	if got := predict()["k"].Tensor.Float32s()[0]; got != 3 {
+		t.Errorf("a constant is %v after an output has changed", got)
+	}
+}
+
+func TestStatesShareNoMemory(t *testing.T) {
+	m := openText(t, "tensor<int32, [2]> x, state<tensor<int32, [2]>> s", `write_state(data = x, input = s)[name = string("w")];
+		tensor<int32, [2]> y = read_state(input = s)[name = string("y")];`, "y")
+	s := m.NewState()
+	in := []int32{1, 2}
+	if _, err := m.PredictWithState(context.Background(), map[string]any{"x": tensor.Of(in, 2)}, s); err != nil {
+		t.Fatal(err)
+	}
+	in[0] = 7
+	for range 2 {
+		held, err := s.Tensor("s")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := held.Int64s()[0]; got != 1 {
+			t.Errorf("the state holds %v, expected 1", got)
+		}
+		tensor.Data[int32](held)[0] = 9
+	}
+}
+
+func TestModelWithoutFunctions(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "model.mil")
+	if err := os.WriteFile(path, []byte("program(1.0)\n{\n}\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if m, err := espalier.Open(path); err == nil {
+		m.Close()
+		t.Error("a program without functions opens")
+	} else if !strings.Contains(err.Error(), "no functions") {
 		t.Errorf("the error is %v", err)
 	}
 }

@@ -18,7 +18,7 @@ func convertLossless(t *tensor.Tensor, d tensor.DType) (*tensor.Tensor, error) {
 	if err != nil {
 		return nil, fmt.Errorf("it holds %v, expected %v", from, d)
 	}
-	same := func(a, b float64) bool { return a == b || math.IsNaN(a) && math.IsNaN(b) }
+	same := func(a, b float64) bool { return a == b && a < 1<<63 } // MaxInt64, as a float64, is 2^63
 	if from.IsFloat() && d.IsFloat() {
 		same = func(a, b float64) bool { return math.IsInf(a, 0) || !math.IsInf(b, 0) }
 	}
@@ -28,7 +28,7 @@ func convertLossless(t *tensor.Tensor, d tensor.DType) (*tensor.Tensor, error) {
 	a, b := t.Float64s(), out.Float64s()
 	for i := range a {
 		if !same(a[i], b[i]) {
-			return nil, fmt.Errorf("element %d is %v, which %v cannot hold", i, a[i], d)
+			return nil, cannotHold(t, i, a[i], d)
 		}
 	}
 	return out, nil
@@ -43,8 +43,22 @@ func checkIntegers(in, out *tensor.Tensor) error {
 		// comes back clamped to the largest int64, which no float is.
 		clamped := out.DType().IsFloat() && b[i] == math.MaxInt64
 		if a[i] != b[i] || clamped || unsigned(in) != unsigned(out) && a[i] < 0 {
-			return fmt.Errorf("element %d is %v, which %v cannot hold", i, a[i], out.DType())
+			if unsigned(in) {
+				return cannotHold(in, i, uint64(a[i]), out.DType())
+			}
+			return cannotHold(in, i, a[i], out.DType())
 		}
 	}
 	return nil
+}
+
+// cannotHold is the error about the element at place i, counted through the whole array.
+func cannotHold(t *tensor.Tensor, i int, element any, d tensor.DType) error {
+	shape := t.Shape()
+	at := make([]int, len(shape))
+	for axis := len(shape) - 1; axis >= 0; axis-- {
+		at[axis] = i % shape[axis]
+		i /= shape[axis]
+	}
+	return fmt.Errorf("element %v is %v, which %v cannot hold", tensor.ShapeOf(at...), element, d)
 }

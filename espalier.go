@@ -60,6 +60,9 @@ func (c Config) Open(path string) (*Model, error) {
 		file.Close()
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
+	for _, f := range m.functions {
+		f.path = path
+	}
 	return m, nil
 }
 

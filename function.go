@@ -2,6 +2,7 @@ package espalier
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,6 +14,7 @@ import (
 
 // Function is a callable part of a model. It is safe for concurrent use.
 type Function struct {
+	path        string // of the model, for errors
 	description coreml.FunctionDescription
 	config      Config
 
@@ -39,6 +41,9 @@ func (c Config) functions(file *coreml.Model) ([]*Function, error) {
 	}
 	if err := ops.Verify(p); err != nil {
 		return nil, err
+	}
+	if len(file.Description.Functions) == 0 {
+		return nil, errors.New("the model has no functions")
 	}
 	var all []*Function
 	for _, d := range file.Description.Functions {
@@ -159,7 +164,7 @@ func (f *Function) Predict(ctx context.Context, inputs map[string]any) (map[stri
 		return nil, fmt.Errorf("function %q has states (%s): make them with NewState and run it with PredictWithState",
 			f.Name(), featureNames(f.States()))
 	}
-	return f.predict(ctx, inputs, nil)
+	return f.named(f.predict(ctx, inputs, nil))
 }
 
 // PredictWithState runs a function on states that NewState made for it, and changes them.
@@ -167,7 +172,15 @@ func (f *Function) PredictWithState(ctx context.Context, inputs map[string]any, 
 	if s == nil || s.of != f {
 		return nil, fmt.Errorf("the state was not made for function %q: make it with its NewState", f.Name())
 	}
-	return f.predict(ctx, inputs, s)
+	return f.named(f.predict(ctx, inputs, s))
+}
+
+// named puts the model before an error that is about it, and not about an input.
+func (f *Function) named(out map[string]*Value, err error) (map[string]*Value, error) {
+	if _, input := errors.AsType[*InputError](err); err != nil && !input {
+		err = fmt.Errorf("%s: %w", f.path, err)
+	}
+	return out, err
 }
 
 func (f *Function) predict(ctx context.Context, inputs map[string]any, s *State) (map[string]*Value, error) {
@@ -184,6 +197,9 @@ func (f *Function) predict(ctx context.Context, inputs map[string]any, s *State)
 		t, err := f.bindInput(d, inputs[d.Name])
 		if err != nil {
 			return nil, err
+		}
+		if s != nil {
+			t = t.Clone() // a program may put it into a state, and the caller may change it later
 		}
 		args[d.Name] = t
 	}

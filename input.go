@@ -116,7 +116,12 @@ func (f *Function) pictureInput(typ *coreml.ImageType, given any) (*tensor.Tenso
 		b := v.Bounds()
 		if !typ.Admits(b.Dx(), b.Dy()) {
 			if f.config.Resize == NoResize {
-				return nil, fmt.Errorf("expected a picture of %d × %d pixels, found %d × %d: %w", typ.Width, typ.Height, b.Dx(), b.Dy(), ErrPictureSize)
+				return nil, fmt.Errorf("expected %v, found %s: %w", typ, describeGiven(v), ErrPictureSize)
+			}
+			// A description may ask for any size.
+			want := mil.Tensor(tensor.Float32, tensor.ShapeOf(typ.ColorSpace.Channels(), typ.Height, typ.Width)...)
+			if err := ops.CheckMemory(want); err != nil {
+				return nil, err
 			}
 			v = ResizePicture(v, typ.Width, typ.Height, f.config.Resize)
 		}

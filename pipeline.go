@@ -12,8 +12,8 @@ import (
 // pipeline makes one function of models that run one after the other, each taking its inputs by name from
 // what was given and from what the ones before it made.
 func (c Config) pipeline(file *coreml.Model) (*Function, error) {
-	if len(file.Stages) == 0 {
-		return nil, errors.New("the pipeline has no stages")
+	if len(file.Stages) == 0 || len(file.Description.Functions) == 0 {
+		return nil, errors.New("the pipeline has no stages or no description")
 	}
 	f := &Function{description: file.Description.Functions[0], config: c}
 	for i, stage := range file.Stages {
@@ -48,7 +48,7 @@ func (f *Function) predictPipeline(ctx context.Context, inputs map[string]any) (
 				args[d.Name] = v
 			}
 		}
-		out, err := stage.Predict(ctx, args)
+		out, err := stage.predict(ctx, args, nil)
 		if err != nil {
 			return nil, fmt.Errorf("stage %d of the pipeline: %w", i, err)
 		}

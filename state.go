@@ -28,11 +28,16 @@ func (f *Function) NewState() *State {
 	return s
 }
 
-// Tensor returns what a state holds, in its declared element type.
+// Tensor returns a copy of what a state holds, in its declared element type.
 func (s *State) Tensor(name string) (*tensor.Tensor, error) {
 	v, ok := s.values[name].(*ops.State)
 	if !ok {
 		return nil, fmt.Errorf("there is no state %q: expected %s", name, featureNames(s.of.States()))
 	}
-	return v.Read().Convert(v.Type().DType)
+	held := v.Read()
+	t, err := held.Convert(v.Type().DType)
+	if t == held {
+		t = held.Clone()
+	}
+	return t, err
 }

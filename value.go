@@ -21,7 +21,7 @@ type Value struct {
 	Feature coreml.Feature
 	// Tensor holds an array in its declared type; a picture as fp32 [1, C, H, W] before any rounding, in the
 	// model's own colour order; a label as a String or Int64 of shape [1]; the probabilities
-	// of a classifier as Float64, in the order of Labels.
+	// of a classifier as Float64, in the order of Labels. Its memory is the caller's.
 	Tensor *tensor.Tensor
 	// Labels are the keys of a dictionary, String or Int64; nil for everything else.
 	Labels *tensor.Tensor
@@ -51,6 +51,9 @@ func newValue(d coreml.Feature, v ops.Value) (*Value, error) {
 		t, err := v.Convert(dtype)
 		if err != nil {
 			return nil, fmt.Errorf("the program gives %v, but the description says %v", v, d.Type)
+		}
+		if t == v { // it may be an input, a constant or a state, or a view of one
+			t = v.Clone()
 		}
 		return &Value{Feature: d, Tensor: t}, nil
 	}
