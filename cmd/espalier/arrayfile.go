@@ -1,29 +1,52 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
 	"image"
+	"io"
 	"os"
 
 	"github.com/espalier-ane/espalier"
+	"github.com/espalier-ane/espalier/internal/osfile"
 	"github.com/espalier-ane/espalier/tensor"
 )
 
-// fileContent is what a file of inputs holds: one of the three.
+// fileContent is what a file of inputs holds: its kind, and one of the three.
 type fileContent struct {
+	kind    fileKind
 	arrays  []tensor.Named // of an npz archive or a JSON object
 	array   *tensor.Tensor // of an npy file or JSON lists
 	picture image.Image    // of a PNG or JPEG file
 }
 
-// errPointer says what a file of three lines is, where data is expected.
-var errPointer = errors.New("the file is a Git LFS pointer, not the file itself; `git lfs pull` downloads it")
+var (
+	errUnknownFile = errors.New("this is no npz, npy, PNG, JPEG or JSON file")
+	// errPointer says what a file of three lines is, where data is expected.
+	errPointer = errors.New("the file is a Git LFS pointer, not the file itself; `git lfs pull` downloads it")
+)
 
 // readInputFile reads a file of inputs. What it is, is decided by its content, not by its name.
 func readInputFile(path string) (fileContent, error) {
-	data, err := os.ReadFile(path)
+	f, err := os.Open(path)
+	if err != nil {
+		return fileContent{}, err
+	}
+	defer f.Close()
+	r := bufio.NewReader(f)
+	head, err := r.Peek(r.Size())
+	if err != nil && err != io.EOF {
+		return fileContent{}, err
+	}
+	if sniff(head) == otherFile { // a file that is none of ours may have any size
+		return fileContent{}, fmt.Errorf("%s: %w", path, errUnknownFile)
+	}
+	if info, err := f.Stat(); err == nil && osfile.Memory() > 0 && info.Size() > osfile.Memory() {
+		return fileContent{}, fmt.Errorf("%s: the file is larger than the memory of this machine", path)
+	}
+	data, err := io.ReadAll(r)
 	if err != nil {
 		return fileContent{}, err
 	}
@@ -35,7 +58,8 @@ func readInputFile(path string) (fileContent, error) {
 }
 
 func decodeInputFile(data []byte) (c fileContent, err error) {
-	switch kind := sniff(data); kind {
+	c.kind = sniff(data)
+	switch c.kind {
 	case npzFile:
 		c.arrays, err = tensor.ReadNPZ(bytes.NewReader(data), int64(len(data)))
 		if c.arrays == nil {
@@ -48,11 +72,11 @@ func decodeInputFile(data []byte) (c fileContent, err error) {
 			err = fmt.Errorf("the picture cannot be read: %w", err)
 		}
 	case jsonFile:
-		c.arrays, c.array, err = parseJSON(data)
+		c.arrays, c.array, err = parseJSON(bytes.TrimPrefix(data, byteOrderMark))
 	case lfsPointer:
 		err = errPointer
 	default:
-		err = errors.New("this is no npz, npy, PNG, JPEG or JSON file")
+		err = errUnknownFile
 	}
 	return c, err
 }
@@ -83,6 +107,9 @@ var magics = []struct {
 	{"version https://git-lfs.github.com/spec/", lfsPointer},
 }
 
+// byteOrderMark is what some editors put before a text.
+var byteOrderMark = []byte("\ufeff")
+
 // sniff finds out the kind of a file.
 func sniff(data []byte) fileKind {
 	for _, m := range magics {
@@ -90,7 +117,7 @@ func sniff(data []byte) fileKind {
 			return m.kind
 		}
 	}
-	if text := bytes.TrimLeft(data, " \t\r\n"); len(text) > 0 && bytes.IndexByte([]byte(`[{"-0123456789tf`), text[0]) >= 0 {
+	if text := bytes.TrimLeft(bytes.TrimPrefix(data, byteOrderMark), " \t\r\n"); len(text) > 0 && bytes.IndexByte([]byte(`[{"-0123456789tf`), text[0]) >= 0 {
 		return jsonFile
 	}
 	return otherFile

@@ -18,7 +18,7 @@ const defaultTolerance = 0.01
 
 // expectFlags are the flags that say what the outputs should be.
 type expectFlags struct {
-	Expect    []string `sep:"none" placeholder:"FILE" help:"Compare the outputs with those of an npz archive, one for each --inputs, and exit with 3 if they differ."`
+	Expect    []string `sep:"none" placeholder:"FILE" help:"Compare the outputs with those of an npz archive or a JSON object, one for each --inputs. If they differ, exit with 3 and write nothing."`
 	Tolerance []string `sep:"none" placeholder:"R" help:"How far floats may be off, in units of the root mean square of the expected array; NAME=R is for one output. Integers, booleans and labels must be equal. Default: 0.01."`
 }
 
@@ -45,7 +45,7 @@ func (c *expectFlags) references(f *espalier.Function, cases int) ([]reference, 
 		return nil, nil
 	}
 	if len(c.Expect) != cases {
-		return nil, usagef("there are %d --expect for %d cases: each --inputs takes one", len(c.Expect), cases)
+		return nil, usagef("%d --expect for %s: each --inputs takes one", len(c.Expect), plural(cases, "case"))
 	}
 	tolerances, err := c.tolerances(f)
 	if err != nil {
@@ -58,7 +58,7 @@ func (c *expectFlags) references(f *espalier.Function, cases int) ([]reference, 
 			return nil, err
 		}
 		if content.arrays == nil {
-			return nil, fmt.Errorf("%s: expected an npz archive, which has arrays by name", path)
+			return nil, fmt.Errorf("%s: expected an npz archive or a JSON object, which have arrays by name", path)
 		}
 		refs[i] = reference{content.arrays, tolerances}
 	}
@@ -66,7 +66,7 @@ func (c *expectFlags) references(f *espalier.Function, cases int) ([]reference, 
 }
 
 func (c *expectFlags) tolerances(f *espalier.Function) (map[string]float64, error) {
-	all := map[string]float64{"": defaultTolerance}
+	all := map[string]float64{}
 	for _, flag := range c.Tolerance {
 		name, text, named := strings.Cut(flag, "=")
 		if !named {
@@ -78,7 +78,13 @@ func (c *expectFlags) tolerances(f *espalier.Function) (map[string]float64, erro
 		if err != nil || !(r >= 0) || math.IsInf(r, 0) {
 			return nil, usagef("--tolerance %s: expected a number from 0 on", flag)
 		}
+		if _, twice := all[name]; twice {
+			return nil, usagef("--tolerance %s: another --tolerance is for the same outputs", flag)
+		}
 		all[name] = r
+	}
+	if _, given := all[""]; !given {
+		all[""] = defaultTolerance
 	}
 	return all, nil
 }
@@ -137,17 +143,18 @@ func (c check) worstIndex() []int {
 
 // String describes the comparison in a line.
 func (c check) String() string {
+	output := printable(c.output)
 	switch {
 	case c.Worst < 0 && c.Reason == "":
-		return fmt.Sprintf("%s: equal", c.output)
+		return output + ": equal"
 	case c.Worst < 0:
-		return fmt.Sprintf("%s: %s", c.output, c.Reason)
+		return output + ": " + c.Reason
 	}
 	word := "matches"
 	if !c.Match {
 		word = "differs"
 	}
-	text := fmt.Sprintf("%s: %s, worst element %v is %s, expected %s", c.output, word,
+	text := fmt.Sprintf("%s: %s, worst element %v is %s, expected %s", output, word,
 		tensor.ShapeOf(c.worstIndex()...), elementText(c.got, c.Worst), elementText(c.want, c.Worst))
 	if c.want.DType().IsFloat() {
 		text += fmt.Sprintf(", off by %.3g (tolerance %.3g)", c.Error, c.tolerance)

@@ -53,7 +53,7 @@ func (s inputSpec) shapeFor(d coreml.Feature) ([]int, error) {
 		shape := []int{typ.Height, typ.Width}
 		if s.shape != nil {
 			if len(s.shape) != 2 || !typ.Admits(s.shape[1], s.shape[0]) {
-				return nil, usagef("--input %s: expected HEIGHTxWIDTH of an %v", s.flag, typ)
+				return nil, usagef("--input %s: expected HEIGHTxWIDTH, as in @%dx%d, of an %v", s.flag, typ.Height, typ.Width, typ)
 			}
 			shape = s.shape
 		}

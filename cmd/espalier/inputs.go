@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -13,15 +14,27 @@ import (
 
 // inputFlags are the flags that say what a model is given.
 type inputFlags struct {
-	Inputs []string `sep:"none" placeholder:"FILE" help:"Take the inputs from an npz archive, or from a JSON object of nested lists. Repeated, the cases run in order on one state."`
+	Inputs []string `sep:"none" placeholder:"FILE" help:"Take the inputs by name from an npz archive, or from a JSON object of nested lists. Repeated, the cases run in order on one state."`
 	Input  []string `sep:"none" placeholder:"NAME=FILE" help:"Take an input from an npy, npz, PNG, JPEG or JSON file, or generate it: NAME=random[:SEED][@SHAPE], NAME=zeros[@SHAPE], where SHAPE is like 1x3x224x224 (HEIGHTxWIDTH for a picture). Without a name, random[:SEED] or zeros fills every input not given. Random floats are standard normal, integers 0 to 9, pictures 0 to 255; the same seed (0 by default) and name give the same values."`
 	Resize string   `placeholder:"HOW" help:"Bring pictures of another size to the size that the model takes: stretch, fit (black around) or crop."`
 }
 
 // inputCase is what one prediction is given.
 type inputCase struct {
-	file   string // of --inputs; "" if there is none
-	inputs map[string]any
+	file    string // of --inputs; "" if there is none
+	inputs  map[string]any
+	origins map[string]string // by input, the file that it comes from; "" for generated values
+}
+
+// inputFiles are the files that --input flags name.
+func inputFiles(specs []inputSpec) []string {
+	var files []string
+	for _, s := range specs {
+		if s.file != "" {
+			files = append(files, s.file)
+		}
+	}
+	return files
 }
 
 // parse checks the flags as far as that needs no model.
@@ -46,7 +59,7 @@ func (c *inputFlags) parse() (specs []inputSpec, err error) {
 
 // cases makes the inputs of every prediction.
 func (c *inputFlags) cases(f *espalier.Function, specs []inputSpec) ([]inputCase, error) {
-	everywhere := map[string]any{}
+	everywhere := inputCase{inputs: map[string]any{}, origins: map[string]string{}}
 	for _, s := range specs {
 		if s.name == "" {
 			continue
@@ -59,7 +72,7 @@ func (c *inputFlags) cases(f *espalier.Function, specs []inputSpec) ([]inputCase
 		if err != nil {
 			return nil, err
 		}
-		everywhere[s.name] = v
+		everywhere.inputs[s.name], everywhere.origins[s.name] = v, s.file
 	}
 	files := c.Inputs
 	if len(files) == 0 {
@@ -71,11 +84,15 @@ func (c *inputFlags) cases(f *espalier.Function, specs []inputSpec) ([]inputCase
 		if err := addArchive(in, file, f); err != nil {
 			return nil, err
 		}
-		for name, v := range everywhere {
+		origins := map[string]string{}
+		for name := range in {
+			origins[name] = file
+		}
+		for name, v := range everywhere.inputs {
 			if in[name] != nil {
 				return nil, usagef("input %q is given twice, by --input and by %s", name, file)
 			}
-			in[name] = v
+			in[name], origins[name] = v, everywhere.origins[name]
 		}
 		for _, s := range specs {
 			if s.name != "" {
@@ -91,7 +108,7 @@ func (c *inputFlags) cases(f *espalier.Function, specs []inputSpec) ([]inputCase
 				}
 			}
 		}
-		cases[i] = inputCase{file, in}
+		cases[i] = inputCase{file, in, origins}
 	}
 	return cases, nil
 }
@@ -191,7 +208,7 @@ func completed(args []string, lacking []coreml.Feature, several bool) string {
 	}
 	line := []string{"espalier"}
 	for _, a := range slices.Concat(args[:end], flags, args[end:]) {
-		line = append(line, shellQuote(a))
+		line = append(line, shellQuote(a, runtime.GOOS == "windows"))
 	}
 	return strings.Join(line, " ")
 }
@@ -217,13 +234,20 @@ func suggestion(d coreml.Feature) string {
 	return word
 }
 
-// shellQuote writes an argument such that a POSIX shell reads it back.
-func shellQuote(arg string) string {
-	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./=:@,+%", r)
+// shellQuote writes an argument such that a shell reads it back: a POSIX shell, or those of Windows.
+func shellQuote(arg string, windows bool) string {
+	safe := "-_./=:@,+%"
+	if windows { // a path there has no double quotes
+		safe = `-_./=:@+\`
 	}
-	if arg != "" && strings.IndexFunc(arg, func(r rune) bool { return !plain(r) }) < 0 {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune(safe, r)
+	}
+	switch {
+	case arg != "" && strings.IndexFunc(arg, func(r rune) bool { return !plain(r) }) < 0:
 		return arg
+	case windows:
+		return `"` + arg + `"`
 	}
 	return "'" + strings.ReplaceAll(arg, "'", `'\''`) + "'"
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 )
 
 // printInspection prints what inspect found for people.
@@ -47,7 +48,7 @@ func printModel(w io.Writer, indent string, r modelReport) {
 		if stage.Name != "" {
 			name = " " + stage.Name
 		}
-		fmt.Fprintf(w, "%sstage %d%s\n", indent, i, name)
+		fmt.Fprintf(w, "%sstage %d%s\n", indent, i, printable(name))
 		printModel(w, indent+"  ", stage.modelReport)
 	}
 }
@@ -63,7 +64,7 @@ func printFunction(w io.Writer, indent string, f functionReport) {
 	if f.UnknownOpset {
 		line += " (unknown)"
 	}
-	fmt.Fprintln(w, indent+line)
+	fmt.Fprintln(w, indent+printable(line))
 	for _, list := range []struct {
 		title    string
 		features []featureReport
@@ -106,7 +107,7 @@ func printOperations(w io.Writer, indent string, list []operationReport) {
 	fmt.Fprintf(w, "%s  %s, %s\n", indent, plural(total, "operation"), plural(constants, "constant"))
 	printColumns(w, indent+"    ", rows)
 	if len(unknown) > 0 {
-		fmt.Fprintf(w, "%s  the catalogue does not have: %s\n", indent, strings.Join(unknown, ", "))
+		fmt.Fprintf(w, "%s  the catalogue does not have: %s\n", indent, printable(strings.Join(unknown, ", ")))
 	}
 }
 
@@ -160,11 +161,20 @@ func printColumns(w io.Writer, indent string, rows [][]string) {
 	for _, row := range rows {
 		var line strings.Builder
 		for i, cell := range row {
-			cell = strings.ReplaceAll(cell, "\n", " ")
-			fmt.Fprintf(&line, "%-*s  ", widths[i], cell)
+			fmt.Fprintf(&line, "%-*s  ", widths[i], printable(cell))
 		}
 		fmt.Fprintln(w, indent+strings.TrimRight(line.String(), " "))
 	}
+}
+
+// printable is a text of a model as a terminal may have it: in one line, and without control sequences.
+func printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return ' '
+		}
+		return r
+	}, text)
 }
 
 // plural counts things: "1 record", "2,048 records".

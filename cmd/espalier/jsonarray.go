@@ -5,9 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"strconv"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/espalier-ane/espalier/tensor"
 )
@@ -15,12 +16,13 @@ import (
 // parseJSON reads arrays from JSON: nested lists of numbers, booleans or strings are one array, an object
 // has arrays by name.
 func parseJSON(data []byte) (named []tensor.Named, single *tensor.Tensor, err error) {
+	if err := checkJSON(data); err != nil {
+		return nil, nil, err
+	}
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.UseNumber()
 	if !bytes.HasPrefix(bytes.TrimLeft(data, " \t\r\n"), []byte("{")) {
-		if single, err = decodeArray(d); err == nil {
-			err = expectEnd(d)
-		}
+		single, err = decodeArray(d)
 		return nil, single, err
 	}
 	named = []tensor.Named{}
@@ -42,25 +44,33 @@ func parseJSON(data []byte) (named []tensor.Named, single *tensor.Tensor, err er
 		}
 		named = append(named, tensor.Named{Name: name, Tensor: t})
 	}
-	if _, err := d.Token(); err != nil { // the closing brace
-		return nil, nil, err
-	}
-	return named, nil, expectEnd(d)
+	return named, nil, nil
 }
 
-func expectEnd(d *json.Decoder) error {
-	if _, err := d.Token(); err != io.EOF {
-		return errors.New("there is more after the end of the JSON value")
+// checkJSON refuses what is no JSON, with its place.
+func checkJSON(data []byte) error {
+	err := json.Unmarshal(data, new(json.RawMessage))
+	syntax, ok := errors.AsType[*json.SyntaxError](err)
+	if !ok {
+		return err
 	}
-	return nil
+	if syntax.Offset >= int64(len(data)) && strings.HasPrefix(syntax.Error(), "unexpected end") {
+		return errors.New("the JSON text is cut off")
+	}
+	at := max(syntax.Offset-1, 0) // the last byte read is the wrong one
+	before := data[:at]
+	line := bytes.Count(before, []byte("\n")) + 1
+	column := utf8.RuneCount(before[bytes.LastIndexByte(before, '\n')+1:]) + 1
+	text := fmt.Sprintf("line %d, column %d: %v", line, column, syntax)
+	if c := data[at]; c == 'N' || c == 'I' {
+		text += `; JSON has no such number: write "NaN", "Infinity" or "-Infinity", with the quotes`
+	}
+	return errors.New(text)
 }
 
 func decodeArray(d *json.Decoder) (*tensor.Tensor, error) {
 	var v any
 	if err := d.Decode(&v); err != nil {
-		if err == io.EOF || err == io.ErrUnexpectedEOF {
-			err = errors.New("the JSON text is cut off")
-		}
 		return nil, err
 	}
 	var b arrayBuilder

@@ -82,9 +82,25 @@ func dispatch(call *invocation, stdout, stderr io.Writer) error {
 	if err != nil {
 		panic("bug: the command line: " + err.Error())
 	}
+	parser.Model.HelpFlag.Help = "Show this help."
 	chosen, err := parser.Parse(call.args)
 	if err != nil {
-		return usageError{err}
+		return usageError{explainUsage(call.args, err)}
 	}
 	return chosen.Run(call)
+}
+
+// explainUsage says of a command line that cannot be parsed where its help is.
+func explainUsage(args []string, err error) error {
+	parse, ok := errors.AsType[*kong.ParseError](err)
+	if !ok {
+		return err
+	}
+	if node := parse.Context.Selected(); node != nil {
+		return fmt.Errorf("%w\nespalier %s -h shows what it takes", err, node.Name)
+	}
+	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
+		err = fmt.Errorf("there is no command %q", args[0])
+	}
+	return fmt.Errorf("%w\nespalier -h shows the commands", err)
 }

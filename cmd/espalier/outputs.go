@@ -2,9 +2,11 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"image/png"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -18,7 +20,7 @@ import (
 
 // outputFlags are the flags that say where outputs go.
 type outputFlags struct {
-	Outputs []string `sep:"none" placeholder:"FILE" help:"Write all outputs to an npz archive or a JSON file, one for each --inputs."`
+	Outputs []string `sep:"none" placeholder:"FILE" help:"Write all outputs to an npz archive or a JSON file, one for each --inputs. A file of the same kind is replaced, nothing else is."`
 	Output  []string `sep:"none" placeholder:"NAME=FILE" help:"Write an output to a file: .npy, .npz, .json, or .png for a picture."`
 }
 
@@ -26,6 +28,7 @@ func (c *outputFlags) given() bool { return len(c.Outputs)+len(c.Output) > 0 }
 
 // outputFile is a file to be written.
 type outputFile struct {
+	flag   string // as the user wrote it
 	path   string
 	format outputFormat
 	index  int    // of the case
@@ -51,14 +54,14 @@ var outputFormats = []outputFormat{
 // and none that the same command reads.
 func (c *outputFlags) files(f *espalier.Function, cases int, read []string) ([]outputFile, error) {
 	if len(c.Outputs) > 0 && len(c.Outputs) != cases {
-		return nil, usagef("there are %d --outputs for %d cases: each --inputs takes one", len(c.Outputs), cases)
+		return nil, usagef("%d --outputs for %s: each --inputs takes one", len(c.Outputs), plural(cases, "case"))
 	}
 	if len(c.Output) > 0 && cases > 1 {
 		return nil, usagef("--output writes the outputs of one case, there are %d: use --outputs", cases)
 	}
 	var files []outputFile
 	for i, path := range c.Outputs {
-		files = append(files, outputFile{path: path, index: i})
+		files = append(files, outputFile{flag: "--outputs " + path, path: path, index: i})
 	}
 	for _, flag := range c.Output {
 		name, path, ok := strings.Cut(flag, "=")
@@ -73,14 +76,14 @@ func (c *outputFlags) files(f *espalier.Function, cases int, read []string) ([]o
 		if strings.EqualFold(filepath.Ext(path), ".png") && !picture {
 			return nil, usagef("--output %s: output %q is no picture but %v", flag, name, f.Outputs()[i].Type)
 		}
-		files = append(files, outputFile{path: path, output: name})
+		files = append(files, outputFile{flag: "--output " + flag, path: path, output: name})
 	}
 	seen := map[string]bool{}
 	for i := range files {
 		file := &files[i]
 		var err error
 		if file.format, err = formatOf(file.path, file.output == ""); err != nil {
-			return nil, err
+			return nil, usagef("%s: %w", file.flag, err)
 		}
 		if seen[filepath.Clean(file.path)] {
 			return nil, usagef("%s is to be written twice", file.path)
@@ -105,7 +108,7 @@ func formatOf(path string, all bool) (outputFormat, error) {
 		}
 		known = append(known, f.extension)
 	}
-	return outputFormat{}, usagef("%s: the name of an output file ends in %s", path, strings.Join(known, ", "))
+	return outputFormat{}, fmt.Errorf("the name of the file must end in %s", strings.Join(known, ", "))
 }
 
 // checkTarget refuses to replace what this command did not write.
@@ -116,22 +119,24 @@ func (f *outputFile) checkTarget(read []string) error {
 		if parent, err := os.Stat(folder); err != nil || !parent.IsDir() {
 			return fmt.Errorf("cannot write %s: there is no folder %s", f.path, folder)
 		}
+		if _, err := os.Lstat(f.path); err == nil {
+			return fmt.Errorf("cannot write %s: it is a link to nothing", f.path)
+		}
 		return nil
 	}
 	for _, name := range read {
 		if other, err := os.Stat(name); err == nil && os.SameFile(info, other) {
-			return usagef("%s is to be read and written", f.path)
+			return usagef("%s: the same command reads this file: choose another one", f.flag)
 		}
 	}
 	if !info.Mode().IsRegular() {
 		return fmt.Errorf("cannot write %s: it exists and is not a file", f.path)
 	}
-	data, err := os.ReadFile(f.path)
-	if err != nil {
+	content, err := readInputFile(f.path)
+	if errors.Is(err, fs.ErrPermission) {
 		return err
 	}
-	content, err := decodeInputFile(data)
-	if err != nil || sniff(data) != f.format.kind || f.format.kind == jsonFile && !isOurJSON(content) {
+	if err != nil || content.kind != f.format.kind || f.format.kind == jsonFile && !isOurJSON(content) {
 		return fmt.Errorf("%s exists and is no %s as this command writes it: it is not replaced", f.path, f.format.kind)
 	}
 	return nil

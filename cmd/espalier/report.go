@@ -61,10 +61,11 @@ const (
 // printValue describes an output: its type and shape, its range, its first elements or best classes.
 func printValue(w io.Writer, v *espalier.Value) {
 	t := v.Tensor
+	name := printable(v.Feature.Name)
 	if v.Labels != nil {
-		fmt.Fprintf(w, "%s  %v, %d classes\n", v.Feature.Name, v.Feature.Type, t.Len())
+		fmt.Fprintf(w, "%s  %v, %d classes\n", name, v.Feature.Type, t.Len())
 		for _, class := range v.Top(shownClasses) {
-			fmt.Fprintf(w, "  %-8s  %s\n", shortNumber(class.Probability), class.Label)
+			fmt.Fprintf(w, "  %-8s  %s\n", shortNumber(class.Probability), printable(class.Label))
 		}
 		return
 	}
@@ -72,7 +73,7 @@ func printValue(w io.Writer, v *espalier.Value) {
 	if _, ok := v.Feature.Type.(*coreml.ImageType); ok {
 		kind = fmt.Sprintf("%v as %v", v.Feature.Type, t)
 	}
-	fmt.Fprintf(w, "%s  %s\n", v.Feature.Name, kind)
+	fmt.Fprintf(w, "%s  %s\n", name, kind)
 	if t.Len() == 0 {
 		fmt.Fprintln(w, "  no elements")
 		return

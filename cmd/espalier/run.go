@@ -47,7 +47,7 @@ func (c *runCmd) Run(call *invocation) error {
 	defer model.Close()
 	f, err := model.Function(c.Function)
 	if err != nil {
-		return usageError{err}
+		return usagef("%s: %w", c.Model, err)
 	}
 	cases, err := c.cases(f, specs)
 	if err != nil {
@@ -60,7 +60,7 @@ func (c *runCmd) Run(call *invocation) error {
 	if err != nil {
 		return err
 	}
-	files, err := c.files(f, len(cases), slices.Concat(c.Inputs, c.Expect))
+	files, err := c.files(f, len(cases), slices.Concat([]string{c.Model}, c.Inputs, inputFiles(specs), c.Expect))
 	if err != nil {
 		return err
 	}
@@ -69,12 +69,14 @@ func (c *runCmd) Run(call *invocation) error {
 	if err != nil {
 		return err
 	}
-	mismatched := false
+	var mismatched []string // the files of --expect that are not met
 	for i, e := range expected {
 		results[i].checks = e.compare(results[i].outputs)
-		mismatched = mismatched || !allMatch(results[i].checks)
+		if !allMatch(results[i].checks) {
+			mismatched = append(mismatched, c.Expect[i])
+		}
 	}
-	if !mismatched && call.Err() == nil {
+	if mismatched == nil && call.Err() == nil {
 		if err := writeAll(files, results); err != nil {
 			return err
 		}
@@ -85,8 +87,12 @@ func (c *runCmd) Run(call *invocation) error {
 	if err := c.report(call, f, results, times); err != nil {
 		return err
 	}
-	if mismatched {
-		return fmt.Errorf("%w: %s", errMismatch, strings.Join(c.Expect, ", "))
+	if mismatched != nil {
+		note := ""
+		if len(files) > 0 {
+			note = "; nothing is written"
+		}
+		return fmt.Errorf("%w: %s%s", errMismatch, strings.Join(mismatched, ", "), note)
 	}
 	return nil
 }
@@ -109,14 +115,15 @@ func (c *runCmd) config() (config espalier.Config, err error) {
 // all of them take together.
 func (c *runCmd) predict(ctx context.Context, f *espalier.Function, cases []inputCase) ([]result, []time.Duration, error) {
 	var results []result
-	times := make([]time.Duration, c.Repeat)
-	for i := range times {
+	var times []time.Duration
+	for range c.Repeat {
+		var elapsed time.Duration
 		results = results[:0]
 		state := f.NewState()
 		for _, in := range cases {
 			start := time.Now()
 			values, err := f.PredictWithState(ctx, in.inputs, state)
-			times[i] += time.Since(start)
+			elapsed += time.Since(start)
 			if err != nil {
 				return nil, nil, in.explain(err)
 			}
@@ -126,12 +133,13 @@ func (c *runCmd) predict(ctx context.Context, f *espalier.Function, cases []inpu
 			}
 			results = append(results, r)
 		}
+		times = append(times, elapsed)
 	}
 	slices.Sort(times)
 	return results, times, nil
 }
 
-// explain says which case an error is about, and which flag helps.
+// explain says which file an error is about, and which flag helps.
 func (c inputCase) explain(err error) error {
 	if errors.Is(err, espalier.ErrPictureSize) {
 		err = fmt.Errorf("%w with --resize stretch, fit or crop", err)
@@ -140,8 +148,8 @@ func (c inputCase) explain(err error) error {
 	if errors.As(err, &input) && input.Missing {
 		return usageError{err}
 	}
-	if input != nil && c.file != "" {
-		return fmt.Errorf("%s: %w", c.file, err)
+	if input != nil && c.origins[input.Name] != "" {
+		return fmt.Errorf("%s: %w", c.origins[input.Name], err)
 	}
 	return err
 }
