@@ -1,0 +1,192 @@
+package kernel
+
+// Convolutions of the multiply array: sums of products of fp16 numbers. Such a
+// product is exact in float32, and every output adds its products one after the
+// other, the bias first, then by input channel, kernel row and kernel column.
+
+var convRows = []Row{
+	{"convolve", false, "a convolution of one group, any window"},
+	{"convolve-point", false, "a convolution of one group whose images are single points: a matrix times a vector"},
+	{"convolve-again", true, "outputs that came out as NaN, once more, with +0 for indeterminate forms"},
+	{"weights", true, "weights of a kernel stream that is made at run time, as float32"},
+}
+
+// ConvShape is the shape of a convolution of one group.
+type ConvShape struct {
+	Cin, Hin, Win    int
+	Cout, Hout, Wout int
+	Kh, Kw           int
+	Sy, Sx           int  // strides
+	Py, Px           int  // padding before the first row and column
+	Inputs           int  // channels that one output reads
+	Unicast          bool // output o reads from channel o·Inputs on, not from 0
+}
+
+// Weights is the number of weights of one output.
+func (s *ConvShape) Weights() int { return s.Inputs * s.Kh * s.Kw }
+
+// IsPoint reports whether ConvolvePoint can do it.
+func (s *ConvShape) IsPoint() bool {
+	return s.Hin == 1 && s.Win == 1 && s.Hout == 1 && s.Wout == 1 && s.Kh == 1 && s.Kw == 1 && s.Py == 0 && s.Px == 0
+}
+
+// first is the first input channel of an output.
+func (s *ConvShape) first(o int) int {
+	if s.Unicast {
+		return o * s.Inputs
+	}
+	return 0
+}
+
+// inside returns the range of output positions, of n, whose tap k falls inside
+// an image of the given size.
+func inside(n, size, stride, pad, k int) (lo, hi int) {
+	// 0 <= i*stride + k - pad < size
+	if d := pad - k; d > 0 {
+		lo = (d + stride - 1) / stride
+	}
+	if d := size - 1 + pad - k; d >= 0 {
+		hi = min(n, d/stride+1)
+	}
+	return lo, hi
+}
+
+// Convolve computes the output channels of the tile. dst and src are the dense
+// images of one group; weights has Weights() of each output, bias one value of
+// each, or is nil. Outside the image, the input is 0.
+func Convolve(dst, src, weights, bias []float32, s *ConvShape, lo, hi int) {
+	outPlane, inPlane := s.Hout*s.Wout, s.Hin*s.Win
+	for o := lo; o < hi; o++ {
+		out := dst[o*outPlane : (o+1)*outPlane]
+		var b float32
+		if bias != nil {
+			b = bias[o]
+		}
+		for i := range out {
+			out[i] = b
+		}
+		w := weights[o*s.Weights():]
+		for i := range s.Inputs {
+			in := src[(s.first(o)+i)*inPlane:][:inPlane]
+			for ky := range s.Kh {
+				y0, y1 := inside(s.Hout, s.Hin, s.Sy, s.Py, ky)
+				for kx := range s.Kw {
+					x0, x1 := inside(s.Wout, s.Win, s.Sx, s.Px, kx)
+					weight := w[0]
+					w = w[1:]
+					if x0 >= x1 {
+						continue
+					}
+					for y := y0; y < y1; y++ {
+						row := out[y*s.Wout+x0 : y*s.Wout+x1]
+						from := in[(y*s.Sy+ky-s.Py)*s.Win+x0*s.Sx+kx-s.Px:]
+						addScaled(row, from, weight, s.Sx)
+					}
+				}
+			}
+		}
+	}
+}
+
+// addScaled adds weight times every stride-th element of from to row.
+func addScaled(row, from []float32, weight float32, stride int) {
+	if stride == 1 {
+		from = from[:len(row)]
+		for x := range row {
+			row[x] += weight * from[x]
+		}
+		return
+	}
+	for x := range row {
+		row[x] += weight * from[x*stride]
+	}
+}
+
+// ConvolvePoint does what Convolve does where IsPoint holds.
+func ConvolvePoint(dst, src, weights, bias []float32, s *ConvShape, lo, hi int) {
+	n := s.Inputs
+	o := lo
+	// Four outputs side by side, for one sum alone would wait for each of its
+	// additions.
+	for ; o+4 <= hi && !s.Unicast; o += 4 {
+		w0, w1, w2, w3 := weights[o*n:][:n], weights[(o+1)*n:][:n], weights[(o+2)*n:][:n], weights[(o+3)*n:][:n]
+		var a0, a1, a2, a3 float32
+		if bias != nil {
+			a0, a1, a2, a3 = bias[o], bias[o+1], bias[o+2], bias[o+3]
+		}
+		for i, x := range src[:n] {
+			a0 += w0[i] * x
+			a1 += w1[i] * x
+			a2 += w2[i] * x
+			a3 += w3[i] * x
+		}
+		dst[o], dst[o+1], dst[o+2], dst[o+3] = a0, a1, a2, a3
+	}
+	for ; o < hi; o++ {
+		var a float32
+		if bias != nil {
+			a = bias[o]
+		}
+		in := src[s.first(o):][:n]
+		for i, w := range weights[o*n:][:n] {
+			a += w * in[i]
+		}
+		dst[o] = a
+	}
+}
+
+// ConvolveAgain looks for NaN among the results of Convolve and computes those
+// again such that 0·inf and inf-inf give +0 wherever they occur. What is NaN
+// because an operand is stays NaN.
+func ConvolveAgain(dst, src, weights, bias []float32, s *ConvShape, lo, hi int) {
+	plane := s.Hout * s.Wout
+	for i := lo * plane; i < hi*plane; i++ {
+		if dst[i] != dst[i] {
+			o := i / plane
+			var b float32
+			if bias != nil {
+				b = bias[o]
+			}
+			dst[i] = s.determinate(src, weights[o*s.Weights():], b, o, i%plane/s.Wout, i%s.Wout)
+		}
+	}
+}
+
+func (s *ConvShape) determinate(src, weights []float32, sum float32, o, y, x int) float32 {
+	for i := range s.Inputs {
+		in := src[(s.first(o)+i)*s.Hin*s.Win:]
+		for ky := range s.Kh {
+			for kx := range s.Kw {
+				weight := weights[(i*s.Kh+ky)*s.Kw+kx]
+				h, w := y*s.Sy+ky-s.Py, x*s.Sx+kx-s.Px
+				if h < 0 || h >= s.Hin || w < 0 || w >= s.Win {
+					continue
+				}
+				v := in[h*s.Win+w]
+				sum = orZero(sum+orZero(weight*v, weight, v), sum, weight*v)
+			}
+		}
+	}
+	return sum
+}
+
+// orZero returns v, or +0 if it is NaN and came from operands that are not.
+func orZero(v, a, b float32) float32 {
+	if v != v && a == a && b == b {
+		return 0
+	}
+	return v
+}
+
+// Weights reads the weights of a kernel that another task, or the caller, has
+// put in memory: of each output o of the tile, count fp16 numbers from byte
+// first[o] on, stride bytes apart.
+func Weights(dst []float32, src []byte, first []int, count, stride int, r Reading, lo, hi int) {
+	for o := lo; o < hi; o++ {
+		row := dst[o*count : (o+1)*count]
+		gatherRow(row, src[first[o]:], stride)
+		if r != (Reading{}) {
+			r.apply(row)
+		}
+	}
+}

@@ -1,0 +1,186 @@
+package kernel
+
+import "math"
+
+// What moves data: from memory into dense float32, back, and from memory to
+// memory.
+
+var copyRows = []Row{
+	{"gather", true, "elements of a view, in the order of the axes, as float32"},
+	{"scatter", true, "float32 rounded to fp16, to the elements of a view"},
+	{"copy", true, "fp16 numbers from one view to another, bit for bit"},
+}
+
+// Reading says what happens to elements as they are read.
+type Reading struct {
+	ReLU            bool // negative values become 0
+	NaNToInf        bool // NaN becomes +inf
+	FlushSubnormals bool // fp16 subnormals become 0
+}
+
+// Gather reads the elements of a view into dst, which is dense and holds all of
+// them. The tile counts G·C.
+func Gather(dst []float32, src []byte, v *View, r Reading, lo, hi int) {
+	width := v.Dims[W]
+	plane := v.Dims[D] * v.Dims[H] * width
+	for i := lo; i < hi; i++ {
+		out := dst[i*plane : (i+1)*plane]
+		for d := range v.Dims[D] {
+			for h := range v.Dims[H] {
+				row := out[(d*v.Dims[H]+h)*width:][:width]
+				at := v.Row(i/v.Dims[C], i%v.Dims[C], d, h)
+				switch {
+				case v.Bytes:
+					gatherBytes(row, src, at, v)
+				case v.plain():
+					gatherRow(row, src[at:], v.Strides[W])
+				default:
+					for w := range row {
+						row[w] = halves[getHalf(src[at+v.Along(W, w):])]
+					}
+				}
+				if r != (Reading{}) {
+					r.apply(row)
+				}
+			}
+		}
+	}
+}
+
+func gatherRow(row []float32, src []byte, stride int) {
+	switch stride {
+	case 2:
+		src = src[:2*len(row)]
+		for w := range row {
+			row[w] = halves[getHalf(src[2*w:])]
+		}
+	case 0:
+		v := halves[getHalf(src)]
+		for w := range row {
+			row[w] = v
+		}
+	default:
+		for w := range row {
+			row[w] = halves[getHalf(src[w*stride:])]
+		}
+	}
+}
+
+func gatherBytes(row []float32, src []byte, at int, v *View) {
+	for w := range row {
+		row[w] = float32(src[at+v.Along(W, w)])
+	}
+}
+
+func (r Reading) apply(row []float32) {
+	if r.NaNToInf {
+		for w, v := range row {
+			if v != v {
+				row[w] = inf
+			}
+		}
+	}
+	if r.FlushSubnormals {
+		for w, v := range row {
+			if v > -smallestNormal && v < smallestNormal {
+				row[w] = 0
+			}
+		}
+	}
+	if r.ReLU {
+		relu(row)
+	}
+}
+
+var inf = float32(math.Inf(1))
+
+const smallestNormal = 0x1p-14 // of fp16
+
+// relu makes negative values, and the negative zero, 0. NaN stays.
+func relu(row []float32) {
+	for w, v := range row {
+		if v <= 0 {
+			row[w] = 0
+		}
+	}
+}
+
+// Rounding says how results become fp16 numbers.
+type Rounding struct {
+	HalfAway bool // ties away from zero, not to the even number
+	NaNToInf bool // NaN becomes +inf
+}
+
+// Half rounds one value.
+func (r Rounding) Half(f float32) uint16 {
+	switch {
+	case f != f && r.NaNToInf:
+		return halfInf
+	case r.HalfAway:
+		return toHalfAway(f)
+	}
+	return ToHalf(f)
+}
+
+// Scatter writes src, which is dense, to the elements of a view. The tile
+// counts G·C.
+func Scatter(dst []byte, v *View, src []float32, r Rounding, lo, hi int) {
+	width := v.Dims[W]
+	plane := v.Dims[D] * v.Dims[H] * width
+	for i := lo; i < hi; i++ {
+		in := src[i*plane : (i+1)*plane]
+		for d := range v.Dims[D] {
+			for h := range v.Dims[H] {
+				row := in[(d*v.Dims[H]+h)*width:][:width]
+				at := v.Row(i/v.Dims[C], i%v.Dims[C], d, h)
+				switch {
+				case r != (Rounding{}):
+					for w, f := range row {
+						putHalf(dst[at+v.Along(W, w):], r.Half(f))
+					}
+				case v.plain():
+					scatterRow(dst[at:], row, v.Strides[W])
+				default:
+					for w, f := range row {
+						putHalf(dst[at+v.Along(W, w):], ToHalf(f))
+					}
+				}
+			}
+		}
+	}
+}
+
+func scatterRow(dst []byte, row []float32, stride int) {
+	if stride == 2 {
+		dst = dst[:2*len(row)]
+		for w, f := range row {
+			putHalf(dst[2*w:], ToHalf(f))
+		}
+		return
+	}
+	for w, f := range row {
+		putHalf(dst[w*stride:], ToHalf(f))
+	}
+}
+
+// Copy copies fp16 numbers between views of the same size in two memories. The
+// tile counts G·C.
+func Copy(dst []byte, to *View, src []byte, from *View, lo, hi int) {
+	width := from.Dims[W]
+	dense := from.plain() && to.plain() && from.Strides[W] == 2 && to.Strides[W] == 2
+	for i := lo; i < hi; i++ {
+		g, c := i/from.Dims[C], i%from.Dims[C]
+		for d := range from.Dims[D] {
+			for h := range from.Dims[H] {
+				s, t := from.Row(g, c, d, h), to.Row(g, c, d, h)
+				if dense {
+					copy(dst[t:t+2*width], src[s:s+2*width])
+					continue
+				}
+				for w := range width {
+					copy(dst[t+to.Along(W, w):][:2], src[s+from.Along(W, w):][:2])
+				}
+			}
+		}
+	}
+}

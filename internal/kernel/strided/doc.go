@@ -1,0 +1,183 @@
+// Package strided has the kernels of version-256 tasks: operations on operands
+// of any element type, at any strides.
+//
+// An operation is bound once, which settles its loops, its scratch and its
+// epilogue, and then run many times on the memory of its caller. A bound
+// operation is cut into tiles that do not depend on each other; Run computes a
+// range of them, never allocates and never starts a goroutine. Every element of
+// a result is computed by one tile, and in an order that depends on lengths
+// alone: the same bits come out however the tiles are handed out.
+//
+// Between loading and storing, a value is a float32; where everything is
+// integer, an int64. It is rounded to the element type of the result when it is
+// stored, once.
+//
+// The package knows nothing of registers: classes, functions and kinds are
+// numbers here, those of package td, and the engine's tests hold the names of
+// both together.
+package strided
+
+import "fmt"
+
+// The numbers of the classes.
+const (
+	classConv        = 1
+	classPooling     = 2
+	classElementWise = 4
+	classMatMul      = 18
+	classReduction   = 20
+	classSoftmax     = 24
+	classLayerNorm   = 28
+	classGather      = 39
+	classCopy        = 71
+	classAttention   = 77
+)
+
+// An Op is an operation to be bound. Operand 0 is the result; the others are
+// sources, in the order of the class. An operand without a type is not there.
+type Op struct {
+	Class    uint8
+	Operands []Operand
+	Steps    []Step
+	Params   Params
+}
+
+// Params are the fields of the classes, each of which takes the ones that it
+// has.
+type Params struct {
+	Window             // convolution, pooling
+	Groups     int     // convolution
+	CountPad   bool    // pooling
+	Kind       uint8   // pooling, elementwise, reduction
+	Axes       uint8   // reduction, layer normalization: bit a is axis a
+	Axis       int     // softmax, gather
+	TransposeX bool    // matrix multiplication
+	TransposeZ bool    // matrix multiplication
+	Epsilon    float32 // layer normalization
+	Scale      float32 // attention
+}
+
+// Window is how a convolution or a pooling walks over D, H and W.
+type Window struct {
+	Kernel, Stride, Dilation, PadBefore [3]int
+}
+
+// A Kernel is an operation that is bound.
+type Kernel interface {
+	// Tiles returns the number of tiles, and how many are worth a thread.
+	Tiles() (n, grain int)
+
+	// Need returns what scratch each thread needs.
+	Need() Need
+
+	// Run computes the tiles [lo, hi). The scratch is the caller's alone.
+	Run(s *Scratch, lo, hi int)
+}
+
+// A Row is a way to do the operations of a class. The first row that takes an
+// operation does it.
+type Row struct {
+	Name  string
+	Class uint8
+
+	// Bound is how far a result may be from the exact one of the values that
+	// were read, before it is rounded to its type. It counts units of 2^-24: of
+	// the result itself, plus Terms of the sum of the magnitudes that were
+	// added up. Both are 0 where nothing is rounded before the store.
+	Bound Bound
+
+	Takes func(*Op) bool // nil: all
+	Bind  func(*Op) (Kernel, error)
+	Doc   string
+}
+
+// Bound is the error of a row, in units of 2^-24.
+type Bound struct{ Result, Terms float64 }
+
+// Exact reports whether a row rounds but once.
+func (b Bound) Exact() bool { return b == Bound{} }
+
+var rows = []Row{
+	{"conv", classConv, Bound{2, 256}, nil, bindConv, "tiles of 32 channels and 64 places; sums of 256 products, added up in order"},
+	{"pool", classPooling, Bound{2, 0}, nil, bindPool, "a row of windows at once, summed in fp64"},
+	{"elementwise-int", classElementWise, Bound{}, integers, bindElementWiseInt, "integers, in int64"},
+	{"elementwise", classElementWise, Bound{2, 0}, nil, bindElementWise, "a stretch of a row at once"},
+	{"matmul", classMatMul, Bound{2, 256}, nil, bindMatMul, "as conv: 32 rows and 64 columns"},
+	{"reduction-int", classReduction, Bound{}, integers, bindReductionInt, "integers, in int64"},
+	{"reduction", classReduction, Bound{2, 0}, nil, bindReduction, "in fp64, in the order of the axes"},
+	{"softmax", classSoftmax, Bound{2, 0}, nil, bindSoftmax, "a line at once, exp and sum in fp64"},
+	{"layernorm", classLayerNorm, Bound{2, 1}, nil, bindLayerNorm, "mean, then variance, in fp64"},
+	{"gather-move", classGather, Bound{}, moves, bindGatherMove, "bytes"},
+	{"gather-int", classGather, Bound{}, integers, bindGatherInt, "integers, in int64"},
+	{"gather", classGather, Bound{2, 0}, nil, bindGather, "with conversion or epilogue"},
+	{"copy-move", classCopy, Bound{}, moves, bindMove, "bytes"},
+	{"copy-int", classCopy, Bound{}, integers, bindElementWiseInt, "integers, in int64"},
+	{"copy", classCopy, Bound{2, 0}, nil, bindElementWise, "with conversion or epilogue"},
+	{"attention", classAttention, Bound{2, 1024}, nil, bindAttention, "16 positions over 64 keys at a time, with a running maximum"},
+}
+
+// Rows lists the kernels.
+func Rows() []Row { return rows }
+
+// Find returns the row that does an operation, nil if none does.
+func Find(op *Op) *Row {
+	for i := range rows {
+		if r := &rows[i]; r.Class == op.Class && (r.Takes == nil || r.Takes(op)) {
+			return r
+		}
+	}
+	return nil
+}
+
+// Bind binds an operation. Its operands must lie inside their memories and fit
+// each other as the class says: what made the operation has checked it.
+func Bind(op *Op) (Kernel, error) {
+	r := Find(op)
+	if r == nil {
+		return nil, fmt.Errorf("no kernel for class %d", op.Class)
+	}
+	if op.Operands[0].Type.bits() < 8 {
+		return nil, fmt.Errorf("a result of %v, whose elements share bytes, cannot be written", op.Operands[0].Type)
+	}
+	if err := checkSteps(op); err != nil {
+		return nil, err
+	}
+	k, err := r.Bind(op)
+	if err != nil {
+		return nil, fmt.Errorf("kernel %s: %w", r.Name, err)
+	}
+	return k, nil
+}
+
+// Need is how many numbers of scratch a thread needs.
+type Need struct{ Steps, Float, Double, Int int }
+
+// Max returns what serves both.
+func (n Need) Max(m Need) Need {
+	return Need{max(n.Steps, m.Steps), max(n.Float, m.Float), max(n.Double, m.Double), max(n.Int, m.Int)}
+}
+
+// Bytes is the size of the scratch.
+func (n Need) Bytes() int64 {
+	return 4*(int64(n.Steps)+int64(n.Float)) + 8*(int64(n.Double)+int64(n.Int))
+}
+
+// Scratch is the private memory of a thread, and what it works on.
+type Scratch struct {
+	Memory [][]byte // by base; the caller sets it
+
+	steps  []float32
+	float  []float32
+	double []float64
+	int    []int64
+
+	gemm gemmState
+}
+
+// NewScratch makes the scratch of a thread.
+func NewScratch(n Need) *Scratch {
+	return &Scratch{
+		steps: make([]float32, n.Steps), float: make([]float32, n.Float),
+		double: make([]float64, n.Double), int: make([]int64, n.Int),
+	}
+}

@@ -1,0 +1,104 @@
+package strided
+
+import "math"
+
+// layerNorm takes, at a time, all elements along the axes.
+type layerNorm struct {
+	sink        *sink
+	x           array
+	gamma, beta *array
+	outer       grid
+	inner       rowsOf
+	count       int
+	epsilon     float64
+}
+
+func bindLayerNorm(op *Op) (Kernel, error) {
+	p := &op.Params
+	k := &layerNorm{sink: newSink(op), x: op.Operands[1].array(), epsilon: float64(p.Epsilon)}
+	arrays := append(k.sink.arrays(), &k.x)
+	optional := func(i int) *array {
+		if i >= len(op.Operands) || !op.Operands[i].Present() {
+			return nil
+		}
+		a := op.Operands[i].array()
+		arrays = append(arrays, &a)
+		return &a
+	}
+	k.gamma, k.beta = optional(2), optional(3)
+	space := op.Operands[0].Dims
+	merge(&space, p.Axes, arrays...)
+	k.outer = newGrid(space, allAxes&^p.Axes)
+	inner := newGrid(space, p.Axes)
+	k.count = inner.count()
+	row := NumAxes - 1
+	for row > 0 && inner.dims[row] == 1 {
+		row--
+	}
+	k.inner = newRows(inner.dims, row)
+	return k, nil
+}
+
+func (k *layerNorm) Tiles() (n, grain int) {
+	if k.count == 0 {
+		return 0, 1
+	}
+	return k.outer.count(), max(1, 1<<13/k.count)
+}
+
+func (k *layerNorm) Need() Need { return k.sink.need().Max(Need{Float: 3 * chunk}) }
+
+func (k *layerNorm) Run(w *Scratch, lo, hi int) {
+	rows, _ := k.inner.Tiles()
+	axis := k.inner.axis
+	buf := w.float
+	for t := lo; t < hi; t++ {
+		at := k.outer.place(t)
+		sum := 0.0
+		for r := range rows {
+			for _, x := range k.load(w, at, r) {
+				sum += float64(x)
+			}
+		}
+		mean := sum / float64(k.count)
+		sum = 0
+		for r := range rows {
+			for _, x := range k.load(w, at, r) {
+				d := float64(x) - mean
+				sum += float64(d * d)
+			}
+		}
+		scale := 1 / math.Sqrt(sum/float64(k.count)+k.epsilon)
+		for r := range rows {
+			v := k.load(w, at, r)
+			i, _ := k.inner.tile(r)
+			i = i.plus(at)
+			gamma, beta := buf[chunk:][:len(v)], buf[2*chunk:][:len(v)]
+			fill(w, gamma, k.gamma, i, axis, 1)
+			fill(w, beta, k.beta, i, axis, 0)
+			for j, x := range v {
+				y := (float64(x) - mean) * scale
+				v[j] = k.sink.round(float64(y*float64(gamma[j])) + float64(beta[j]))
+			}
+			k.sink.put(w, v, i, axis)
+		}
+	}
+}
+
+func (k *layerNorm) load(w *Scratch, at index, r int) []float32 {
+	i, n := k.inner.tile(r)
+	v := w.float[:n]
+	k.x.load(w, v, i.plus(at), k.inner.axis)
+	return v
+}
+
+// fill loads an array, or a value where there is none.
+func fill(w *Scratch, dst []float32, a *array, i index, axis int, otherwise float32) {
+	if a != nil {
+		a.load(w, dst, i, axis)
+		return
+	}
+	for j := range dst {
+		dst[j] = otherwise
+	}
+}

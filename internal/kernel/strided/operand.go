@@ -1,0 +1,286 @@
+package strided
+
+// The axes, outermost first.
+const (
+	axisN = iota
+	axisD
+	axisC
+	axisH
+	axisW
+
+	NumAxes
+)
+
+// An Operand is a tensor in memory. Element (n,d,c,h,w) begins at
+//
+//	Offset + n*Strides[N] + d*Strides[D] + (c/I)*Strides[C] + h*Strides[H] + w*Strides[W] + (c%I)*size
+//
+// of the memory Base, where I is the interleave. Elements smaller than a byte
+// lie packed in logical order, lowest bits first, from Offset on.
+type Operand struct {
+	Base       int
+	Offset     int
+	Type       Type
+	Interleave int
+	Dims       [NumAxes]int
+	Strides    [NumAxes]int // bytes
+}
+
+// Present reports whether the operand is there.
+func (o *Operand) Present() bool { return o.Type != None }
+
+// index is a place in a tensor.
+type index [NumAxes]int
+
+// An array is an operand as loops see it. Of a packed type, offsets and strides
+// count elements, from bit 8*skip on.
+type array struct {
+	base       int
+	skip       int
+	offset     int
+	typ        Type
+	interleave int
+	strides    [NumAxes]int
+}
+
+// array returns the operand for loops. Along an axis where it has extent 1, it
+// stays where it is, whatever the index: it broadcasts.
+func (o *Operand) array() array {
+	a := array{base: o.Base, offset: o.Offset, typ: o.Type, interleave: max(o.Interleave, 1), strides: o.Strides}
+	if o.Type.packed() {
+		a.skip, a.offset, a.interleave = o.Offset, 0, 1
+		stride := 1
+		for x := NumAxes - 1; x >= 0; x-- {
+			a.strides[x] = stride
+			stride *= max(o.Dims[x], 1)
+		}
+	}
+	for x, d := range o.Dims {
+		if d == 1 {
+			a.strides[x] = 0
+		}
+	}
+	if o.Dims[axisC] == 1 {
+		a.interleave = 1
+	}
+	return a
+}
+
+func (a *array) memory(s *Scratch) []byte { return s.Memory[a.base][a.skip:] }
+
+// at is the offset of an element.
+func (a *array) at(i *index) int {
+	off := a.offset + i[axisN]*a.strides[axisN] + i[axisD]*a.strides[axisD] + i[axisH]*a.strides[axisH] + i[axisW]*a.strides[axisW]
+	if a.interleave == 1 {
+		return off + i[axisC]*a.strides[axisC]
+	}
+	return off + i[axisC]/a.interleave*a.strides[axisC] + i[axisC]%a.interleave*a.typ.size()
+}
+
+// bundle returns how many of n elements from i on along an axis have one
+// distance, and which.
+func (a *array) bundle(i *index, axis, n int) (count, stride int) {
+	if axis != axisC || a.interleave == 1 {
+		return n, a.strides[axis]
+	}
+	return min(n, a.interleave-i[axisC]%a.interleave), a.typ.size()
+}
+
+// load reads elements from i on along an axis.
+func (a *array) load(s *Scratch, dst []float32, i index, axis int) {
+	src := a.memory(s)
+	for len(dst) > 0 {
+		n, stride := a.bundle(&i, axis, len(dst))
+		loadFloats(dst[:n], a.typ, src, a.at(&i), stride)
+		dst = dst[n:]
+		i[axis] += n
+	}
+}
+
+func (a *array) loadInts(s *Scratch, dst []int64, i index, axis int) {
+	src := a.memory(s)
+	for len(dst) > 0 {
+		n, stride := a.bundle(&i, axis, len(dst))
+		loadInts(dst[:n], a.typ, src, a.at(&i), stride)
+		dst = dst[n:]
+		i[axis] += n
+	}
+}
+
+// store writes elements from i on along an axis.
+func (a *array) store(s *Scratch, src []float32, i index, axis int) {
+	dst := a.memory(s)
+	for len(src) > 0 {
+		n, stride := a.bundle(&i, axis, len(src))
+		storeFloats(a.typ, dst, a.at(&i), stride, src[:n])
+		src = src[n:]
+		i[axis] += n
+	}
+}
+
+func (a *array) storeInts(s *Scratch, src []int64, i index, axis int) {
+	dst := a.memory(s)
+	for len(src) > 0 {
+		n, stride := a.bundle(&i, axis, len(src))
+		storeInts(a.typ, dst, a.at(&i), stride, src[:n])
+		src = src[n:]
+		i[axis] += n
+	}
+}
+
+// product is the number of elements of a space; the extents of a result fit its
+// memory, so it cannot overflow.
+func product(dims [NumAxes]int) int {
+	n := 1
+	for _, d := range dims {
+		n *= d
+	}
+	return n
+}
+
+// merge joins neighbouring axes of a space, of which all are in the set or none,
+// where every array walks over them at one distance. The space keeps its number
+// of elements and their order.
+func merge(space *[NumAxes]int, set uint8, arrays ...*array) {
+	bundled := false // channels have more than one distance
+	for _, a := range arrays {
+		bundled = bundled || a.interleave > 1
+	}
+	for inner := NumAxes - 1; inner > 0; inner-- {
+		for outer := inner - 1; outer >= 0; outer-- {
+			if space[outer] == 1 {
+				continue
+			}
+			if set>>outer&1 != set>>inner&1 || bundled && (inner == axisC || outer == axisC) {
+				break
+			}
+			joint := true
+			for _, a := range arrays {
+				joint = joint && (space[inner] == 1 || a.strides[outer] == a.strides[inner]*space[inner])
+			}
+			if !joint {
+				break
+			}
+			for _, a := range arrays {
+				if space[inner] == 1 {
+					a.strides[inner] = a.strides[outer]
+				}
+				a.strides[outer] = 0
+			}
+			space[inner] *= space[outer]
+			space[outer] = 1
+		}
+	}
+}
+
+// rowAxis chooses the axis along which a space is taken in rows: one of the set,
+// where the first array, the result, has the smallest stride, unless that makes
+// rows short and another makes them long.
+func rowAxis(space [NumAxes]int, set uint8, a *array) int {
+	const long = 16
+	best, step := -1, 0
+	longest := -1
+	for x := NumAxes - 1; x >= 0; x-- {
+		if set>>x&1 == 0 || space[x] == 1 {
+			continue
+		}
+		stride := max(a.strides[x], -a.strides[x])
+		if x == axisC && a.interleave > 1 {
+			stride = a.typ.size()
+		}
+		if best < 0 || stride < step {
+			best, step = x, stride
+		}
+		if longest < 0 || space[x] > space[longest] {
+			longest = x
+		}
+	}
+	switch {
+	case best < 0:
+		for x := NumAxes - 1; x >= 0; x-- {
+			if set>>x&1 != 0 {
+				return x
+			}
+		}
+		return axisW
+	case space[best] < long && space[longest] >= long:
+		return longest
+	}
+	return best
+}
+
+const allAxes = 1<<NumAxes - 1
+
+// A grid counts the places of some axes of a space, the last axis fastest.
+type grid struct {
+	dims [NumAxes]int
+}
+
+// newGrid is the grid over the axes of the set; along the others it stays at 0.
+func newGrid(space [NumAxes]int, set uint8) grid {
+	g := grid{dims: space}
+	for x := range g.dims {
+		if set>>x&1 == 0 {
+			g.dims[x] = 1
+		}
+	}
+	return g
+}
+
+func (g *grid) count() int { return product(g.dims) }
+
+// place returns place number t.
+func (g *grid) place(t int) (i index) {
+	for x := NumAxes - 1; x >= 0; x-- {
+		i[x] = t % g.dims[x]
+		t /= g.dims[x]
+	}
+	return i
+}
+
+// next moves to the next place, back to the first after the last.
+func (g *grid) next(i *index) {
+	for x := NumAxes - 1; x >= 0; x-- {
+		if i[x]++; i[x] < g.dims[x] {
+			return
+		}
+		i[x] = 0
+	}
+}
+
+// plus returns the place i displaced by j.
+func (i index) plus(j index) index {
+	for x := range i {
+		i[x] += j[x]
+	}
+	return i
+}
+
+// chunk is how many elements of a row are taken at once.
+const chunk = 512
+
+// rowsOf cuts a space into rows along an axis and these into chunks.
+type rowsOf struct {
+	axis, length int
+	outer        grid
+	perRow       int // chunks of a row
+}
+
+func newRows(space [NumAxes]int, axis int) rowsOf {
+	r := rowsOf{axis: axis, length: space[axis], outer: newGrid(space, allAxes&^(1<<axis))}
+	r.perRow = (r.length + chunk - 1) / chunk
+	return r
+}
+
+// Tiles returns the number of chunks, and how many are worth a thread.
+func (r *rowsOf) Tiles() (n, grain int) {
+	return r.outer.count() * r.perRow, max(1, 8192/max(1, min(r.length, chunk)))
+}
+
+// tile returns where chunk t begins and how long it is.
+func (r *rowsOf) tile(t int) (i index, n int) {
+	i = r.outer.place(t / r.perRow)
+	start := t % r.perRow * chunk
+	i[r.axis] = start
+	return i, min(chunk, r.length-start)
+}

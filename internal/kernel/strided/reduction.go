@@ -1,0 +1,301 @@
+package strided
+
+import (
+	"fmt"
+	"math"
+)
+
+// A reducer makes one value of many. Float reductions add up in fp64, so that
+// only their result is rounded.
+type reducer struct {
+	name  string
+	start float64
+	join  func(sum, v float64) float64
+	end   func(sum float64, count int) float64 // nil: the sum
+	ints  func(sum, v int64) int64             // nil: not for integers
+	from  int64                                // start, of integers
+	some  bool                                 // there is no value for nothing
+}
+
+// reducers is indexed by the reduction kind. The numbers that are not here have
+// a name and no known meaning, or are in argKinds.
+var reducers = map[uint8]reducer{
+	0:  {name: "Sum", join: plus, ints: plusInt},
+	1:  {name: "Min", start: math.Inf(1), join: func(s, v float64) float64 { return min(s, v) }, ints: func(s, v int64) int64 { return min(s, v) }, from: math.MaxInt64, some: true},
+	2:  {name: "Max", start: math.Inf(-1), join: func(s, v float64) float64 { return max(s, v) }, ints: func(s, v int64) int64 { return max(s, v) }, from: math.MinInt64, some: true},
+	3:  {name: "Avg", join: plus, end: func(s float64, n int) float64 { return s / float64(n) }},
+	8:  {name: "BitwiseAnd", ints: func(s, v int64) int64 { return s & v }, from: -1},
+	9:  {name: "BitwiseOr", ints: func(s, v int64) int64 { return s | v }},
+	10: {name: "BitwiseXor", ints: func(s, v int64) int64 { return s ^ v }},
+	64: {name: "Product", start: 1, join: func(s, v float64) float64 { return s * v }, ints: func(s, v int64) int64 { return s * v }, from: 1},
+	65: {name: "SumSquare", join: plusSquare, ints: func(s, v int64) int64 { return s + v*v }},
+	66: {name: "L1", join: func(s, v float64) float64 { return s + math.Abs(v) }, ints: func(s, v int64) int64 { return s + max(v, -v) }},
+	67: {name: "L2", join: plusSquare, end: func(s float64, _ int) float64 { return math.Sqrt(s) }},
+	68: {name: "LogSum", join: plus, end: func(s float64, _ int) float64 { return math.Log(s) }},
+	69: {name: "LogSumExp"}, // in two passes: see logSumExp
+}
+
+const (
+	reduceArgMin    = 6
+	reduceArgMax    = 7
+	reduceLogSumExp = 69
+)
+
+// plusSquare adds a square, which is exact in fp64: a fused addition changes
+// nothing.
+func plusSquare(s, v float64) float64 { return s + v*v }
+func plus(s, v float64) float64       { return s + v }
+func plusInt(s, v int64) int64        { return s + v }
+
+// reduction has a lane for each of a stretch of results, and adds to all of
+// them what lies at one place of the reduced axes.
+type reduction struct {
+	rowsOf
+	reducer
+	sink  *sink
+	x     array
+	inner grid // the reduced places
+	count int  // of them
+	kind  uint8
+	along int // ArgMin and ArgMax: the axis
+
+	// Where results are few, the values of each are read as rows instead, along
+	// this axis.
+	byRow    bool
+	innerRow rowsOf
+}
+
+func bindReduced(op *Op) (*reduction, error) {
+	y, x, p := &op.Operands[0], &op.Operands[1], &op.Params
+	k := &reduction{sink: newSink(op), x: x.array(), kind: p.Kind}
+	k.reducer = reducers[p.Kind]
+	arg := p.Kind == reduceArgMin || p.Kind == reduceArgMax
+	if k.name == "" && !arg {
+		return nil, fmt.Errorf("what reduction kind %d computes is not known", p.Kind)
+	}
+	k.count = 1
+	for a := range NumAxes {
+		if p.Axes>>a&1 != 0 {
+			k.count *= x.Dims[a]
+			k.along = a
+		}
+	}
+	if k.count == 0 && product(y.Dims) > 0 && (arg || k.some && !x.Type.isFloat()) {
+		return nil, fmt.Errorf("there is nothing to choose from")
+	}
+	space := x.Dims
+	if !arg {
+		arrays := append(k.sink.arrays(), &k.x)
+		merge(&space, p.Axes, arrays...)
+	}
+	kept := uint8(allAxes) &^ p.Axes
+	results := space
+	for a := range results {
+		if p.Axes>>a&1 != 0 {
+			results[a] = 1
+		}
+	}
+	k.rowsOf = newRows(results, rowAxis(results, kept, &k.sink.out))
+	k.inner = newGrid(space, p.Axes)
+	const few = 8
+	if results[k.axis] < few && k.count > few && !arg && p.Kind != reduceLogSumExp {
+		k.byRow = true
+		row := NumAxes - 1 // the innermost, to keep the order
+		for row > 0 && (p.Axes>>row&1 == 0 || space[row] == 1) {
+			row--
+		}
+		k.innerRow = newRows(k.inner.dims, row)
+	}
+	return k, nil
+}
+
+func bindReduction(op *Op) (Kernel, error) {
+	k, err := bindReduced(op)
+	if err == nil && k.join == nil && k.kind != reduceLogSumExp && k.kind != reduceArgMin && k.kind != reduceArgMax {
+		return nil, fmt.Errorf("%s is for integers", k.name)
+	}
+	return k, err
+}
+
+func (k *reduction) Tiles() (n, grain int) {
+	n, _ = k.rowsOf.Tiles()
+	return n, max(1, 1<<14/max(1, min(k.length, chunk)*max(k.count, 1)))
+}
+
+func (k *reduction) Need() Need {
+	return k.sink.need().Max(Need{Double: 3 * chunk, Float: 2 * chunk, Int: chunk})
+}
+
+func (k *reduction) Run(w *Scratch, lo, hi int) {
+	for t := lo; t < hi; t++ {
+		i, n := k.tile(t)
+		v := w.float[:n]
+		switch {
+		case k.kind == reduceArgMin || k.kind == reduceArgMax:
+			at := w.int[:n]
+			k.best(w, at, i)
+			if len(k.sink.steps) == 0 && !k.sink.out.typ.isFloat() {
+				k.sink.out.storeInts(w, at, i, k.axis)
+				continue
+			}
+			for j, p := range at {
+				v[j] = float32(p)
+			}
+		case k.kind == reduceLogSumExp:
+			k.logSumExp(w, v, i)
+		case k.byRow:
+			for j := range v {
+				at := i
+				at[k.axis] += j
+				v[j] = k.finish(k.reduceRows(w, at))
+			}
+		default:
+			sum := w.double[:n]
+			k.reduceLanes(w, sum, i, k.start, k.join)
+			for j, s := range sum {
+				v[j] = k.finish(s)
+			}
+		}
+		k.sink.put(w, v, i, k.axis)
+	}
+}
+
+func (k *reduction) finish(sum float64) float32 {
+	if k.end != nil {
+		sum = k.end(sum, k.count)
+	}
+	return k.sink.round(sum)
+}
+
+// reduceLanes joins, for a stretch of results, all reduced places in order.
+func (k *reduction) reduceLanes(w *Scratch, sum []float64, i index, start float64, join func(sum, v float64) float64) {
+	for j := range sum {
+		sum[j] = start
+	}
+	row := w.float[chunk:][:len(sum)]
+	var place index
+	for range k.count {
+		k.x.load(w, row, i.plus(place), k.axis)
+		for j, v := range row {
+			sum[j] = join(sum[j], float64(v))
+		}
+		k.inner.next(&place)
+	}
+}
+
+// reduceRows joins the reduced places of one result, in the same order.
+func (k *reduction) reduceRows(w *Scratch, i index) float64 {
+	sum := k.start
+	tiles, _ := k.innerRow.Tiles()
+	for t := range tiles {
+		place, n := k.innerRow.tile(t)
+		row := w.float[chunk:][:n]
+		k.x.load(w, row, i.plus(place), k.innerRow.axis)
+		for _, v := range row {
+			sum = k.join(sum, float64(v))
+		}
+	}
+	return sum
+}
+
+// best finds the index of the first greatest or least value. NaN is never
+// better than a number, nor a number better than a leading NaN.
+func (k *reduction) best(w *Scratch, at []int64, i index) {
+	top, row := w.float[:len(at)], w.float[chunk:][:len(at)]
+	clear(at)
+	for p := range k.count {
+		place := i
+		place[k.along] = p
+		k.x.load(w, row, place, k.axis)
+		for j, x := range row {
+			if p == 0 || k.kind == reduceArgMax && x > top[j] || k.kind == reduceArgMin && x < top[j] {
+				top[j], at[j] = x, int64(p)
+			}
+		}
+	}
+}
+
+// logSumExp takes the maximum out of the sum, which then cannot overflow.
+func (k *reduction) logSumExp(w *Scratch, v []float32, i index) {
+	top, sum := w.double[chunk:][:len(v)], w.double[2*chunk:][:len(v)]
+	k.reduceLanes(w, top, i, math.Inf(-1), func(s, v float64) float64 { return max(s, v) })
+	row := w.float[chunk:][:len(v)]
+	clear(sum)
+	var place index
+	for range k.count {
+		k.x.load(w, row, i.plus(place), k.axis)
+		for j, x := range row {
+			if float64(x) != top[j] {
+				sum[j] += math.Exp(float64(x) - top[j])
+			} else {
+				sum[j]++ // also for infinities, of which the difference is none
+			}
+		}
+		k.inner.next(&place)
+	}
+	for j := range v {
+		v[j] = k.sink.round(top[j] + math.Log(sum[j]))
+	}
+}
+
+// reductionInt is reduction of integers.
+type reductionInt struct{ reduction }
+
+func bindReductionInt(op *Op) (Kernel, error) {
+	k, err := bindReduced(op)
+	if err != nil {
+		return nil, err
+	}
+	arg := k.kind == reduceArgMin || k.kind == reduceArgMax
+	if k.ints == nil && !arg { // an average, or a logarithm
+		return bindReduction(op)
+	}
+	k.byRow = false
+	return &reductionInt{*k}, nil
+}
+
+func (k *reductionInt) Need() Need {
+	n := k.sink.needInts()
+	n.Int += 3 * chunk
+	return n
+}
+
+func (k *reductionInt) Run(w *Scratch, lo, hi int) {
+	buf := w.int[k.sink.needInts().Int:]
+	for t := lo; t < hi; t++ {
+		i, n := k.tile(t)
+		sum, row, at := buf[:n], buf[chunk:][:n], buf[2*chunk:][:n]
+		for j := range sum {
+			sum[j], at[j] = k.from, 0
+		}
+		var place index
+		for p := range k.count {
+			k.x.loadInts(w, row, i.plus(place), k.axis)
+			for j, v := range row {
+				switch {
+				case k.ints != nil:
+					sum[j] = k.ints(sum[j], v)
+				case p == 0 || k.kind == reduceArgMax && v > sum[j] || k.kind == reduceArgMin && v < sum[j]:
+					sum[j], at[j] = v, int64(p)
+				}
+			}
+			k.inner.next(&place)
+		}
+		if k.ints == nil {
+			copy(sum, at)
+		}
+		k.sink.putInts(w, sum, i, k.axis)
+	}
+}
+
+// ReductionName returns the name of a reduction kind that can be computed.
+func ReductionName(number uint8) (name string, known bool) {
+	switch number {
+	case reduceArgMin:
+		return "ArgMin", true
+	case reduceArgMax:
+		return "ArgMax", true
+	}
+	r, ok := reducers[number]
+	return r.name, ok
+}

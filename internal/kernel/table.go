@@ -1,0 +1,58 @@
+package kernel
+
+// What happens to a result of the multiply array on its way out: post scale,
+// output port, ReLU, activation table.
+
+var tableRows = []Row{
+	{"array-output", true, "accumulator bias, post scale, and the chip's output port"},
+	{"relu", true, "negative values become 0"},
+	{"table", true, "a function of each element"},
+}
+
+// ArrayOutput is the way from the accumulator to the activation.
+type ArrayOutput struct {
+	Bias  float32 // added to every accumulator
+	Scale float32 // post scale
+
+	// SaturateAt is the magnitude from which on the port gives infinity, 0 for
+	// none.
+	SaturateAt float32
+	// FlushSubnormals makes what would be an fp16 subnormal +0.
+	FlushSubnormals bool
+}
+
+// Apply changes the elements of the tile.
+func (a *ArrayOutput) Apply(dst []float32, lo, hi int) {
+	tile := dst[lo:hi]
+	if a.Bias != 0 || a.Scale != 1 {
+		for i, v := range tile {
+			tile[i] = (v + a.Bias) * a.Scale
+		}
+	}
+	if a.SaturateAt == 0 && !a.FlushSubnormals {
+		return
+	}
+	for i, v := range tile {
+		// The port looks at the number that would be stored.
+		h := ToHalf(v)
+		switch {
+		case a.FlushSubnormals && isSubnormal(h):
+			tile[i] = 0
+		case a.SaturateAt != 0 && halves[h] >= a.SaturateAt:
+			tile[i] = inf
+		case a.SaturateAt != 0 && halves[h] <= -a.SaturateAt:
+			tile[i] = -inf
+		}
+	}
+}
+
+// ReLU makes the negative elements of the tile 0.
+func ReLU(dst []float32, lo, hi int) { relu(dst[lo:hi]) }
+
+// Table applies a function, such as one that is given by knots, to the elements
+// of the tile.
+func Table(dst []float32, f func(float32) float32, lo, hi int) {
+	for i := lo; i < hi; i++ {
+		dst[i] = f(dst[i])
+	}
+}
