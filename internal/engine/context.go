@@ -1,0 +1,234 @@
+package engine
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+
+	"github.com/espalier-ane/espalier/tensor"
+)
+
+// A Context is one dispatch in flight: the memory of the ports, on-chip memory
+// and scratch, and the buffers of the kernels. It serves one goroutine at a
+// time.
+type Context struct {
+	program  *Program
+	memories [][]byte // as in Program
+
+	// Dense buffers: see kernel.View for the order of elements.
+	source1, source2, result, weights []float32
+
+	virtual *virtualContext
+}
+
+// NewContext makes a context with all ports zero.
+func (p *Program) NewContext() *Context {
+	c := &Context{
+		program:  p,
+		memories: make([][]byte, len(p.memories)),
+		source1:  make([]float32, p.buffers.source1),
+		source2:  make([]float32, p.buffers.source2),
+		result:   make([]float32, p.buffers.result),
+		weights:  make([]float32, p.buffers.weights),
+	}
+	for i := range p.memories {
+		switch m := &p.memories[i]; m.kind {
+		case constant, text: // Run puts the constants there; no task uses the text
+		default:
+			c.memories[i] = make([]byte, m.size)
+		}
+	}
+	c.virtual = newVirtualContext(p.virtual.need, c.memories)
+	return c
+}
+
+// Run executes the program once. Output ports then have the results.
+func (p *Program) Run(c *Context) error {
+	if c.program != p {
+		return fmt.Errorf("engine: the context belongs to another program")
+	}
+	for i := range p.memories {
+		if m := &p.memories[i]; m.kind == constant {
+			c.memories[i] = m.data
+		}
+	}
+	for _, s := range p.steps {
+		s.run(c)
+	}
+	return nil
+}
+
+// port finds a port by its name.
+func (c *Context) port(name string) (*Port, error) {
+	for i := range c.program.ports {
+		if p := &c.program.ports[i]; p.Name == name {
+			return p, nil
+		}
+	}
+	return nil, fmt.Errorf("engine: no port %q", name)
+}
+
+// Surface is the memory of a port as tasks address it, with the strides of the
+// port.
+func (c *Context) Surface(name string) ([]byte, error) {
+	p, err := c.port(name)
+	if err != nil {
+		return nil, err
+	}
+	return c.memories[p.memory], nil
+}
+
+// Bind makes a port use memory of the caller, which has to be as large as its
+// Surface. Tasks read and write it directly.
+func (c *Context) Bind(name string, surface []byte) error {
+	p, err := c.port(name)
+	if err != nil {
+		return err
+	}
+	if want := c.program.memories[p.memory].size; len(surface) < want {
+		return fmt.Errorf("engine: port %q: %d bytes; want %d", name, len(surface), want)
+	}
+	c.memories[p.memory] = surface
+	return nil
+}
+
+// Set fills a port with the elements of an array N,C,H,W without padding,
+// converted to the type of the port.
+func (c *Context) Set(name string, values []float32) error {
+	p, err := c.portOf(name, len(values))
+	if err != nil {
+		return err
+	}
+	surface, i := c.memories[p.memory], 0
+	for n := range p.Shape[0] {
+		for ch := range p.Shape[1] {
+			for h := range p.Shape[2] {
+				at := n*p.Strides[0] + ch*p.Strides[1] + h*p.Strides[2]
+				for range p.Shape[3] {
+					putElement(surface[at:], p.Type, values[i])
+					at += p.Strides[3]
+					i++
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// Get reads the elements of a port into an array N,C,H,W without padding.
+func (c *Context) Get(name string, values []float32) error {
+	p, err := c.portOf(name, len(values))
+	if err != nil {
+		return err
+	}
+	surface, i := c.memories[p.memory], 0
+	for n := range p.Shape[0] {
+		for ch := range p.Shape[1] {
+			for h := range p.Shape[2] {
+				at := n*p.Strides[0] + ch*p.Strides[1] + h*p.Strides[2]
+				for range p.Shape[3] {
+					values[i] = getElement(surface[at:], p.Type)
+					at += p.Strides[3]
+					i++
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// SetTensor fills a port with an array of its shape and type.
+func (c *Context) SetTensor(name string, t *tensor.Tensor) error {
+	p, err := c.port(name)
+	if err != nil {
+		return err
+	}
+	if t.DType() != p.Type || t.Rank() != len(p.Shape) || [4]int(t.Shape()) != p.Shape {
+		return fmt.Errorf("engine: port %q: want %v of shape %d, got %v", name, p.Type, p.Shape, t)
+	}
+	surface, elements := c.memories[p.memory], t.Bytes()
+	p.eachRow(func(at, i, n int) {
+		size := p.Type.Size()
+		for range n {
+			copy(surface[at:at+size], elements[i:])
+			at += p.Strides[3]
+			i += size
+		}
+	})
+	return nil
+}
+
+// Tensor returns the elements of a port as an array of its shape and type.
+func (c *Context) Tensor(name string) (*tensor.Tensor, error) {
+	p, err := c.port(name)
+	if err != nil {
+		return nil, err
+	}
+	t := tensor.New(p.Type, p.Shape[:]...)
+	surface, elements := c.memories[p.memory], t.Bytes()
+	p.eachRow(func(at, i, n int) {
+		size := p.Type.Size()
+		for range n {
+			copy(elements[i:i+size], surface[at:])
+			at += p.Strides[3]
+			i += size
+		}
+	})
+	return t, nil
+}
+
+// eachRow calls f for each row of elements: with the byte where it begins in
+// the surface, the byte where it begins in an array without padding, and the
+// number of its elements.
+func (p *Port) eachRow(f func(at, i, n int)) {
+	i := 0
+	for n := range p.Shape[0] {
+		for ch := range p.Shape[1] {
+			for h := range p.Shape[2] {
+				f(n*p.Strides[0]+ch*p.Strides[1]+h*p.Strides[2], i, p.Shape[3])
+				i += p.Shape[3] * p.Type.Size()
+			}
+		}
+	}
+}
+
+// portOf finds a port for an array of n elements.
+func (c *Context) portOf(name string, n int) (*Port, error) {
+	p, err := c.port(name)
+	if err != nil {
+		return nil, err
+	}
+	if want := p.Len(); n != want {
+		return nil, fmt.Errorf("engine: port %q: want %d elements of shape %d, got %d", name, want, p.Shape, n)
+	}
+	switch p.Type {
+	case tensor.Float16, tensor.Float32, tensor.UInt8, tensor.Bool:
+		return p, nil
+	}
+	return nil, fmt.Errorf("engine: port %q: elements of type %v are not converted to numbers; use Surface", name, p.Type)
+}
+
+func putElement(b []byte, d tensor.DType, v float32) {
+	switch d {
+	case tensor.Float16:
+		binary.LittleEndian.PutUint16(b, tensor.ToF16(v))
+	case tensor.Float32:
+		binary.LittleEndian.PutUint32(b, math.Float32bits(v))
+	default:
+		if v != v {
+			v = 0
+		}
+		b[0] = uint8(min(max(v, 0), 255))
+	}
+}
+
+func getElement(b []byte, d tensor.DType) float32 {
+	switch d {
+	case tensor.Float16:
+		return tensor.F16(binary.LittleEndian.Uint16(b))
+	case tensor.Float32:
+		return math.Float32frombits(binary.LittleEndian.Uint32(b))
+	default:
+		return float32(b[0])
+	}
+}

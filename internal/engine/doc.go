@@ -1,0 +1,24 @@
+// Package engine executes programs: it is the virtual engine.
+//
+// Load reads a container once. It builds the map of memory from the ports and
+// sections, walks the task list, decodes the registers of each task, and binds
+// the task to kernels: views of its operands, weights unpacked, the activation
+// table made ready. All that can be wrong with a program is found there, before
+// anything runs: a list that loops, an address outside its memory, on-chip
+// memory that is read before anything wrote it, a form whose meaning is not
+// known. A Program does not change after that.
+//
+// A Context is one dispatch in flight: the memory of the ports, on-chip memory
+// and scratch. Run executes the tasks in the order of the list, which satisfies
+// every dependency between them (h13 4.2), and allocates nothing.
+//
+//	p, err := engine.Load(file, numerics)
+//	c, err := p.NewContext()
+//	err = c.Set("image", pixels)
+//	err = p.Run(c)
+//	err = c.Get("probs", result)
+//
+// Facts are cited as in "h13 4.3", a section of the fact sheet that was checked
+// on real programs, and "oracles 3", a section of the sheet about recorded
+// compiler output.
+package engine

@@ -1,0 +1,225 @@
+package engine
+
+import (
+	"fmt"
+
+	"github.com/espalier-ane/espalier/internal/kernel"
+	"github.com/espalier-ane/espalier/td"
+)
+
+// bindV7 binds the tasks of H13's encoding. Registers outlive a task: one that
+// a task does not write keeps its value (h13 2.1).
+func (p *Program) bindV7(tasks []td.Placed) error {
+	registers := td.NewRegisters(td.LayoutOf(td.V7))
+	for i, t := range tasks {
+		if t.Extension() {
+			s, err := p.bindOperation(i, t.Task)
+			if err != nil {
+				return err
+			}
+			p.steps = append(p.steps, s)
+			continue
+		}
+		registers.Apply(t.Task)
+		b := &binder{p: p, index: i, task: t.Task, registers: registers}
+		s, err := b.bind()
+		if err != nil {
+			return err
+		}
+		p.steps = append(p.steps, s)
+	}
+	return nil
+}
+
+// A v7Step is a bound task of version 7: the source is loaded into a dense
+// buffer, a unit computes from there, the result is rounded and stored. All of
+// the source is read before anything of the result is written.
+type v7Step struct {
+	source operand
+	keep   *kernel.View // where the source also stays on chip
+	unit   unit
+	result operand
+	store  kernel.Rounding
+}
+
+// A unit computes the result in the context's buffer, from the source there and
+// what else it needs.
+type unit interface {
+	compute(c *Context)
+	weightElements() int64 // the size of its weight buffer
+}
+
+func (s *v7Step) run(c *Context) {
+	s.source.gather(c, c.source1)
+	if s.keep != nil {
+		kernel.Copy(c.memories[onChipIndex], s.keep, c.memories[s.source.memory], &s.source.view, 0, planes(s.keep))
+	}
+	s.unit.compute(c)
+	kernel.Scatter(c.memories[s.result.memory], &s.result.view, c.result, s.store, 0, planes(&s.result.view))
+}
+
+// A binder turns one task, and the registers as it leaves them, into a step.
+type binder struct {
+	p         *Program
+	index     int
+	task      *td.Task
+	registers *td.Registers
+}
+
+// value returns a register or header field.
+func (b *binder) value(f *td.Field) uint32 {
+	if f.Block.Header {
+		v, _ := b.task.Get(f)
+		return v
+	}
+	return b.registers.Value(f)
+}
+
+// num returns a field as a number; byte strides are signed.
+func (b *binder) num(f *td.Field) int   { return int(int32(b.value(f))) }
+func (b *binder) flag(f *td.Field) bool { return b.value(f) != 0 }
+
+// float returns the number in an fp16 or fp32 field.
+func (b *binder) float(f *td.Field) float32 { return f.Float(b.value(f)) }
+
+// refuse makes an error about what stands in a field.
+func (b *binder) refuse(f *td.Field, format string, args ...any) error {
+	return &Error{Task: b.index, Field: f, Value: b.value(f), Msg: fmt.Sprintf(format, args...)}
+}
+
+func (b *binder) isArray() bool { return b.value(td.V7TaskType) == td.TypeArray }
+
+// size is the extent of a tensor, in elements, of which there is one for each
+// group.
+type size struct{ groups, c, d, h, w int }
+
+// sizes reads the extents of source 1 and of the result.
+func (b *binder) sizes() (in, out size, err error) {
+	for _, f := range []*td.Field{
+		td.V7Cin, td.V7Din, td.V7Hin, td.V7Win, td.V7Cout, td.V7Dout, td.V7Hout, td.V7Wout, td.V7Groups,
+	} {
+		if b.num(f) == 0 {
+			return in, out, b.refuse(f, "want 1 or more")
+		}
+	}
+	groups := b.num(td.V7Groups)
+	in = size{groups, b.num(td.V7Cin), b.num(td.V7Din), b.num(td.V7Hin), b.num(td.V7Win)}
+	out = size{groups, b.num(td.V7Cout), b.num(td.V7Dout), b.num(td.V7Hout), b.num(td.V7Wout)}
+	return in, out, nil
+}
+
+func (b *binder) bind() (*v7Step, error) {
+	if err := b.checkForms(); err != nil {
+		return nil, err
+	}
+	in, out, err := b.sizes()
+	if err != nil {
+		return nil, err
+	}
+	s := &v7Step{store: kernel.Rounding{HalfAway: !b.p.numerics.RoundHalfEven, NaNToInf: b.p.numerics.NaNToInf}}
+	if s.source, err = b.source1(in); err != nil {
+		return nil, err
+	}
+	transposed := b.flag(td.V7TransposePlanar)
+	var others []*operand // read beside source 1
+	if b.isArray() {
+		transposed = b.flag(td.V7TransposeArray)
+		s.unit, others, err = b.array(&s.source, in, out)
+	} else {
+		s.unit, out, others, err = b.planar(in, out)
+	}
+	if err != nil {
+		return nil, err
+	}
+	reads := append([]*operand{&s.source}, others...)
+	for _, o := range reads {
+		if err := b.checkWritten(o); err != nil {
+			return nil, err
+		}
+	}
+	if err := b.keepSource(s, in); err != nil {
+		return nil, err
+	}
+	if s.result, err = b.resultOf(out, transposed); err != nil {
+		return nil, err
+	}
+	if err := b.checkDisjoint(s, reads); err != nil {
+		return nil, err
+	}
+	if err := b.claimBuffers(s, others); err != nil {
+		return nil, err
+	}
+	if s.keep != nil {
+		b.p.memories[onChipIndex].written.add(s.keep)
+	}
+	b.p.memories[s.result.memory].written.add(&s.result.view)
+	return s, nil
+}
+
+// claimBuffers sees that a context has the buffers that the step needs.
+func (b *binder) claimBuffers(s *v7Step, others []*operand) error {
+	need := bufferSizes{
+		source1: elements(&s.source.view),
+		result:  elements(&s.result.view),
+		weights: s.unit.weightElements(),
+	}
+	for _, o := range others {
+		need.source2 += elements(&o.view)
+	}
+	if n := need.source1 + need.source2 + need.result + need.weights; n > maxDispatchBytes/4 {
+		return b.refuse(td.V7Groups, "the task has %d elements at hand, more than fit %#x bytes", n, int64(maxDispatchBytes))
+	}
+	b.p.buffers.grow(need)
+	return nil
+}
+
+// elements is the number of elements of a view, broadcasts counted, or a number
+// past every limit.
+func elements(v *kernel.View) int64 {
+	n := int64(1)
+	for _, d := range v.Dims {
+		if n *= int64(d); n > maxDispatchBytes {
+			return maxDispatchBytes
+		}
+	}
+	return n
+}
+
+// checkWritten refuses a source that reads what no task has written.
+func (b *binder) checkWritten(o *operand) error {
+	m := &b.p.memories[o.memory]
+	if !m.kind.tracked() {
+		return nil
+	}
+	if at, found := m.written.gap(&o.stored, m.size); found {
+		return b.refuse(o.base, "reads byte %#x of %v, which no task has written", at, m)
+	}
+	return nil
+}
+
+// checkDisjoint refuses a result that overlaps a source, unless every element
+// takes the place of its own source, and a result that overlaps the source that
+// is kept.
+func (b *binder) checkDisjoint(s *v7Step, reads []*operand) error {
+	r := &s.result
+	for _, o := range reads {
+		if o.memory == r.memory && o.stored != r.stored && b.overlap(&o.stored, &r.stored, r.memory) {
+			return b.refuse(r.base, "the result overlaps a source that lies differently in %v", &b.p.memories[r.memory])
+		}
+	}
+	if s.keep != nil && r.memory == onChipIndex && b.overlap(s.keep, &r.stored, onChipIndex) {
+		return b.refuse(r.base, "the result overlaps the source that is kept on chip")
+	}
+	return nil
+}
+
+func (b *binder) overlap(x, y *kernel.View, memory int) bool {
+	xlo, xhi := hull(x)
+	ylo, yhi := hull(y)
+	if xhi <= ylo || yhi <= xlo {
+		return false
+	}
+	var c coverage
+	c.add(x)
+	return c.touches(y, b.p.memories[memory].size)
+}

@@ -1,0 +1,243 @@
+package engine
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/espalier-ane/espalier/td"
+)
+
+// What is known of the forms of a task. A value that is not in these tables has
+// no known meaning, or none that a recorded program shows to be right: it stops
+// the load. Fields that only schedule (hints, tile sizes, priorities, event
+// masks) are in no table, for they change no number.
+
+// known holds a field to the values whose meaning is known.
+type known struct {
+	field  *td.Field
+	values []uint32
+	why    string
+	when   func(b *binder) bool // nil: always
+}
+
+var (
+	zero = []uint32{0}
+	one  = []uint32{1}
+)
+
+func isPlanar(b *binder) bool { return !b.isArray() }
+
+// isReduction reports the planar types 5 and 6.
+func isReduction(b *binder) bool {
+	t := b.value(td.V7TaskType)
+	return t == td.TypePlanarReduce || t == td.TypePlanarReduce2
+}
+
+func isPlanarMap(b *binder) bool { return isPlanar(b) && !isReduction(b) }
+
+// hasSource2 reports the planar types 3, 4 and 6.
+func hasSource2(b *binder) bool {
+	t := b.value(td.V7TaskType)
+	return t == td.TypePlanarBinary || t == td.TypePlanarGain || t == td.TypePlanarReduce2
+}
+
+func hasNoSource2(b *binder) bool { return !hasSource2(b) }
+
+// knownForms is what holds for every task.
+var knownForms = slices.Concat([]known{
+	{td.V7TaskType, []uint32{td.TypeArray, td.TypePlanarUnary, td.TypePlanarBinary, td.TypePlanarGain, td.TypePlanarReduce, td.TypePlanarReduce2},
+		"no known program has a task of this type; 1 and 8 pool windows, by analogy with later chips", nil},
+	{td.V7Skip, zero, "what a skipped task does is not known", nil},
+	{td.V7Config0, one, "always 1 in known programs", nil},
+	{td.V7ContextIn, zero, "context switches are not known", nil},
+	{td.V7ContextOut, zero, "context switches are not known", nil},
+
+	{td.V7Ox, one, "always 1 in known programs", nil},
+	{td.V7Oy, one, "always 1 in known programs", nil},
+	{td.V7Kernel3D, []uint32{0x2041}, "kernels and strides in depth are not known", nil},
+	{td.V7ElementMultiply, zero, "element multiply mode is not known", nil},
+	{td.V7KernelWidth, one, "a planar task has no window", isPlanar},
+	{td.V7KernelHeight, one, "a planar task has no window", isPlanar},
+	{td.V7StrideX, one, "a planar task has no stride", isPlanar},
+	{td.V7StrideY, one, "a planar task has no stride", isPlanar},
+	{td.V7PadLeft, zero, "a planar task has no padding", isPlanar},
+	{td.V7PadTop, zero, "a planar task has no padding", isPlanar},
+	{td.V7Unicast, zero, "a planar task has no unicast", isPlanar},
+	{td.V7TransposeArray, zero, "a planar task has a transpose of its own", isPlanar},
+	{td.V7PadMode, []uint32{0, 1}, "0 pads with zero, 1 with minus infinity; others are not known", nil},
+
+	// Depth is known from a layer normalization that folds three axes (oracles,
+	// layer_norm_1x64x8x8): only a reduction has it.
+	{td.V7Din, one, "depth is known in reductions only", func(b *binder) bool { return !isReduction(b) }},
+	{td.V7Dout, one, "depth is known in reductions only", func(b *binder) bool { return !isReduction(b) }},
+
+	// Bytes are known as the source of a planar copy (oracles,
+	// cast_b_to_f16_1x1x64x1).
+	{td.V7Fmt1, []uint32{formatFP16}, "the source is fp16, but in a planar task of type 2", func(b *binder) bool { return b.value(td.V7TaskType) != td.TypePlanarUnary }},
+	{td.V7Fmt1, []uint32{formatFP16, formatByte}, "the source is fp16 or unsigned bytes", nil},
+	{td.V7Fmt2, []uint32{formatFP16}, "source 2 is fp16", hasSource2},
+	{td.V7FmtO, []uint32{formatFP16}, "the result is fp16", nil},
+
+	{td.V7SourceConfig.Type, []uint32{residentOnChip, throughAndKept, throughDMA}, "0 is on chip, 1 by DMA and kept, 2 by DMA", nil},
+	{td.V7SourceConfig.CmpVec, zero, "compressed vectors are not known", nil},
+	{td.V7SourceConfig.OffsetChannel, zero, "channel offsets are not known", nil},
+	{td.V7ResultConfig.Type, []uint32{residentOnChip, throughDMA}, "0 stays on chip, 2 leaves by DMA; 1 is not known", nil},
+	{td.V7ResultConfig.CmpVec, zero, "compressed vectors are not known", nil},
+	{td.V7ResultConfig.OffsetChannel, zero, "channel offsets are not known", nil},
+
+	{td.V7Read1Enable, zero, "the task has no second source", hasNoSource2},
+	{td.V7Source2DMA, zero, "the task has no second source", hasNoSource2},
+	{td.V7Source2Streamed, zero, "the task has no second source", hasNoSource2},
+
+	{td.V7KernelReuse, zero, "kernel reuse between groups is not known", nil},
+	{td.V7KernelWord4, zero, "0 in known programs", nil},
+	{td.V7NEGroupReuse, zero, "kernel reuse between groups is not known", nil},
+	{td.V7NEPalette, zero, "palettised weights are not known", nil},
+}, fieldsAre(zero, "0 in known programs", td.V7PixelOffset[:]...),
+	fieldsAre(zero, "kernel streams from a second base are not known", td.V7KernelBaseEnable[1:]...),
+	fieldsAre(zero, "a fifth kind of kernel stream is not known",
+		td.V7KernelExtra[0].Config.Enable, td.V7KernelExtra[1].Config.Enable,
+		td.V7KernelExtra[2].Config.Enable, td.V7KernelExtra[3].Config.Enable))
+
+func fieldsAre(values []uint32, why string, fields ...*td.Field) []known {
+	var list []known
+	for _, f := range fields {
+		list = append(list, known{f, values, why, nil})
+	}
+	return list
+}
+
+// arrayForms is what holds for tasks of the multiply array.
+var arrayForms = slices.Concat([]known{
+	{td.V7NEOperation, []uint32{multiplyAccumulate, arrayMaximum, arrayBypass}, "0 multiplies and adds, 3 is the maximum, 4 passes on; others are not known", nil},
+	{td.V7NEKernelFormat, []uint32{2}, "only fp16 kernels are known", func(b *binder) bool { return !b.flag(td.V7NEUnityKernel) }},
+	{td.V7NEKernelFormat, []uint32{0, 2}, "only fp16 kernels are known", nil},
+	{td.V7NENonLinear, []uint32{0, 1, 2}, "0 is none, 1 ReLU, 2 a table", nil},
+	{td.V7NEZeroSkip, zero, "zero-skipping streams are known without unicast only", func(b *binder) bool { return b.flag(td.V7Unicast) }},
+	{td.V7NEZeroSkip, zero, "zero-skipping streams are known without groups only", func(b *binder) bool { return b.value(td.V7Groups) > 1 }},
+},
+	fieldsAre(zero, "0 in known programs", td.V7NEMatrixBias, td.V7NEPostScaleMode, td.V7NEVectorBias,
+		td.V7NEAccumulatorShift, td.V7NERightShift, td.V7NEBit12, td.V7NEBit14),
+	fieldsAre(zero, "broadcast and transpose on the way in belong to planar tasks",
+		td.V7Broadcast1W, td.V7Broadcast1H, td.V7Broadcast1D, td.V7Broadcast1C, td.V7Transpose1,
+		td.V7Broadcast2W, td.V7Broadcast2H, td.V7Broadcast2D, td.V7Broadcast2C, td.V7Transpose2, td.V7TransposePlanar))
+
+const identityScale = 0x3c00 // fp16 1
+
+// planarForms is what holds for planar tasks. Where several fields differ from
+// identity, their order is known only as far as h13 4.4 goes.
+var planarForms = slices.Concat([]known{
+	{td.V7PEOperator, []uint32{0, 1, 2, 3, 4}, "the operators are 0 to 4", nil},
+	{td.V7PEOperator, zero, "the task has no operator", func(b *binder) bool {
+		t := b.value(td.V7TaskType)
+		return t != td.TypePlanarBinary && t != td.TypePlanarReduce2
+	}},
+	{td.V7PEReduction, []uint32{0, 2}, "0 is the sum, 2 the maximum; others are not known", isReduction},
+	{td.V7PEReduction, zero, "the task reduces nothing", isPlanarMap},
+	{td.V7PECondition, []uint32{0, 1}, "1 is the magnitude (oracles, unary_abs_c128); others are not known", nil},
+	{td.V7PECondition, zero, "conditions are known in planar tasks of type 2 only", func(b *binder) bool { return b.value(td.V7TaskType) != td.TypePlanarUnary }},
+	{td.V7PEFinal, []uint32{0, 1, 2}, "1 is the reciprocal (oracles, softmax), 2 the reciprocal square root", isReduction},
+	{td.V7PEFinal, zero, "final functions are known in reductions only", isPlanarMap},
+	{td.V7PEReLU, zero, "where ReLU would stand in a reduction is not known", isReduction},
+	{td.V7PESource2Sign, []uint32{2, 3}, "2 is plain, 3 negated", hasSource2},
+	{td.V7PESource2Sign, []uint32{0, 2}, "the task has no second source", hasNoSource2},
+	{td.V7PEFinalScale, []uint32{math.Float32bits(1), 0}, "a final scale is known in reductions only", isPlanarMap},
+	{td.V7PEEpsilon, zero, "epsilon is known in reductions only", isPlanarMap},
+	{td.V7PEScale, []uint32{identityScale}, "the order of scale and gain is not known", isGain},
+	{td.V7PEBias, zero, "the order of bias and gain is not known", isGain},
+	{td.V7PEScale, []uint32{identityScale}, "the order of scale and magnitude is not known", func(b *binder) bool { return b.flag(td.V7PECondition) }},
+	{td.V7PEBias, zero, "the order of bias and magnitude is not known", func(b *binder) bool { return b.flag(td.V7PECondition) }},
+	{td.V7PEPreScale, []uint32{identityScale}, "the order of pre-scale and scale is not known", func(b *binder) bool {
+		return b.value(td.V7PEScale) != identityScale || b.flag(td.V7PEBias)
+	}},
+	{td.V7KernelEnable, zero, "a planar task loads no kernel", nil},
+}, fieldsAre(zero, "the multiply array does nothing in a planar task",
+	td.V7NEOperation, td.V7NEUnityKernel, td.V7NEBias, td.V7NENonLinear))
+
+func isGain(b *binder) bool { return b.value(td.V7TaskType) == td.TypePlanarGain }
+
+var onChipSource = []known{
+	{td.V7SourceConfig.Interleave, []uint32{0, 1}, "interleave on chip is not known", nil},
+	{td.V7Fmt1, []uint32{formatFP16}, "on-chip memory holds fp16", nil},
+}
+
+var onChipSource2 = []known{
+	{td.V7Source2DMA, zero, "the header has no base for source 2", nil},
+	{td.V7Source2Streamed, zero, "the header has no base for source 2", nil},
+}
+
+// fp16Image is how fp16 numbers in memory are announced. FormatMode is 0 for a
+// second source, 1 otherwise.
+func fp16Image(memory, truncate, shift, offsetChannel, cmpVec *td.Field) []known {
+	return append([]known{
+		{memory, []uint32{2}, "2 is fp16", nil},
+		{truncate, []uint32{3}, "3 is fp16", nil},
+	}, fieldsAre(zero, "0 in known programs", shift, offsetChannel, cmpVec)...)
+}
+
+var streamedSource = append([]known{
+	{td.V7Src1Config.Enable, one, "the source comes by DMA", nil},
+	{td.V7SourceConfig.Format, one, "1 is fp16", nil},
+}, fp16Image(td.V7Src1Format.Memory, td.V7Src1Format.Truncate, td.V7Src1Format.Shift, td.V7Src1Format.OffsetChannel, td.V7Src1Format.CmpVec)...)
+
+var streamedBytes = append([]known{
+	{td.V7Src1Config.Enable, one, "the source comes by DMA", nil},
+	{td.V7SourceConfig.Type, []uint32{throughDMA}, "bytes are not kept on chip", nil},
+	{td.V7Src1Format.Interleave, []uint32{0, 1}, "interleaved bytes are not known", nil},
+}, fieldsAre(zero, "0 for bytes", td.V7SourceConfig.Format, td.V7Src1Format.Memory, td.V7Src1Format.Truncate,
+	td.V7Src1Format.Shift, td.V7Src1Format.OffsetChannel, td.V7Src1Format.CmpVec)...)
+
+var streamedSource2 = append([]known{
+	{td.V7Source2DMA, one, "the header has a base for source 2", nil},
+	{td.V7Source2Streamed, one, "the header has a base for source 2", nil},
+}, fp16Image(td.V7Src2Format.Memory, td.V7Src2Format.Truncate, td.V7Src2Format.Shift, td.V7Src2Format.OffsetChannel, td.V7Src2Format.CmpVec)...)
+
+var keptSource = fieldsAre(zero, "how a source is kept on chip is known only if it is read as it lies",
+	td.V7Broadcast1W, td.V7Broadcast1H, td.V7Broadcast1D, td.V7Broadcast1C, td.V7Transpose1)
+
+var streamedResult = append([]known{
+	{td.V7DstConfig.Enable, one, "the result leaves by DMA", nil},
+	{td.V7ResultConfig.Format, one, "1 is fp16", nil},
+	{td.V7DstCmpVecFill, zero, "compressed vectors are not known", nil},
+}, fp16Image(td.V7DstFormat.Memory, td.V7DstFormat.Truncate, td.V7DstFormat.Shift, td.V7DstFormat.OffsetChannel, td.V7DstFormat.CmpVec)...)
+
+// unnamedBits are bits that no field names but that known programs set: nothing
+// depends on them.
+var unnamedBits = map[uint32]uint32{
+	0x17800: 0x01080000, // oracles, chain_attn_s64_dh64: the write of a kernel that a later task loads
+}
+
+// checkForms holds a task to what is known.
+func (b *binder) checkForms() error {
+	layout := td.LayoutOf(td.V7)
+	for _, rec := range b.task.Records {
+		for i, word := range rec.Words {
+			addr := rec.Addr + 4*uint32(i)
+			block := layout.Block(addr)
+			if block == nil {
+				return &Error{Task: b.index, Msg: fmt.Sprintf("register %#x = %#x: no register of this address is known", addr, word)}
+			}
+			if bits := block.Unnamed(addr, word) &^ unnamedBits[addr]; bits != 0 {
+				return &Error{Task: b.index, Msg: fmt.Sprintf("register %#x = %#x: the meaning of bits %#x is not known", addr, word, bits)}
+			}
+		}
+	}
+	if err := b.checkKnown(knownForms); err != nil {
+		return err
+	}
+	if b.isArray() {
+		return b.checkKnown(arrayForms)
+	}
+	return b.checkKnown(planarForms)
+}
+
+// checkKnown holds fields to the values whose meaning is known.
+func (b *binder) checkKnown(forms []known) error {
+	for _, k := range forms {
+		if (k.when == nil || k.when(b)) && !slices.Contains(k.values, b.value(k.field)) {
+			return b.refuse(k.field, "%s", k.why)
+		}
+	}
+	return nil
+}

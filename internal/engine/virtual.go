@@ -1,0 +1,221 @@
+package engine
+
+import (
+	"fmt"
+	"runtime"
+
+	"github.com/espalier-ane/espalier/hal"
+	"github.com/espalier-ane/espalier/internal/kernel/strided"
+	"github.com/espalier-ane/espalier/internal/pool"
+	"github.com/espalier-ane/espalier/td"
+	"github.com/espalier-ane/espalier/tensor"
+)
+
+// Tasks of version 256, and the extensions of version 7, which hold the same
+// operations.
+
+// virtualProgram is what a program has for the tasks of version 256.
+type virtualProgram struct {
+	need    strided.Need
+	written map[int]bitset // while loading: by memory, the bytes that tasks so far have written
+}
+
+// bindVirtual binds the tasks of version 256.
+func (p *Program) bindVirtual(tasks []td.Placed) error {
+	for i, t := range tasks {
+		s, err := p.bindOperation(i, t.Task)
+		if err != nil {
+			return err
+		}
+		p.steps = append(p.steps, s)
+	}
+	return nil
+}
+
+// bindOperation binds one task that holds an operation.
+func (p *Program) bindOperation(index int, task *td.Task) (step, error) {
+	op, err := task.Op()
+	if err != nil {
+		return nil, &Error{Task: index, Msg: err.Error()}
+	}
+	s, err := p.bindOp(op)
+	if err != nil {
+		return nil, &Error{Task: index, Msg: fmt.Sprintf("%v: %v", op.Class(), err)}
+	}
+	if task.Extension() {
+		p.showToV7(&op.Operands[0])
+	}
+	return s, nil
+}
+
+func (p *Program) bindOp(op *td.Op) (step, error) {
+	if want := (hal.Numerics{RoundHalfEven: true}); p.numerics != want {
+		return nil, fmt.Errorf("operations of version 256 are computed with numerics %v only, not %v", want, p.numerics)
+	}
+	places, err := p.place(op)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkWork(op); err != nil {
+		return nil, err
+	}
+	k, err := strided.Bind(stridedOp(op, places))
+	if err != nil {
+		return nil, err
+	}
+	need := p.virtual.need.Max(k.Need())
+	if bytes := need.Bytes() * int64(runtime.GOMAXPROCS(0)); bytes > maxDispatchBytes {
+		return nil, fmt.Errorf("the task needs %#x bytes of scratch; want %#x or less", bytes, int64(maxDispatchBytes))
+	}
+	p.virtual.need = need
+	s := &virtualStep{kernel: k}
+	s.tiles, s.grain = k.Tiles()
+	return s, nil
+}
+
+// A virtualStep is a bound operation.
+type virtualStep struct {
+	kernel       strided.Kernel
+	tiles, grain int
+}
+
+func (s *virtualStep) run(c *Context) {
+	c.virtual.kernel = s.kernel
+	c.virtual.team.For(s.tiles, s.grain)
+}
+
+// virtualContext is what a context has for operations: the goroutines that work
+// on the tiles, and the scratch of each.
+type virtualContext struct {
+	team    *pool.Team
+	scratch []*strided.Scratch
+	kernel  strided.Kernel // of the step that runs
+}
+
+// newVirtualContext makes room for all operations of a program. The memories
+// are those of the context, where ports may be bound to others later.
+func newVirtualContext(need strided.Need, memories [][]byte) *virtualContext {
+	v := new(virtualContext)
+	v.team = pool.NewTeam(runtime.GOMAXPROCS(0), func(worker, lo, hi int) {
+		v.kernel.Run(v.scratch[worker], lo, hi)
+	})
+	for range v.team.Size() {
+		s := strided.NewScratch(need)
+		s.Memory = memories
+		v.scratch = append(v.scratch, s)
+	}
+	return v
+}
+
+// maxWork bounds the steps of a task, multiplications for the most part: more
+// than any network has, and less than somebody would wait for. A few bytes that
+// broadcast over every axis could ask for more.
+const maxWork = 1 << 46
+
+func checkWork(op *td.Op) error {
+	count := func(dims ...int) float64 {
+		n := 1.0
+		for _, d := range dims {
+			n *= float64(d)
+		}
+		return n
+	}
+	y, x := op.Operands[0].Dims, op.Operands[1].Dims
+	work := max(count(y[:]...), count(x[:]...))
+	switch p := op.Params.(type) {
+	case *td.Convolution:
+		w := op.Operands[2].Dims
+		work = max(work, count(y[:]...)*count(w[1:]...))
+	case *td.Pooling:
+		for i, a := range [...]td.Axis{td.AxisD, td.AxisH, td.AxisW} {
+			work *= float64(min(p.Kernel[i], max(x[a], 1)))
+		}
+	case *td.MatMul:
+		inner := x[td.AxisW]
+		if p.TransposeX {
+			inner = x[td.AxisH]
+		}
+		work = max(work, count(y[:]...)*float64(inner))
+	case *td.Attention:
+		work = max(work, count(y[:4]...)*float64(op.Operands[2].Dims[td.AxisH])*float64(x[td.AxisW]+y[td.AxisW]))
+	}
+	if work > maxWork {
+		return fmt.Errorf("%.3g steps; want %.3g or less", work, float64(maxWork))
+	}
+	return nil
+}
+
+// stridedTypes are the element types as the kernels number them.
+var stridedTypes = map[tensor.DType]strided.Type{
+	tensor.Bool: strided.Bool, tensor.Float16: strided.F16, tensor.Float32: strided.F32, tensor.Float64: strided.F64,
+	tensor.BFloat16: strided.BF16, tensor.Float8E4M3FN: strided.F8E4M3, tensor.Float8E5M2: strided.F8E5M2,
+	tensor.Int8: strided.I8, tensor.Int16: strided.I16, tensor.Int32: strided.I32, tensor.Int64: strided.I64,
+	tensor.UInt8: strided.U8, tensor.UInt16: strided.U16, tensor.UInt32: strided.U32, tensor.UInt64: strided.U64,
+	tensor.Int4: strided.I4, tensor.UInt1: strided.U1, tensor.UInt2: strided.U2, tensor.UInt3: strided.U3,
+	tensor.UInt4: strided.U4, tensor.UInt6: strided.U6,
+}
+
+// stridedOp is the operation as the kernels take it, with its operands where
+// they were placed. The numbers of classes, functions and kinds are the same.
+func stridedOp(op *td.Op, places []place) *strided.Op {
+	o := &strided.Op{Class: uint8(op.Class()), Operands: make([]strided.Operand, len(op.Operands))}
+	for i := range op.Operands {
+		if from := &op.Operands[i]; from.Present() {
+			o.Operands[i] = strided.Operand{
+				Base: places[i].memory, Offset: places[i].offset, Type: stridedTypes[from.Type],
+				Interleave: int(from.Interleave), Dims: from.Dims, Strides: places[i].strides,
+			}
+		}
+	}
+	for _, m := range op.Epilogue {
+		o.Steps = append(o.Steps, stridedStep(m))
+	}
+	switch p := op.Params.(type) {
+	case *td.Convolution:
+		o.Params.Window, o.Params.Groups = stridedWindow(&p.Window), p.Groups
+	case *td.Pooling:
+		o.Params.Window, o.Params.Kind, o.Params.CountPad = stridedWindow(&p.Window), uint8(p.Kind), p.CountPad
+	case *td.ElementWise:
+		o.Params.Kind = uint8(p.Kind)
+	case *td.MatMul:
+		o.Params.TransposeX, o.Params.TransposeZ = p.TransposeX, p.TransposeZ
+	case *td.Reduction:
+		o.Params.Kind, o.Params.Axes = uint8(p.Kind), uint8(p.Axes)
+	case *td.Softmax:
+		o.Params.Axis = int(p.Axis)
+	case *td.LayerNorm:
+		o.Params.Axes, o.Params.Epsilon = uint8(p.Axes), p.Epsilon
+	case *td.Gather:
+		o.Params.Axis = int(p.Axis)
+	case *td.Attention:
+		o.Params.Scale = p.Scale
+	}
+	return o
+}
+
+func stridedWindow(w *td.Window) strided.Window {
+	return strided.Window{Kernel: w.Kernel, Stride: w.Stride, Dilation: w.Dilation, PadBefore: w.PadBefore}
+}
+
+func stridedStep(m td.MicroOp) strided.Step {
+	s := strided.Step{Code: m.Function, Swap: m.Swap, A: m.A, B: m.B}
+	switch m.Code {
+	case td.MicroScaleBias:
+		s.Kind = strided.ScaleBias
+	case td.MicroActivation:
+		s.Kind = strided.Function
+	case td.MicroEW:
+		s.Kind = strided.Pair
+	case td.MicroTypeCast:
+		s.Kind = strided.Cast
+		d, _ := td.ElementType(m.Function) // a valid operation has it
+		s.Code = uint8(stridedTypes[d])
+	}
+	if i, ok := m.Source.Operand(); ok {
+		s.Operand = i
+	}
+	if k, ok := m.Source.Step(); ok {
+		s.Earlier = k + 2
+	}
+	return s
+}

@@ -1,0 +1,122 @@
+package engine
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"testing"
+
+	"github.com/espalier-ane/espalier/internal/kernel/strided"
+	"github.com/espalier-ane/espalier/td"
+	"github.com/espalier-ane/espalier/tensor"
+)
+
+// Running allocates nothing, for any class, and gives the same bits for any
+// number of threads.
+func TestVirtualRunsAgain(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
+	for _, b := range largeBenches(t) {
+		name := fmt.Sprintf("%v/%v", b.op.Class(), b.op.Operands[0].Type)
+		var first []byte
+		for _, threads := range []int{1, 2, 5} {
+			runtime.GOMAXPROCS(threads)
+			clear(b.memories[0])
+			c := b.run(t)
+			if first == nil {
+				first = append(first, b.memories[0]...)
+			} else if string(first) != string(b.memories[0]) {
+				t.Errorf("%s: %d threads give other bits", name, threads)
+			}
+			if n := testing.AllocsPerRun(3, func() { c.program.Run(c) }); n != 0 {
+				t.Errorf("%s: %v allocations with %d threads", name, n, threads)
+			}
+		}
+	}
+}
+
+// largeBenches has an operation of every class that has more than one tile.
+func largeBenches(t *testing.T) []*bench {
+	r := rand.New(rand.NewPCG(1, 2))
+	f16, f32 := tensor.Float16, tensor.Float32
+	big := []int{1, 1, 24, 30, 40}
+	steps := []td.MicroOp{
+		{Code: td.MicroScaleBias, A: 2, B: 1}, {Code: td.MicroActivation, Function: uint8(td.FuncSigmoid)},
+		{Code: td.MicroEW, Function: uint8(td.EWMult), Source: td.FromStep(-1)},
+	}
+	window := td.Window{Kernel: [3]int{1, 3, 3}, Stride: [3]int{1, 1, 1}, Dilation: [3]int{1, 1, 1}, PadBefore: [3]int{0, 1, 1}, PadAfter: [3]int{0, 1, 1}}
+	ops := []*td.Op{
+		{Params: &td.Convolution{Window: window, Groups: 1}, Epilogue: steps, Operands: []td.Operand{
+			operand256(f16, 1, 1, 40, 30, 40), operand256(f16, big...), operand256(f16, 40, 1, 24, 3, 3), operand256(f32, 1, 1, 40, 1, 1)}},
+		{Params: &td.Pooling{Window: window, Kind: td.PoolAvg}, Operands: []td.Operand{operand256(f16, big...), operand256(f16, big...)}},
+		{Params: &td.ElementWise{Kind: td.EWAdd}, Epilogue: steps, Operands: []td.Operand{
+			operand256(f16, big...), operand256(f16, big...), operand256(f16, 1, 1, 24, 1, 1)}},
+		{Params: &td.ElementWise{Kind: td.EWAdd}, Operands: []td.Operand{
+			operand256(tensor.Int32, big...), operand256(tensor.Int32, big...), operand256(tensor.Int32, big...)}},
+		{Params: &td.MatMul{TransposeZ: true}, Operands: []td.Operand{
+			operand256(f32, 1, 1, 2, 70, 90), operand256(f16, 1, 1, 2, 70, 300), operand256(tensor.Int4, 1, 1, 1, 90, 300)}},
+		{Params: &td.Reduction{Kind: td.ReduceSum, Axes: td.AxesOf(td.AxisH, td.AxisW)}, Operands: []td.Operand{
+			operand256(f16, 1, 1, 24, 1, 1), operand256(f16, big...)}},
+		{Params: &td.Reduction{Kind: td.ReduceLogSumExp, Axes: td.AxesOf(td.AxisC)}, Operands: []td.Operand{
+			operand256(f16, 1, 1, 1, 30, 40), operand256(f16, big...)}},
+		{Params: &td.Reduction{Kind: td.ReduceArgMax, Axes: td.AxesOf(td.AxisC)}, Operands: []td.Operand{
+			operand256(tensor.Int32, 1, 1, 1, 30, 40), operand256(f16, big...)}},
+		{Params: &td.Reduction{Kind: td.ReduceMax, Axes: td.AxesOf(td.AxisC)}, Operands: []td.Operand{
+			operand256(tensor.Int32, 1, 1, 1, 30, 40), operand256(tensor.Int8, big...)}},
+		{Params: &td.Softmax{Axis: td.AxisW}, Operands: []td.Operand{operand256(f16, big...), operand256(f16, big...)}},
+		{Params: &td.LayerNorm{Axes: td.AxesOf(td.AxisC), Epsilon: 1e-5}, Operands: []td.Operand{
+			operand256(f16, big...), operand256(f16, big...), operand256(f16, 1, 1, 24, 1, 1)}},
+		{Params: &td.Gather{Axis: td.AxisH}, Operands: []td.Operand{
+			operand256(f16, big...), operand256(f16, big...), operand256(tensor.Int32, 1, 1, 1, 30, 1)}},
+		{Params: &td.Gather{Axis: td.AxisW}, Operands: []td.Operand{
+			operand256(f32, big...), operand256(f16, big...), operand256(tensor.Int32, 1, 1, 1, 30, 40)}},
+		{Params: &td.Copy{}, Operands: []td.Operand{operand256(f16, big...), operand256(f16, big...)}},
+		{Params: &td.Copy{}, Operands: []td.Operand{operand256(f32, big...), operand256(f16, big...)}},
+		{Params: &td.Attention{Scale: 0.1}, Operands: []td.Operand{
+			operand256(f16, 1, 1, 3, 50, 80), operand256(f16, 1, 1, 3, 50, 64), operand256(f16, 1, 1, 1, 130, 64), operand256(f16, 1, 1, 3, 130, 80),
+			operand256(tensor.Bool, 1, 1, 1, 50, 130)}},
+	}
+	var benches []*bench
+	seen := make(map[td.Class]bool)
+	for _, op := range ops {
+		benches = append(benches, newBench(t, r, op))
+		seen[op.Class()] = true
+	}
+	for _, class := range td.OpClasses() {
+		if !seen[class] {
+			t.Errorf("%v is missing", class)
+		}
+	}
+	return benches
+}
+
+// Functions and kinds have the same numbers in td and in the kernels.
+func TestVirtualNumbers(t *testing.T) {
+	for n := range 256 {
+		f := td.Function(n)
+		name, _ := strided.FunctionName(uint8(n))
+		if f.Valid() != (name != "") || f.Valid() && f.String() != name {
+			t.Errorf("function %d is %v in td, %q in the kernels", n, f, name)
+		}
+		k := td.EWKind(n)
+		if name, _ := strided.PairName(uint8(n)); k.Valid() != (name != "") || k.Valid() && k.String() != name {
+			t.Errorf("elementwise kind %d is %v in td, %q in the kernels", n, k, name)
+		}
+		if name, ok := strided.ReductionName(uint8(n)); ok && td.ReductionKind(n).String() != name {
+			t.Errorf("reduction kind %d is %v in td, %q in the kernels", n, td.ReductionKind(n), name)
+		}
+		if name, ok := strided.PoolName(uint8(n)); ok && td.PoolKind(n).String() != name {
+			t.Errorf("pooling kind %d is %v in td, %q in the kernels", n, td.PoolKind(n), name)
+		}
+	}
+	for _, d := range tensor.DTypes() {
+		if _, ok := td.ElementCode(d); ok && stridedTypes[d].String() != d.String() {
+			t.Errorf("%v is %v in the kernels", d, stridedTypes[d])
+		}
+	}
+	for _, class := range td.OpClasses() {
+		op := &td.Op{Params: td.NewParams(class), Operands: make([]td.Operand, 5)}
+		if strided.Find(stridedOp(op, make([]place, 5))) == nil {
+			t.Errorf("%v has no kernel", class)
+		}
+	}
+}

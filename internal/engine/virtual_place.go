@@ -1,0 +1,207 @@
+package engine
+
+import (
+	"fmt"
+
+	"github.com/espalier-ane/espalier/td"
+)
+
+// Where the operands of an operation lie, and what may be done there.
+
+// A place is an operand in a memory of the program.
+type place struct {
+	memory, offset int
+	strides        [td.NumAxes]int
+	region         region
+}
+
+// place finds the memories of an operation's operands. It refuses operands that
+// leave theirs, sources that no task has written, results that may not be
+// written, and results that lie over a source.
+func (p *Program) place(op *td.Op) ([]place, error) {
+	places := make([]place, len(op.Operands))
+	for i := range op.Operands {
+		o := &op.Operands[i]
+		if !o.Present() {
+			continue
+		}
+		var err error
+		if places[i], err = p.placeOperand(o); err != nil {
+			return nil, fmt.Errorf("operand %d: %w", i, err)
+		}
+		if i > 0 {
+			err = p.checkSource(&places[i])
+		} else {
+			err = p.checkResult(o, &places[i])
+		}
+		if err != nil {
+			return nil, fmt.Errorf("operand %d: %w", i, err)
+		}
+	}
+	for i := 1; i < len(places); i++ {
+		if err := p.checkAliasing(op, places, i); err != nil {
+			return nil, err
+		}
+	}
+	p.noteWritten(&places[0])
+	return places, nil
+}
+
+func (p *Program) placeOperand(o *td.Operand) (place, error) {
+	lo, hi, _ := o.Extent() // it fits: the operation is valid
+	if lo == hi {
+		return place{}, nil // no element, nothing to touch
+	}
+	if int(o.Base) >= len(p.bases) {
+		return place{}, fmt.Errorf("base %d: the table has %d entries", o.Base, len(p.bases))
+	}
+	memory, start, ok := p.find(p.bases[o.Base])
+	if !ok {
+		return place{}, fmt.Errorf("base %d: address %#x is in no memory of the program", o.Base, p.bases[o.Base])
+	}
+	m := &p.memories[memory]
+	size := int64(m.size)
+	if m.kind == constant {
+		size = min(size, int64(len(m.data)))
+	}
+	if lo < 0 || hi > size-int64(start) {
+		return place{}, fmt.Errorf("bytes %#x to %#x of base %d are outside %v, which has %#x there", lo, hi, o.Base, m, size-int64(start))
+	}
+	pl := place{memory: memory, offset: start + int(o.Offset)}
+	pl.region = region{offset: pl.offset, size: o.Type.Size()}
+	if o.Type.SubByte() {
+		pl.region.size = int(hi - lo) // packed: one run
+		return pl, nil
+	}
+	loop := func(count int, stride int64) {
+		if count > 1 {
+			pl.region.loops = append(pl.region.loops, axisStep{count, int(stride)})
+		}
+	}
+	for a, n := range o.Dims {
+		if interleave := int(o.Interleave); td.Axis(a) == td.AxisC && interleave > 1 {
+			loop(min(n, interleave), int64(o.Type.Size()))
+			n = (n + interleave - 1) / interleave
+		}
+		loop(n, o.Strides[a])
+		if n > 1 { // a stride that leads nowhere may be any number
+			pl.strides[a] = int(o.Strides[a])
+		}
+	}
+	return pl, nil
+}
+
+func (p *Program) checkSource(pl *place) error {
+	if pl.region.size == 0 {
+		return nil
+	}
+	m := &p.memories[pl.memory]
+	if m.kind == text {
+		return fmt.Errorf("reads %v", m)
+	}
+	if !m.kind.tracked() {
+		return nil
+	}
+	if at, found := p.unwritten(pl); found {
+		return fmt.Errorf("reads byte %#x of %v, which no task has written", at, m)
+	}
+	return nil
+}
+
+func (p *Program) checkResult(o *td.Operand, pl *place) error {
+	if pl.region.size == 0 {
+		return nil
+	}
+	m := &p.memories[pl.memory]
+	switch m.kind {
+	case scratch, output, onChip:
+	default:
+		return fmt.Errorf("writes %v", m)
+	}
+	if !pl.region.separate() {
+		return fmt.Errorf("elements of the result overlap each other: extents %v, strides %v of %v", o.Dims, o.Strides, o.Type)
+	}
+	return nil
+}
+
+// checkAliasing refuses a result that lies over source i, unless each element
+// takes the place of the one that it is made of, and of nothing else.
+func (p *Program) checkAliasing(op *td.Op, places []place, i int) error {
+	y, x := &places[0], &places[i]
+	if x.region.size == 0 || y.region.size == 0 || x.memory != y.memory || !x.region.overlap(&y.region) {
+		return nil
+	}
+	same := x.offset == y.offset && x.strides == y.strides && op.Operands[i].Dims == op.Operands[0].Dims &&
+		op.Operands[i].Interleave == op.Operands[0].Interleave && op.Operands[i].Type.Size() == op.Operands[0].Type.Size()
+	if same && inPlace(op, i) {
+		return nil
+	}
+	return fmt.Errorf("the result overlaps operand %d in %v", i, &p.memories[y.memory])
+}
+
+// inPlace reports whether an operation reads operand i, element by element, no
+// later than it writes there.
+func inPlace(op *td.Op, i int) bool {
+	switch op.Params.(type) {
+	case *td.ElementWise, *td.Copy:
+		return true
+	case *td.Softmax, *td.LayerNorm: // a line is read before it is written
+		return i == 1
+	}
+	return i > classSources(op) // the epilogue's
+}
+
+// classSources is the number of the last operand that the class itself reads.
+func classSources(op *td.Op) int {
+	switch op.Params.(type) {
+	case *td.Convolution:
+		return 3
+	case *td.MatMul, *td.Gather:
+		return 2
+	case *td.Attention:
+		return 4
+	}
+	return 1
+}
+
+// noteWritten adds a result to what has been written.
+func (p *Program) noteWritten(pl *place) {
+	if pl.region.size == 0 {
+		return
+	}
+	if p.virtual.written == nil {
+		p.virtual.written = make(map[int]bitset)
+	}
+	m := &p.memories[pl.memory]
+	bits := p.virtual.written[pl.memory]
+	if bits == nil {
+		bits = newBitset(m.size)
+		p.virtual.written[pl.memory] = bits
+	}
+	pl.region.eachRun(func(at, n int) bool {
+		bits.set(at, at+n)
+		return true
+	})
+}
+
+// unwritten finds a byte of a source that no task has written.
+func (p *Program) unwritten(pl *place) (at int, found bool) {
+	m := &p.memories[pl.memory]
+	bits := p.virtual.written[pl.memory]
+	pl.region.eachRun(func(start, n int) bool {
+		for from := start; ; from = at + 1 {
+			at = from
+			if bits != nil {
+				at = bits.firstClear(from, start+n)
+			}
+			if at < 0 || at >= start+n {
+				return true
+			}
+			if !m.writtenByV7(at) {
+				found = true
+				return false
+			}
+		}
+	})
+	return at, found
+}
