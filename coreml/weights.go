@@ -90,18 +90,8 @@ func (w *WeightFile) checkRecords(r *recordReader, refs []weightRef) error {
 	}
 	w.Records = int(count)
 
-	// The records that the file has, one after the other.
-	at := uint64(blobHeaderSize)
-	for i := range count {
-		record, err := r.record(at)
-		if err != nil {
-			return under(fmt.Sprintf("record %d of %d", i, count), err)
-		}
-		end := record.data + record.size
-		if end <= at { // a table that goes back would never end
-			return under(fmt.Sprintf("record %d of %d", i, count), damage(int64(at)+16, "the data ends at 0x%x, before its record", end))
-		}
-		at = (end + blobAlignment - 1) / blobAlignment * blobAlignment
+	if err := r.walk(count, func(blobRecord) {}); err != nil {
+		return err
 	}
 
 	// The records that the program refers to.
@@ -160,6 +150,24 @@ func (r *recordReader) record(at uint64) (blobRecord, error) {
 		r.at, r.n = pos, n
 	}
 	return parseBlobRecord(r.window[int64(at)-r.at:], at, r.size)
+}
+
+// walk calls f for the records that the file has, one after the other.
+func (r *recordReader) walk(count uint32, f func(blobRecord)) error {
+	at := uint64(blobHeaderSize)
+	for i := range count {
+		record, err := r.record(at)
+		if err != nil {
+			return under(fmt.Sprintf("record %d of %d", i, count), err)
+		}
+		end := record.data + record.size
+		if end <= at { // a table that goes back would never end
+			return under(fmt.Sprintf("record %d of %d", i, count), damage(int64(at)+16, "the data ends at 0x%x, before its record", end))
+		}
+		f(record)
+		at = (end + blobAlignment - 1) / blobAlignment * blobAlignment
+	}
+	return nil
 }
 
 // walkConstants calls f for every constant of a program, with the operation that has it.
