@@ -32,9 +32,10 @@ type Numerics struct {
 	// RoundHalfEven rounds a tie to the even fp16 value; off, away from zero.
 	RoundHalfEven bool
 
-	// TableFromKnots evaluates activation functions from 33 knots. Off, a
-	// version-256 task computes the function itself. A version-7 task carries
-	// nothing but its table and is evaluated from the knots in any case.
+	// TableFromKnots evaluates activation functions from 33 knots. Off, or where
+	// a function's table is not known, a version-256 task computes the function
+	// itself. A version-7 task carries nothing but its table and is evaluated
+	// from the knots in any case.
 	TableFromKnots bool
 }
 

@@ -1,7 +1,10 @@
 package td
 
 import (
+	"fmt"
 	"math/rand/v2"
+	"os"
+	"strings"
 	"testing"
 )
 
@@ -138,39 +141,39 @@ func TestOpcodeWords(t *testing.T) {
 	}
 }
 
+// TestNames ranges over the rows of guide C.1, of which seed 23.13 has a part.
 func TestNames(t *testing.T) {
-	// Selected entries of seed 23.13 and the ends of the tables.
-	classes := map[Class]string{
-		1: "Conv", 2: "Pooling", 3: "Concat", 4: "ElementWise", 5: "ScaledElementWise", 6: "Neuron", 8: "GOC", 24: "Softmax",
-		18: "MatrixMultiplication", 20: "Reduction", 60: "Linear", 68: "NEConv", 69: "NEMatMul", 70: "NEPool", 77: "SDPA", 78: "AllReduce", 79: "FunctionCall",
+	data, err := os.ReadFile("testdata/names.txt")
+	if err != nil {
+		t.Fatal(err)
 	}
-	for c, want := range classes {
-		if c.String() != want {
-			t.Errorf("class %d is %v, want %s", uint8(c), c, want)
+	classes, codes := make(map[Class]string), make(map[MicroCode]string)
+	for line := range strings.Lines(string(data)) {
+		var kind, name string
+		var number uint8
+		if strings.HasPrefix(line, "#") {
+			continue
+		}
+		if _, err := fmt.Sscan(line, &kind, &number, &name); err != nil {
+			t.Fatalf("%q: %v", line, err)
+		}
+		if kind == "class" {
+			classes[Class(number)] = name
+		} else {
+			codes[MicroCode(number)] = name
 		}
 	}
-	seen := make(map[string]bool)
-	for c := range Class(255) {
-		named := c.Valid() && classNames[c] != "" && !seen[classNames[c]]
-		if named != (c >= 1 && c <= 79) {
-			t.Errorf("class %d: %v", uint8(c), c)
-		}
-		seen[c.String()] = true
+	if len(classes) != 79 || len(codes) != NumMicroCodes {
+		t.Errorf("%d classes and %d micro-operations", len(classes), len(codes))
 	}
-
-	codes := map[MicroCode]string{0: "CONV", 2: "SCALE_BIAS", 4: "ACTIVATION", 0x3f: "AFFINE_TRANFORM", 0x57: "SCALED_DOT_PRODUCT_ATTENTION", 0x48: "TYPE_CAST", 0x7d: "INVALID"}
-	for c, want := range codes {
-		if c.String() != want {
-			t.Errorf("micro-operation %#x is %v, want %s", uint8(c), c, want)
+	for n := range 256 {
+		c, m := Class(n), MicroCode(n)
+		if want, ok := classes[c]; c.Valid() != ok || ok && c.String() != want {
+			t.Errorf("class %d is %v, valid %t; want %q", n, c, c.Valid(), want)
 		}
-	}
-	clear(seen)
-	for c := range MicroCode(255) {
-		named := c.Valid() && microNames[c] != "" && !seen[microNames[c]]
-		if named != (c < 126) {
-			t.Errorf("micro-operation %#x: %v", uint8(c), c)
+		if want, ok := codes[m]; m.Valid() != ok || ok && m.String() != want {
+			t.Errorf("micro-operation %d is %v, valid %t; want %q", n, m, m.Valid(), want)
 		}
-		seen[c.String()] = true
 	}
 	for f := range Function(48) {
 		if !f.Valid() {

@@ -62,19 +62,8 @@ func (t *Table) sample(from int, f func(i float64) float64) *Table {
 	return t
 }
 
-// nearestF16 rounds once. Going through float32 alone would round twice: so an
-// inexact float32 gets its last bit set, which keeps it off the ties of fp16.
-func nearestF16(v float64) uint16 {
-	f := float32(v)
-	if float64(f) != v && !math.IsNaN(v) && !math.IsInf(float64(f), 0) {
-		b := math.Float32bits(f)
-		if math.Abs(float64(f)) > math.Abs(v) {
-			b--
-		}
-		f = math.Float32frombits(b | 1)
-	}
-	return tensor.ToF16(f)
-}
+// nearestF16 rounds once. Going through float32 alone would round twice.
+func nearestF16(v float64) uint16 { return tensor.ToF16(tensor.RoundToOdd(v)) }
 
 // TanhTable is tanh.
 func TanhTable() *Table {
