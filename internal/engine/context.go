@@ -1,9 +1,11 @@
 package engine
 
 import (
+	"context"
 	"encoding/binary"
 	"fmt"
 	"math"
+	"sync/atomic"
 
 	"github.com/espalier-ane/espalier/tensor"
 )
@@ -19,6 +21,9 @@ type Context struct {
 	source1, source2, result, weights []float32
 
 	virtual *virtualContext
+
+	done    <-chan struct{} // of the run under way
+	stopped atomic.Bool     // a worker saw it closed, and left work undone
 }
 
 // NewContext makes a context with all ports zero.
@@ -38,24 +43,59 @@ func (p *Program) NewContext() *Context {
 			c.memories[i] = make([]byte, m.size)
 		}
 	}
-	c.virtual = newVirtualContext(p.virtual.need, c.memories)
+	c.virtual = newVirtualContext(p.scratch, c)
 	return c
 }
 
-// Run executes the program once. Output ports then have the results.
-func (p *Program) Run(c *Context) error {
+// Run executes the program once. Output ports then have the results. If ctx ends
+// before that, Run returns its error after the tiles under way (maxTileWork);
+// what the output ports then have is not defined, and c may be used again.
+func (p *Program) Run(ctx context.Context, c *Context) error {
 	if c.program != p {
 		return fmt.Errorf("engine: the context belongs to another program")
 	}
+	c.done = ctx.Done()
+	c.stopped.Store(false)
 	for i := range p.memories {
 		if m := &p.memories[i]; m.kind == constant {
 			c.memories[i] = m.data
 		}
 	}
 	for _, s := range p.steps {
+		if c.stop() {
+			break
+		}
 		s.run(c)
 	}
+	if c.stopped.Load() {
+		return ctx.Err()
+	}
 	return nil
+}
+
+// stop reports whether the run is to end, and then notes that it did not get
+// done. What works on tiles asks before each portion.
+func (c *Context) stop() bool {
+	select {
+	case <-c.done:
+		c.stopped.Store(true)
+		return true
+	default:
+		return false
+	}
+}
+
+// portion is the number of steps between two questions whether to stop, if tiles
+// are not larger.
+const portion = 1 << 20
+
+// inTiles calls f with ranges of n tiles that have so many steps each, until the
+// run is to end.
+func (c *Context) inTiles(n, steps int, f func(lo, hi int)) {
+	grain := max(1, portion/max(1, steps))
+	for lo := 0; lo < n && !c.stop(); lo += grain {
+		f(lo, min(lo+grain, n))
+	}
 }
 
 // port finds a port by its name.
@@ -99,19 +139,13 @@ func (c *Context) Set(name string, values []float32) error {
 	if err != nil {
 		return err
 	}
-	surface, i := c.memories[p.memory], 0
-	for n := range p.Shape[0] {
-		for ch := range p.Shape[1] {
-			for h := range p.Shape[2] {
-				at := n*p.Strides[0] + ch*p.Strides[1] + h*p.Strides[2]
-				for range p.Shape[3] {
-					putElement(surface[at:], p.Type, values[i])
-					at += p.Strides[3]
-					i++
-				}
-			}
+	surface := c.memories[p.memory]
+	p.eachRow(func(at, i int) {
+		for _, v := range values[i:][:p.Shape[3]] {
+			putElement(surface[at:], p.Type, v)
+			at += p.Strides[3]
 		}
-	}
+	})
 	return nil
 }
 
@@ -121,19 +155,14 @@ func (c *Context) Get(name string, values []float32) error {
 	if err != nil {
 		return err
 	}
-	surface, i := c.memories[p.memory], 0
-	for n := range p.Shape[0] {
-		for ch := range p.Shape[1] {
-			for h := range p.Shape[2] {
-				at := n*p.Strides[0] + ch*p.Strides[1] + h*p.Strides[2]
-				for range p.Shape[3] {
-					values[i] = getElement(surface[at:], p.Type)
-					at += p.Strides[3]
-					i++
-				}
-			}
+	surface := c.memories[p.memory]
+	p.eachRow(func(at, i int) {
+		row := values[i:][:p.Shape[3]]
+		for w := range row {
+			row[w] = getElement(surface[at:], p.Type)
+			at += p.Strides[3]
 		}
-	}
+	})
 	return nil
 }
 
@@ -147,12 +176,11 @@ func (c *Context) SetTensor(name string, t *tensor.Tensor) error {
 		return fmt.Errorf("engine: port %q: want %v of shape %d, got %v", name, p.Type, p.Shape, t)
 	}
 	surface, elements := c.memories[p.memory], t.Bytes()
-	p.eachRow(func(at, i, n int) {
-		size := p.Type.Size()
-		for range n {
-			copy(surface[at:at+size], elements[i:])
+	size := p.Type.Size()
+	p.eachRow(func(at, i int) {
+		for w := range p.Shape[3] {
+			copy(surface[at:at+size], elements[(i+w)*size:])
 			at += p.Strides[3]
-			i += size
 		}
 	})
 	return nil
@@ -166,27 +194,25 @@ func (c *Context) Tensor(name string) (*tensor.Tensor, error) {
 	}
 	t := tensor.New(p.Type, p.Shape[:]...)
 	surface, elements := c.memories[p.memory], t.Bytes()
-	p.eachRow(func(at, i, n int) {
-		size := p.Type.Size()
-		for range n {
-			copy(elements[i:i+size], surface[at:])
+	size := p.Type.Size()
+	p.eachRow(func(at, i int) {
+		for w := range p.Shape[3] {
+			copy(elements[(i+w)*size:][:size], surface[at:])
 			at += p.Strides[3]
-			i += size
 		}
 	})
 	return t, nil
 }
 
 // eachRow calls f for each row of elements: with the byte where it begins in
-// the surface, the byte where it begins in an array without padding, and the
-// number of its elements.
-func (p *Port) eachRow(f func(at, i, n int)) {
+// the surface, and the element that it begins with in an array without padding.
+func (p *Port) eachRow(f func(at, i int)) {
 	i := 0
 	for n := range p.Shape[0] {
 		for ch := range p.Shape[1] {
 			for h := range p.Shape[2] {
-				f(n*p.Strides[0]+ch*p.Strides[1]+h*p.Strides[2], i, p.Shape[3])
-				i += p.Shape[3] * p.Type.Size()
+				f(n*p.Strides[0]+ch*p.Strides[1]+h*p.Strides[2], i)
+				i += p.Shape[3]
 			}
 		}
 	}
@@ -205,7 +231,7 @@ func (c *Context) portOf(name string, n int) (*Port, error) {
 	case tensor.Float16, tensor.Float32, tensor.UInt8, tensor.Bool:
 		return p, nil
 	}
-	return nil, fmt.Errorf("engine: port %q: elements of type %v are not converted to numbers; use Surface", name, p.Type)
+	return nil, fmt.Errorf("engine: port %q: elements of type %v are not converted to numbers; use SetTensor and Tensor", name, p.Type)
 }
 
 func putElement(b []byte, d tensor.DType, v float32) {

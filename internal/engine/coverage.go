@@ -1,130 +1,126 @@
 package engine
 
-import (
-	"cmp"
-	"slices"
+import "math/bits"
 
-	"github.com/espalier-ane/espalier/internal/kernel"
-)
-
-// coverage is the set of halfwords of a memory that tasks have written. The
-// bits are made when somebody asks, so that a memory that is only written costs
-// nothing.
+// coverage is the set of bytes of a memory that tasks have written. It is worked
+// out when somebody asks, so that a memory that is only written costs nothing.
 type coverage struct {
-	pending []kernel.View
-	bits    []uint64 // one for each halfword
+	pending []region
+	pages   []*page // nil: nothing there
 }
 
-// add notes that the elements of a view are written.
-func (c *coverage) add(v *kernel.View) { c.pending = append(c.pending, *v) }
+// A page has a bit for each of its bytes.
+type page [pageBytes / 64]uint64
 
-// settle brings the bits up to date, for a memory of the given size.
-func (c *coverage) settle(size int) {
-	if c.bits == nil {
-		c.bits = make([]uint64, (size+127)/128)
+const pageBytes = 1 << 15
+
+// wholePage stands for every page of which all bytes are in the set: it is not
+// changed.
+var wholePage = func() *page {
+	p := new(page)
+	for i := range p {
+		p[i] = ^uint64(0)
 	}
+	return p
+}()
+
+var emptyPage = new(page)
+
+// add puts a region into the set.
+func (c *coverage) add(r *region) { c.pending = append(c.pending, *r) }
+
+// gap finds a byte of a region that is not in the set.
+func (c *coverage) gap(r *region) (at int, found bool) { return c.find(r, ^uint64(0)) }
+
+// touches reports whether any byte of a region is in the set.
+func (c *coverage) touches(r *region) bool {
+	_, found := c.find(r, 0)
+	return found
+}
+
+// find looks for a byte of a region whose bit, with those of flip turned over,
+// is set.
+func (c *coverage) find(r *region, flip uint64) (at int, found bool) {
 	for i := range c.pending {
-		eachRun(&c.pending[i], func(at, n int) bool {
-			c.set(at/2, (at+n)/2)
-			return true
-		})
+		c.pending[i].eachRun(c.set)
 	}
 	c.pending = nil
-}
-
-// gap finds the first byte of a view that is not covered.
-func (c *coverage) gap(v *kernel.View, size int) (at int, found bool) {
-	c.settle(size)
-	eachRun(v, func(start, n int) bool {
-		if h := c.firstClear(start/2, (start+n)/2); h >= 0 {
-			at, found = 2*h, true
-		}
+	r.eachRun(func(start, n int) bool {
+		inPages(start, n, func(number, lo, hi int) bool {
+			p := emptyPage
+			if number < len(c.pages) && c.pages[number] != nil {
+				p = c.pages[number]
+			}
+			if i := p.first(lo, hi, flip); i >= 0 {
+				at, found = number*pageBytes+i, true
+			}
+			return !found
+		})
 		return !found
 	})
 	return at, found
 }
 
-// touches reports whether any byte of a view is covered.
-func (c *coverage) touches(v *kernel.View, size int) bool {
-	c.settle(size)
-	found := false
-	eachRun(v, func(start, n int) bool {
-		for h := start / 2; h < (start+n)/2 && !found; h++ {
-			found = c.bits[h/64]>>(h%64)&1 != 0
+// set puts a run into the set.
+func (c *coverage) set(at, n int) bool {
+	if last := (at + n - 1) / pageBytes; last >= len(c.pages) {
+		c.pages = append(c.pages, make([]*page, last+1-len(c.pages))...)
+	}
+	inPages(at, n, func(number, lo, hi int) bool {
+		p := &c.pages[number]
+		switch {
+		case *p == wholePage:
+		case hi-lo == pageBytes:
+			*p = wholePage
+		default:
+			if *p == nil {
+				*p = new(page)
+			}
+			(*p).set(lo, hi)
 		}
-		return !found
+		return true
 	})
-	return found
+	return true
 }
 
-func (c *coverage) set(lo, hi int) {
-	for lo < hi {
-		if lo%64 == 0 && hi-lo >= 64 {
-			c.bits[lo/64] = ^uint64(0)
-			lo += 64
-			continue
+// inPages cuts a run at the bounds of pages, until f returns false.
+func inPages(at, n int, f func(number, lo, hi int) bool) {
+	for n > 0 {
+		lo := at % pageBytes
+		hi := min(lo+n, pageBytes)
+		if !f(at/pageBytes, lo, hi) {
+			return
 		}
-		c.bits[lo/64] |= 1 << (lo % 64)
-		lo++
+		at += hi - lo
+		n -= hi - lo
 	}
 }
 
-func (c *coverage) firstClear(lo, hi int) int {
+func (p *page) set(lo, hi int) {
 	for lo < hi {
-		if lo%64 == 0 && hi-lo >= 64 && c.bits[lo/64] == ^uint64(0) {
-			lo += 64
-			continue
+		mask, n := wordMask(lo, hi)
+		p[lo/64] |= mask
+		lo += n
+	}
+}
+
+// first returns the first bit from lo up to hi that is set after those of flip
+// have been turned over, -1 if there is none.
+func (p *page) first(lo, hi int, flip uint64) int {
+	for lo < hi {
+		mask, n := wordMask(lo, hi)
+		if hits := (p[lo/64] ^ flip) & mask; hits != 0 {
+			return lo&^63 + bits.TrailingZeros64(hits)
 		}
-		if c.bits[lo/64]>>(lo%64)&1 == 0 {
-			return lo
-		}
-		lo++
+		lo += n
 	}
 	return -1
 }
 
-// eachRun calls f with runs of bytes that together are the elements of a view,
-// until f returns false. The longest runs come from the loop with the smallest
-// stride, wherever it stands.
-func eachRun(v *kernel.View, f func(at, n int) bool) {
-	list := steps(v)
-	slices.SortFunc(list, func(a, b axisStep) int { return cmp.Compare(b.stride, a.stride) })
-	run := 2
-	for len(list) > 0 && list[len(list)-1].stride == run {
-		run *= list[len(list)-1].count
-		list = list[:len(list)-1]
-	}
-	list = slices.DeleteFunc(list, func(a axisStep) bool { return a.stride == 0 }) // broadcast
-	walk(list, v.Offset, run, f)
+// wordMask has the bits from lo up to hi that are in the word of lo, and their
+// number.
+func wordMask(lo, hi int) (mask uint64, n int) {
+	shift := lo % 64
+	n = min(64-shift, hi-lo)
+	return ^uint64(0) >> (64 - n) << shift, n
 }
-
-func walk(list []axisStep, at, run int, f func(at, n int) bool) bool {
-	if len(list) == 0 {
-		return f(at, run)
-	}
-	for i := range list[0].count {
-		if !walk(list[1:], at+i*list[0].stride, run, f) {
-			return false
-		}
-	}
-	return true
-}
-
-// separate reports whether no two elements of a view share a byte, as far as
-// the strides show: each is at least as long as all that the smaller ones
-// reach. Every layout that is known is of that kind.
-func separate(v *kernel.View) bool {
-	list := steps(v)
-	slices.SortFunc(list, func(a, b axisStep) int { return cmp.Compare(abs(a.stride), abs(b.stride)) })
-	reach := int64(2)
-	for _, a := range list {
-		stride := int64(abs(a.stride))
-		if stride < reach {
-			return false
-		}
-		reach += int64(a.count-1) * stride
-	}
-	return true
-}
-
-func abs(n int) int { return max(n, -n) }

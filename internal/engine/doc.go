@@ -15,7 +15,7 @@
 //	p, err := engine.Load(file, numerics)
 //	c, err := p.NewContext()
 //	err = c.Set("image", pixels)
-//	err = p.Run(c)
+//	err = p.Run(ctx, c)
 //	err = c.Get("probs", result)
 //
 // Facts are cited as in "h13 4.3", a section of the fact sheet that was checked

@@ -1,19 +1,8 @@
 package engine
 
-// Cost returns the bytes of a context and, of version-7 tasks, the
-// multiplications and elements of a dispatch: what tests must know before they
-// run a program that they did not write.
-func (p *Program) Cost() (bytes, work int64) {
-	for _, s := range p.steps {
-		v7, ok := s.(*v7Step)
-		if !ok {
-			continue
-		}
-		n := elements(&v7.result.view)
-		if u, ok := v7.unit.(*arrayUnit); ok {
-			n *= int64(u.shape.Weights())
-		}
-		work += elements(&v7.source.view) + n
-	}
-	return p.dispatchBytes(), work
-}
+// DispatchBytes is the memory of a context: what tests must know before they run
+// a program that they did not write.
+func (p *Program) DispatchBytes() int64 { return p.dispatchBytes() }
+
+// Bound is what task i was bound to.
+func (p *Program) Bound(i int) any { return p.steps[i] }

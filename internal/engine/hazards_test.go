@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"context"
 	"math"
 	"testing"
 
@@ -173,7 +174,7 @@ func TestReload(t *testing.T) {
 		if err := c.Set("x", x); err != nil {
 			t.Fatal(err)
 		}
-		if err := p.Run(c); err != nil {
+		if err := p.Run(context.Background(), c); err != nil {
 			t.Fatal(err)
 		}
 		if err := c.Get("y", y[:]); err != nil {
@@ -202,19 +203,91 @@ func TestReload(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	bound := p.Bound(0)
 	if err := p.Reload(patched); err != nil {
 		t.Fatal(err)
+	}
+	if p.Bound(0) != bound {
+		t.Error("the task was bound again")
 	}
 	if got := run(); got != [2]float32{10, -0.5} {
 		t.Errorf("after the patch: got %v, want [10 -0.5]", got)
 	}
 
-	other := newBuilder(t)
-	planarOf(peAdd)(other)
-	if err := p.Reload(other.file()); err == nil {
-		t.Error("constants of another program are taken")
+	for what, change := range map[string]func(b *builder){
+		"another program": planarOf(peAdd),
+		"other tasks": func(b *builder) {
+			dot(b)
+			b.tasks[0].set(td.V7NENonLinear, 1)
+		},
+	} {
+		other := newBuilder(t)
+		change(other)
+		if err := p.Reload(other.file()); err == nil {
+			t.Errorf("constants of %s are taken", what)
+		}
 	}
 	if got := run(); got != [2]float32{10, -0.5} {
 		t.Errorf("after a failed reload: got %v", got)
+	}
+}
+
+// TestTableFromKnots switches the last rule: an operation of version 256 computes
+// its function, or takes it from the table that a chip would load. A task of
+// version 7 has nothing but the table.
+func TestTableFromKnots(t *testing.T) {
+	x := make([]float32, 3*64)
+	for i := range x {
+		x[i] = float32(8*(i-96)+3) / 128 // between the knots
+	}
+	knots := plain
+	knots.TableFromKnots = true
+	for _, test := range []struct {
+		function td.Function
+		a        float32
+		table    *td.Table
+		exact    func(x float64) float64
+		in       func(x float32) float32
+	}{
+		{td.FuncSigmoid, 0, td.SigmoidTable(), func(x float64) float64 { return 1 / (1 + math.Exp(-x)) }, nil},
+		{td.FuncTanh, 0, td.TanhTable(), math.Tanh, nil},
+		{td.FuncGELU, 0, td.GELUTable(), func(x float64) float64 { return x * math.Erfc(-x/math.Sqrt2) / 2 }, nil},
+		{td.FuncExp2, 0, td.Exp2Table(), math.Exp2, nil},
+		{td.FuncRSqrt, 7, td.RSqrtTable(), func(x float64) float64 { return 1 / math.Sqrt(x+7) }, func(x float32) float32 { return x + 7 }},
+		{td.FuncLog2, 7, td.Log2Table(), func(x float64) float64 { return math.Log2(x + 7) }, func(x float32) float32 { return x + 7 }},
+		{td.FuncInverse, 7, td.ReciprocalTable(), func(x float64) float64 { return 1 / (x + 7) }, func(x float32) float32 { return x + 7 }},
+	} {
+		t.Run(test.function.String(), func(t *testing.T) {
+			file := virtualFile(t, "virtual", td.V256, &td.Op{Params: &td.Copy{},
+				Operands: []td.Operand{td.Dense(baseY, 0, tensor.Float16, rowDims), td.Dense(baseX, 0, tensor.Float16, rowDims)},
+				Epilogue: []td.MicroOp{{Code: td.MicroActivation, Function: uint8(test.function), A: test.a}}})
+			table, err := test.table.Func()
+			if err != nil {
+				t.Fatal(err)
+			}
+			off, on := make([]float32, len(x)), make([]float32, len(x))
+			differ := false
+			for i, v := range x {
+				off[i] = float32(test.exact(float64(v)))
+				if test.in != nil {
+					v = test.in(v)
+				}
+				on[i] = table(v)
+				differ = differ || tensor.ToF16(on[i]) != tensor.ToF16(off[i])
+			}
+			if !differ {
+				t.Error("the table is the function: nothing is tested")
+			}
+			inputs := map[string][]float32{"x": x}
+			equal(t, "off", execute(t, load(t, file, plain), inputs)["y"], off)
+			equal(t, "on", execute(t, load(t, file, knots), inputs)["y"], on)
+		})
+	}
+	file := own(t, "leaky ReLU by table").file(t)
+	port := load(t, file, plain).Ports()[0]
+	in := map[string][]float32{port.Name: grid(newRand(3), port.Len())}
+	off, on := execute(t, load(t, file, plain), in), execute(t, load(t, file, knots), in)
+	for name := range off {
+		equal(t, name, on[name], off[name])
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"math"
 
 	"github.com/espalier-ane/espalier/hwx"
-	"github.com/espalier-ane/espalier/internal/kernel"
 )
 
 // memoryKind says what a memory is, and so what tasks may do with it.
@@ -34,9 +33,10 @@ type memory struct {
 	name string // of a port or section
 	addr uint64 // 0 for on-chip memory
 	size int
-	data []byte // of constants; the others have theirs in a Context
+	data []byte // of constants and the text; the others have theirs in a Context
 
 	written coverage // while loading: what tasks so far have written
+	reach   int      // the byte after the last that a task writes
 }
 
 func (m *memory) String() string {
@@ -74,7 +74,7 @@ func mapMemory(file *hwx.File, ports []hwx.Port, onChipBytes int) ([]memory, err
 			// element where the section may count one (oracles 4).
 			size = uint64(max(port.WindowSize, port.Bytes))
 		case s == file.Text():
-			m.kind = text
+			m.kind, m.data = text, s.Data
 		case s.Data != nil:
 			m.kind, m.data = constant, s.Data
 		default:
@@ -103,42 +103,53 @@ func (p *Program) find(addr uint64) (index, offset int, ok bool) {
 	return 0, 0, false
 }
 
-// hull returns the first byte of a view and the byte after the last. It
-// computes in 64 bits, for nothing is known yet about the strides.
-func hull(v *kernel.View) (lo, hi int64) {
-	lo = int64(v.Offset)
-	hi = lo + 2
-	if v.Bytes {
-		hi = lo + 1
+// maxRuns bounds the runs of bytes that are looked at while loading, all tasks
+// together: a few seconds. Elements that lie side by side are one run, so that
+// a program with more of them is made to keep somebody busy.
+const maxRuns = 1 << 29
+
+// countRuns notes that regions are walked over.
+func (p *Program) countRuns(regions ...*region) error {
+	for _, r := range regions {
+		p.runs += r.runs()
 	}
-	for _, a := range steps(v) {
-		if reach := int64(a.count-1) * int64(a.stride); reach < 0 {
-			lo += reach
-		} else {
-			hi += reach
-		}
+	if p.runs > maxRuns {
+		return fmt.Errorf("the elements of all tasks lie in more than %d pieces", maxRuns)
 	}
-	return lo, hi
+	return nil
 }
 
-// An axisStep is one loop over a memory: count places, stride bytes apart.
-type axisStep struct{ count, stride int }
+// unwritten finds a byte of a source that no task has written.
+func (p *Program) unwritten(memory int, r *region) error {
+	m := &p.memories[memory]
+	if !m.kind.tracked() || r.empty() {
+		return nil
+	}
+	if err := p.countRuns(r); err != nil {
+		return err
+	}
+	if at, found := m.written.gap(r); found {
+		return fmt.Errorf("reads byte %#x of %v, which no task has written", at, m)
+	}
+	return nil
+}
 
-// steps returns the loops of a view that have more than one place.
-func steps(v *kernel.View) []axisStep {
-	list := make([]axisStep, 0, kernel.Axes+1)
-	add := func(count, stride int) {
-		if count > 1 {
-			list = append(list, axisStep{count, stride})
-		}
+// noteWritten adds a result to what has been written.
+func (p *Program) noteWritten(memory int, r *region) error {
+	if r.empty() {
+		return nil
 	}
-	for axis, n := range v.Dims {
-		if v.Lanes > 1 && axis == v.LaneAxis {
-			add((n+v.Lanes-1)/v.Lanes, v.Strides[axis])
-			add(min(n, v.Lanes), v.LaneStride)
-			continue
-		}
-		add(n, v.Strides[axis])
+	m := &p.memories[memory]
+	m.written.add(r)
+	_, hi := r.hull()
+	m.reach = max(m.reach, int(hi))
+	return p.countRuns(r)
+}
+
+// overlap reports whether two regions of one memory share a byte.
+func (p *Program) overlap(x, y *region) (bool, error) {
+	if err := p.countRuns(x, y); err != nil {
+		return false, err
 	}
-	return list
+	return x.overlaps(y), nil
 }

@@ -1,10 +1,12 @@
 package engine
 
 import (
+	"runtime"
 	"slices"
 
 	"github.com/espalier-ane/espalier/hal"
 	"github.com/espalier-ane/espalier/hwx"
+	"github.com/espalier-ane/espalier/internal/kernel/strided"
 	"github.com/espalier-ane/espalier/td"
 	"github.com/espalier-ane/espalier/tensor"
 )
@@ -18,12 +20,15 @@ type Program struct {
 	numerics hal.Numerics
 
 	steps   []step
-	virtual virtualProgram
+	scratch strided.Need // of operations of version 256
 	buffers bufferSizes
 
 	weights     map[weightKey]*weightSet // shared by tasks that load the same streams
 	tables      map[weightKey]*activation
 	weightBytes int64
+
+	runs int64   // while loading: how many countRuns has seen
+	work float64 // while loading: the steps of the tasks so far
 }
 
 // A step is one task, bound.
@@ -92,13 +97,15 @@ func Load(file *hwx.File, n hal.Numerics) (*Program, error) {
 	if err != nil {
 		return nil, err
 	}
+	// What no task writes, none reads: a context need not have all that the chip
+	// has.
+	p.memories[onChipIndex].size = p.memories[onChipIndex].reach
 	if n := p.dispatchBytes(); n > maxDispatchBytes {
 		return nil, programError("a dispatch needs %#x bytes; want %#x or less", n, int64(maxDispatchBytes))
 	}
 	for i := range p.memories {
 		p.memories[i].written = coverage{}
 	}
-	p.virtual.written = nil
 	return p, nil
 }
 
@@ -141,6 +148,7 @@ func (b *bufferSizes) grow(o bufferSizes) {
 // dispatchBytes is the memory of a context.
 func (p *Program) dispatchBytes() int64 {
 	n := 4 * (p.buffers.source1 + p.buffers.source2 + p.buffers.result + p.buffers.weights)
+	n += p.scratch.Bytes() * int64(runtime.GOMAXPROCS(0))
 	for i := range p.memories {
 		if m := &p.memories[i]; m.kind != constant && m.kind != text {
 			n += int64(m.size)

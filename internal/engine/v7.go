@@ -36,7 +36,7 @@ func (p *Program) bindV7(tasks []td.Placed) error {
 // the source is read before anything of the result is written.
 type v7Step struct {
 	source operand
-	keep   *kernel.View // where the source also stays on chip
+	keep   *operand // where the source also stays on chip
 	unit   unit
 	result operand
 	store  kernel.Rounding
@@ -46,16 +46,21 @@ type v7Step struct {
 // what else it needs.
 type unit interface {
 	compute(c *Context)
-	weightElements() int64 // the size of its weight buffer
+	weightElements() int64          // the size of its weight buffer
+	work() (steps, perTile float64) // beside reading the sources and writing the result
 }
 
 func (s *v7Step) run(c *Context) {
 	s.source.gather(c, c.source1)
 	if s.keep != nil {
-		kernel.Copy(c.memories[onChipIndex], s.keep, c.memories[s.source.memory], &s.source.view, 0, planes(s.keep))
+		c.inTiles(planes(&s.keep.view), planeLen(&s.keep.view), func(lo, hi int) {
+			kernel.Copy(c.memories[onChipIndex], &s.keep.view, c.memories[s.source.memory], &s.source.view, lo, hi)
+		})
 	}
 	s.unit.compute(c)
-	kernel.Scatter(c.memories[s.result.memory], &s.result.view, c.result, s.store, 0, planes(&s.result.view))
+	c.inTiles(planes(&s.result.view), planeLen(&s.result.view), func(lo, hi int) {
+		kernel.Scatter(c.memories[s.result.memory], &s.result.view, c.result, s.store, lo, hi)
+	})
 }
 
 // A binder turns one task, and the registers as it leaves them, into a step.
@@ -149,10 +154,14 @@ func (b *binder) bind() (*v7Step, error) {
 	if err := b.claimBuffers(s, others); err != nil {
 		return nil, err
 	}
-	if s.keep != nil {
-		b.p.memories[onChipIndex].written.add(s.keep)
+	for _, o := range []*operand{s.keep, &s.result} {
+		if o == nil {
+			continue
+		}
+		if err := b.p.noteWritten(o.memory, &o.region); err != nil {
+			return nil, b.refuse(o.base, "%v", err)
+		}
 	}
-	b.p.memories[s.result.memory].written.add(&s.result.view)
 	return s, nil
 }
 
@@ -170,6 +179,11 @@ func (b *binder) claimBuffers(s *v7Step, others []*operand) error {
 		return b.refuse(td.V7Groups, "the task has %d elements at hand, more than fit %#x bytes", n, int64(maxDispatchBytes))
 	}
 	b.p.buffers.grow(need)
+	steps, perTile := s.unit.work()
+	steps += float64(need.source1 + need.source2 + need.result + need.weights)
+	if err := b.p.countWork(steps, perTile); err != nil {
+		return b.refuse(td.V7Cout, "%v", err)
+	}
 	return nil
 }
 
@@ -187,39 +201,46 @@ func elements(v *kernel.View) int64 {
 
 // checkWritten refuses a source that reads what no task has written.
 func (b *binder) checkWritten(o *operand) error {
-	m := &b.p.memories[o.memory]
-	if !m.kind.tracked() {
-		return nil
-	}
-	if at, found := m.written.gap(&o.stored, m.size); found {
-		return b.refuse(o.base, "reads byte %#x of %v, which no task has written", at, m)
+	if err := b.p.unwritten(o.memory, &o.region); err != nil {
+		return b.refuse(o.base, "%v", err)
 	}
 	return nil
 }
 
 // checkDisjoint refuses a result that overlaps a source, unless every element
-// takes the place of its own source, and a result that overlaps the source that
-// is kept.
+// takes the place of its own source. What is kept of the source must not lie
+// over another source or the result.
 func (b *binder) checkDisjoint(s *v7Step, reads []*operand) error {
 	r := &s.result
 	for _, o := range reads {
-		if o.memory == r.memory && o.stored != r.stored && b.overlap(&o.stored, &r.stored, r.memory) {
-			return b.refuse(r.base, "the result overlaps a source that lies differently in %v", &b.p.memories[r.memory])
+		if o.stored == r.stored {
+			continue
+		}
+		if err := b.checkApart(r, o, "the result overlaps a source that lies differently"); err != nil {
+			return err
 		}
 	}
-	if s.keep != nil && r.memory == onChipIndex && b.overlap(s.keep, &r.stored, onChipIndex) {
-		return b.refuse(r.base, "the result overlaps the source that is kept on chip")
+	if s.keep == nil {
+		return nil
 	}
-	return nil
+	for _, o := range reads {
+		if err := b.checkApart(s.keep, o, "the source that is kept overlaps another"); err != nil {
+			return err
+		}
+	}
+	return b.checkApart(r, s.keep, "the result overlaps the source that is kept")
 }
 
-func (b *binder) overlap(x, y *kernel.View, memory int) bool {
-	xlo, xhi := hull(x)
-	ylo, yhi := hull(y)
-	if xhi <= ylo || yhi <= xlo {
-		return false
+func (b *binder) checkApart(r, o *operand, what string) error {
+	if o.memory != r.memory {
+		return nil
 	}
-	var c coverage
-	c.add(x)
-	return c.touches(y, b.p.memories[memory].size)
+	meet, err := b.p.overlap(&o.region, &r.region)
+	switch {
+	case err != nil:
+		return b.refuse(r.base, "%v", err)
+	case meet:
+		return b.refuse(r.base, "%s in %v", what, &b.p.memories[r.memory])
+	}
+	return nil
 }

@@ -166,25 +166,42 @@ func (u *arrayUnit) compute(c *Context) {
 		weights, bias := u.load(c)
 		for g := range u.groups {
 			src, dst := c.source1[g*in:][:in], c.result[g*out:][:out]
-			switch {
-			case u.op == arrayMaximum:
-				kernel.ReduceChannels(dst, src, kernel.Largest, s, u.again, 0, s.Cout)
-			case weights == nil:
-				kernel.ReduceChannels(dst, src, kernel.Sum, s, u.again, 0, s.Cout)
-			default:
+			if weights != nil {
 				per := s.Cout * s.Weights()
-				u.convolve(dst, src, weights[g*per:][:per], group(bias, g, s.Cout))
+				u.convolve(c, dst, src, weights[g*per:][:per], group(bias, g, s.Cout))
+				continue
 			}
+			op := kernel.Sum
+			if u.op == arrayMaximum {
+				op = kernel.Largest
+			}
+			c.inTiles(s.Cout, s.Inputs*s.Hin*s.Win, func(lo, hi int) {
+				kernel.ReduceChannels(dst, src, op, s, u.again, lo, hi)
+			})
 		}
 	}
-	n := u.groups * out
-	u.output.Apply(c.result, 0, n)
-	if u.relu {
-		kernel.ReLU(c.result, 0, n)
+	c.inTiles(u.groups*out, 1, func(lo, hi int) {
+		u.output.Apply(c.result, lo, hi)
+		if u.relu {
+			kernel.ReLU(c.result, lo, hi)
+		}
+		if u.table != nil {
+			kernel.Table(c.result, u.table.f, lo, hi)
+		}
+	})
+}
+
+func (u *arrayUnit) work() (steps, perTile float64) {
+	s := &u.shape
+	if u.op == arrayBypass {
+		return 0, 0
 	}
-	if u.table != nil {
-		kernel.Table(c.result, u.table.f, 0, n)
+	perTile = float64(s.Wout) * float64(s.Weights())
+	steps = float64(u.groups) * float64(s.Cout) * float64(s.Hout) * perTile
+	if u.weights == nil && u.runtime == nil {
+		perTile *= float64(s.Hout) // a tile is a plane then
 	}
+	return steps, perTile
 }
 
 // load returns the weights and biases, nil if there are none.
@@ -194,7 +211,9 @@ func (u *arrayUnit) load(c *Context) (weights, bias []float32) {
 		return u.weights.values, u.weights.bias
 	case u.runtime != nil:
 		r := u.runtime
-		kernel.Weights(c.weights, c.memories[r.memory], r.first, u.shape.Weights(), r.stride, r.read, 0, len(r.first))
+		c.inTiles(len(r.first), u.shape.Weights(), func(lo, hi int) {
+			kernel.Weights(c.weights, c.memories[r.memory], r.first, u.shape.Weights(), r.stride, r.read, lo, hi)
+		})
 		return c.weights, nil
 	}
 	return nil, nil
@@ -208,14 +227,16 @@ func group(values []float32, g, n int) []float32 {
 	return values[g*n:][:n]
 }
 
-func (u *arrayUnit) convolve(dst, src, weights, bias []float32) {
+func (u *arrayUnit) convolve(c *Context, dst, src, weights, bias []float32) {
 	s := &u.shape
-	if s.IsPoint() {
-		kernel.ConvolvePoint(dst, src, weights, bias, s, 0, s.Cout)
-	} else {
-		kernel.Convolve(dst, src, weights, bias, s, 0, s.Cout)
-	}
-	if u.again {
-		kernel.ConvolveAgain(dst, src, weights, bias, s, 0, s.Cout)
-	}
+	c.inTiles(s.Cout*s.Hout, s.Wout*s.Weights(), func(lo, hi int) {
+		if s.IsPoint() {
+			kernel.ConvolvePoint(dst, src, weights, bias, s, lo, hi)
+		} else {
+			kernel.Convolve(dst, src, weights, bias, s, lo, hi)
+		}
+		if u.again {
+			kernel.ConvolveAgain(dst, src, weights, bias, s, lo, hi)
+		}
+	})
 }

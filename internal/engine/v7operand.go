@@ -15,6 +15,7 @@ type operand struct {
 	view kernel.View
 	// stored is the view without its broadcasts: each element once.
 	stored kernel.View
+	region region // of stored
 	read   kernel.Reading
 
 	base *td.Field // the register to blame
@@ -23,10 +24,15 @@ type operand struct {
 // planes is the number of tiles of a view: G·C.
 func planes(v *kernel.View) int { return v.Dims[kernel.G] * v.Dims[kernel.C] }
 
+// planeLen is the number of elements of one.
+func planeLen(v *kernel.View) int { return v.Dims[kernel.D] * v.Dims[kernel.H] * v.Dims[kernel.W] }
+
 // gather loads the operand into a dense buffer and returns the part of the
 // buffer behind it.
 func (o *operand) gather(c *Context, dst []float32) []float32 {
-	kernel.Gather(dst, c.memories[o.memory], &o.view, o.read, 0, planes(&o.view))
+	c.inTiles(planes(&o.view), planeLen(&o.view), func(lo, hi int) {
+		kernel.Gather(dst, c.memories[o.memory], &o.view, o.read, lo, hi)
+	})
 	return dst[o.view.Len():]
 }
 
@@ -100,10 +106,11 @@ func (b *binder) place(o *operand, memory, offset int) error {
 	o.view.Offset += offset
 	o.stored.Offset += offset
 	m := &b.p.memories[memory]
-	if lo, hi := hull(&o.stored); lo < 0 || hi > int64(m.size) {
+	o.region = viewRegion(&o.stored)
+	if lo, hi := o.region.hull(); lo < 0 || hi > int64(m.size) {
 		return b.refuse(o.base, "bytes %#x to %#x are outside %v with %#x bytes", lo, hi, m, m.size)
 	}
-	if m.kind.tracked() && !separate(&o.stored) {
+	if m.kind.tracked() && !o.region.separate {
 		return b.refuse(o.base, "elements of the tensor overlap each other in %v", m)
 	}
 	return nil
@@ -223,7 +230,7 @@ func (b *binder) keepSource(s *v7Step, in size) error {
 	if err := b.place(&o, onChipIndex, 0); err != nil {
 		return err
 	}
-	s.keep = &o.view
+	s.keep = &o
 	return nil
 }
 

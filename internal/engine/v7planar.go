@@ -93,6 +93,7 @@ func (b *binder) gain(u *planarUnit, in size) ([]*operand, error) {
 			v.Offset += v.Along(kernel.H, h)
 			v.Dims[kernel.H] = 1
 		}
+		o.region = viewRegion(&o.stored)
 		return o
 	}
 	u.second, u.gain = row(0), row(1)
@@ -101,25 +102,29 @@ func (b *binder) gain(u *planarUnit, in size) ([]*operand, error) {
 
 func (u *planarUnit) weightElements() int64 { return 0 }
 
+func (u *planarUnit) work() (steps, perTile float64) {
+	return float64(u.total), float64(u.total / u.planes)
+}
+
 func (u *planarUnit) compute(c *Context) {
 	x := c.source1
 	dst := c.result
 	if u.reduces {
 		dst = x // reduced from there
 	}
-	n := u.total
+	n, plane := u.total, u.total/u.planes
 	switch u.typ {
 	case td.TypePlanarBinary, td.TypePlanarReduce2:
 		u.second.gather(c, c.source2)
-		kernel.PlanarTwo(dst, x, c.source2, &u.op, 0, n)
+		c.inTiles(n, 1, func(lo, hi int) { kernel.PlanarTwo(dst, x, c.source2, &u.op, lo, hi) })
 	case td.TypePlanarGain:
 		gains := u.second.gather(c, c.source2)
 		u.gain.gather(c, gains)
-		kernel.PlanarGain(dst, x, c.source2, gains, n/u.planes, &u.op, 0, u.planes)
+		c.inTiles(u.planes, plane, func(lo, hi int) { kernel.PlanarGain(dst, x, c.source2, gains, plane, &u.op, lo, hi) })
 	default:
-		kernel.PlanarOne(dst, x, &u.op, 0, n)
+		c.inTiles(n, 1, func(lo, hi int) { kernel.PlanarOne(dst, x, &u.op, lo, hi) })
 	}
 	if u.reduces {
-		kernel.ReducePlane(c.result, x, n/u.planes, &u.reduce, 0, u.planes)
+		c.inTiles(u.planes, plane, func(lo, hi int) { kernel.ReducePlane(c.result, x, plane, &u.reduce, lo, hi) })
 	}
 }

@@ -188,6 +188,7 @@ func (b *binder) bindRuntimeWeights(u *arrayUnit, k *td.Kernel, key *weightKey) 
 	}
 	n := k.Groups * k.Outputs
 	count := u.shape.Weights()
+	all := operand{memory: key.memory, base: td.V7KernelBase[0]}
 	r := &runtimeWeights{
 		memory: key.memory, first: make([]int, n), stride: 2 * k.Lanes,
 		read: kernel.Reading{NaNToInf: b.p.numerics.NaNToInf, FlushSubnormals: b.p.numerics.FlushArraySubnormals},
@@ -199,19 +200,17 @@ func (b *binder) bindRuntimeWeights(u *arrayUnit, k *td.Kernel, key *weightKey) 
 		}
 		r.first[o] = key.offsets[engine] + offset
 		row := operand{memory: key.memory, base: td.V7KernelChannel[engine].Offset}
-		row.stored = kernel.View{
-			Offset: r.first[o], Dims: [kernel.Axes]int{1, 1, 1, 1, count},
-			Strides: [kernel.Axes]int{0, 0, 0, 0, r.stride},
-		}
-		if lo, hi := hull(&row.stored); lo < 0 || hi > int64(m.size) {
+		row.region = newRegion(r.first[o], 2, []loop{{count, r.stride}}, nil)
+		if lo, hi := row.region.hull(); lo < 0 || hi > int64(m.size) {
 			return nil, b.refuse(row.base, "bytes %#x to %#x are outside %v with %#x bytes", lo, hi, m, m.size)
 		}
 		if err := b.checkWritten(&row); err != nil {
 			return nil, err
 		}
+		all.region.blocks = append(all.region.blocks, row.region.blocks...)
 	}
 	u.runtime = r
-	return nil, nil
+	return &all, nil
 }
 
 // bindTable binds the activation table that begins the kernel streams.
@@ -269,7 +268,13 @@ func (p *Program) Reload(file *hwx.File) error {
 	found := make([]bool, len(next.memories))
 	for _, s := range file.Sections() {
 		i, offset, ok := p.find(s.Addr)
-		if !ok || offset != 0 || next.memories[i].kind != constant {
+		if !ok || offset != 0 {
+			continue
+		}
+		if m := &next.memories[i]; m.kind == text && !bytes.Equal(m.data, s.Data) {
+			return programError("the container has other tasks")
+		}
+		if next.memories[i].kind != constant {
 			continue
 		}
 		if len(s.Data) != next.memories[i].size {

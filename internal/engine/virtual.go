@@ -14,12 +14,6 @@ import (
 // Tasks of version 256, and the extensions of version 7, which hold the same
 // operations.
 
-// virtualProgram is what a program has for the tasks of version 256.
-type virtualProgram struct {
-	need    strided.Need
-	written map[int]bitset // while loading: by memory, the bytes that tasks so far have written
-}
-
 // bindVirtual binds the tasks of version 256.
 func (p *Program) bindVirtual(tasks []td.Placed) error {
 	for i, t := range tasks {
@@ -42,35 +36,34 @@ func (p *Program) bindOperation(index int, task *td.Task) (step, error) {
 	if err != nil {
 		return nil, &Error{Task: index, Msg: fmt.Sprintf("%v: %v", op.Class(), err)}
 	}
-	if task.Extension() {
-		p.showToV7(&op.Operands[0])
-	}
 	return s, nil
 }
 
 func (p *Program) bindOp(op *td.Op) (step, error) {
-	if want := (hal.Numerics{RoundHalfEven: true}); p.numerics != want {
+	want := hal.Numerics{RoundHalfEven: true, TableFromKnots: p.numerics.TableFromKnots}
+	if p.numerics != want {
 		return nil, fmt.Errorf("operations of version 256 are computed with numerics %v only, not %v", want, p.numerics)
 	}
 	places, err := p.place(op)
 	if err != nil {
 		return nil, err
 	}
-	if err := checkWork(op); err != nil {
-		return nil, err
-	}
-	k, err := strided.Bind(stridedOp(op, places))
+	k, err := strided.Bind(p.stridedOp(op, places))
 	if err != nil {
 		return nil, err
 	}
-	need := p.virtual.need.Max(k.Need())
+	need := p.scratch.Max(k.Need())
 	if bytes := need.Bytes() * int64(runtime.GOMAXPROCS(0)); bytes > maxDispatchBytes {
 		return nil, fmt.Errorf("the task needs %#x bytes of scratch; want %#x or less", bytes, int64(maxDispatchBytes))
 	}
-	p.virtual.need = need
+	p.scratch = need
 	s := &virtualStep{kernel: k}
 	s.tiles, s.grain = k.Tiles()
-	return s, nil
+	if s.tiles == 0 {
+		return s, nil
+	}
+	work := operationWork(op)
+	return s, p.countWork(work, work/float64(s.tiles))
 }
 
 // A virtualStep is a bound operation.
@@ -80,7 +73,7 @@ type virtualStep struct {
 }
 
 func (s *virtualStep) run(c *Context) {
-	c.virtual.kernel = s.kernel
+	c.virtual.kernel, c.virtual.grain = s.kernel, s.grain
 	c.virtual.team.For(s.tiles, s.grain)
 }
 
@@ -90,29 +83,29 @@ type virtualContext struct {
 	team    *pool.Team
 	scratch []*strided.Scratch
 	kernel  strided.Kernel // of the step that runs
+	grain   int            // of its tiles
 }
 
 // newVirtualContext makes room for all operations of a program. The memories
 // are those of the context, where ports may be bound to others later.
-func newVirtualContext(need strided.Need, memories [][]byte) *virtualContext {
+func newVirtualContext(need strided.Need, c *Context) *virtualContext {
 	v := new(virtualContext)
 	v.team = pool.NewTeam(runtime.GOMAXPROCS(0), func(worker, lo, hi int) {
-		v.kernel.Run(v.scratch[worker], lo, hi)
+		for ; lo < hi && !c.stop(); lo += v.grain {
+			v.kernel.Run(v.scratch[worker], lo, min(lo+v.grain, hi))
+		}
 	})
 	for range v.team.Size() {
 		s := strided.NewScratch(need)
-		s.Memory = memories
+		s.Memory = c.memories
 		v.scratch = append(v.scratch, s)
 	}
 	return v
 }
 
-// maxWork bounds the steps of a task, multiplications for the most part: more
-// than any network has, and less than somebody would wait for. A few bytes that
-// broadcast over every axis could ask for more.
-const maxWork = 1 << 46
-
-func checkWork(op *td.Op) error {
+// operationWork is the number of steps of an operation, multiplications for the
+// most part.
+func operationWork(op *td.Op) float64 {
 	count := func(dims ...int) float64 {
 		n := 1.0
 		for _, d := range dims {
@@ -139,10 +132,7 @@ func checkWork(op *td.Op) error {
 	case *td.Attention:
 		work = max(work, count(y[:4]...)*float64(op.Operands[2].Dims[td.AxisH])*float64(x[td.AxisW]+y[td.AxisW]))
 	}
-	if work > maxWork {
-		return fmt.Errorf("%.3g steps; want %.3g or less", work, float64(maxWork))
-	}
-	return nil
+	return work
 }
 
 // stridedTypes are the element types as the kernels number them.
@@ -157,7 +147,7 @@ var stridedTypes = map[tensor.DType]strided.Type{
 
 // stridedOp is the operation as the kernels take it, with its operands where
 // they were placed. The numbers of classes, functions and kinds are the same.
-func stridedOp(op *td.Op, places []place) *strided.Op {
+func (p *Program) stridedOp(op *td.Op, places []place) *strided.Op {
 	o := &strided.Op{Class: uint8(op.Class()), Operands: make([]strided.Operand, len(op.Operands))}
 	for i := range op.Operands {
 		if from := &op.Operands[i]; from.Present() {
@@ -168,7 +158,11 @@ func stridedOp(op *td.Op, places []place) *strided.Op {
 		}
 	}
 	for _, m := range op.Epilogue {
-		o.Steps = append(o.Steps, stridedStep(m))
+		s := stridedStep(m)
+		if p.numerics.TableFromKnots && m.Code == td.MicroActivation {
+			s.Table = knotFunction(td.Function(m.Function), m.A)
+		}
+		o.Steps = append(o.Steps, s)
 	}
 	switch p := op.Params.(type) {
 	case *td.Convolution:
@@ -218,4 +212,37 @@ func stridedStep(m td.MicroOp) strided.Step {
 		s.Earlier = k + 2
 	}
 	return s
+}
+
+// knotTables are the functions of which the table that a chip would load is
+// known.
+var knotTables = map[td.Function]struct {
+	table func() *td.Table
+	plusA bool // of x+A
+}{
+	td.FuncSigmoid:               {td.SigmoidTable, false},
+	td.FuncTanh:                  {td.TanhTable, false},
+	td.FuncGELU:                  {td.GELUTable, false},
+	td.FuncGELUTanhApproximation: {td.GELUTable, false},
+	td.FuncExp2:                  {td.Exp2Table, false},
+	td.FuncLog2:                  {td.Log2Table, true},
+	td.FuncSqrt:                  {td.SqrtTable, false},
+	td.FuncRSqrt:                 {td.RSqrtTable, true},
+	td.FuncInverse:               {td.ReciprocalTable, true},
+}
+
+// knotFunction is a function as its table has it, nil if none is known.
+func knotFunction(f td.Function, a float32) func(float32) float32 {
+	row, ok := knotTables[f]
+	if !ok {
+		return nil
+	}
+	table, err := row.table().Func()
+	if err != nil {
+		panic("bug: a table of ours: " + err.Error())
+	}
+	if row.plusA {
+		return func(x float32) float32 { return table(x + a) }
+	}
+	return table
 }

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"runtime"
@@ -27,7 +28,7 @@ func TestVirtualRunsAgain(t *testing.T) {
 			} else if string(first) != string(b.memories[0]) {
 				t.Errorf("%s: %d threads give other bits", name, threads)
 			}
-			if n := testing.AllocsPerRun(3, func() { c.program.Run(c) }); n != 0 {
+			if n := testing.AllocsPerRun(3, func() { c.program.Run(context.Background(), c) }); n != 0 {
 				t.Errorf("%s: %v allocations with %d threads", name, n, threads)
 			}
 		}
@@ -115,7 +116,7 @@ func TestVirtualNumbers(t *testing.T) {
 	}
 	for _, class := range td.OpClasses() {
 		op := &td.Op{Params: td.NewParams(class), Operands: make([]td.Operand, 5)}
-		if strided.Find(stridedOp(op, make([]place, 5))) == nil {
+		if strided.Find(new(Program).stridedOp(op, make([]place, 5))) == nil {
 			t.Errorf("%v has no kernel", class)
 		}
 	}

@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"context"
 	"encoding/binary"
 	"strings"
 	"testing"
@@ -108,7 +109,7 @@ func TestVirtualContainer(t *testing.T) {
 			p := load(t, virtualFile(t, tt.target, tt.version, gainThenShift()...), plain)
 			equal(t, "y", execute(t, p, map[string][]float32{"x": x})["y"], want)
 			c := p.NewContext()
-			if n := testing.AllocsPerRun(100, func() { p.Run(c) }); n != 0 {
+			if n := testing.AllocsPerRun(100, func() { p.Run(context.Background(), c) }); n != 0 {
 				t.Errorf("%v allocations", n)
 			}
 		})
@@ -159,7 +160,7 @@ func TestVirtualRefuses(t *testing.T) {
 			return append(ops, &td.Op{Params: &td.Reduction{Kind: td.ReduceSum, Axes: 0x1f}, Operands: []td.Operand{
 				td.Dense(baseY, 0, tensor.Float16, [td.NumAxes]int{1, 1, 1, 1, 1}), huge,
 			}})
-		}, "steps; want"},
+		}, "steps"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := engine.Load(virtualFile(t, "virtual", td.V256, tt.change(gainThenShift())...), plain)
@@ -174,4 +175,62 @@ func TestVirtualRefuses(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 	})
+}
+
+// TestMixedTasks lets tasks of version 7 and extensions read what the others have
+// written, byte by byte.
+func TestMixedTasks(t *testing.T) {
+	size := dims{3, 1, 64}
+	f16 := tensor.Float16
+	double := func(y, x td.Operand) *td.Op {
+		return &td.Op{Params: &td.Copy{}, Operands: []td.Operand{y, x}, Epilogue: []td.MicroOp{{Code: td.MicroScaleBias, A: 2}}}
+	}
+	// reads has one byte of scratch more than the task before has written.
+	late := td.Dense(hwx.BaseScratch, 1, tensor.Int8, [td.NumAxes]int{1, 1, 1, 1, 3 * 64 * 2})
+	bytesAt := func(base uint16, offset int64, n int) td.Operand {
+		return td.Dense(base, offset, tensor.Int8, [td.NumAxes]int{1, 1, 1, 1, n})
+	}
+	for _, test := range []struct {
+		what string
+		op   *td.Op
+		want string
+	}{
+		{"all of it", double(td.Dense(hwx.BaseScratch, 0x1000, f16, rowDims), td.Dense(hwx.BaseScratch, 0, f16, rowDims)), ""},
+		{"a byte too many", double(bytesAt(hwx.BaseScratch, 0x1000, 3*64*2), late), "reads byte 0x180 of"},
+		{"half an element", &td.Op{Params: &td.Copy{}, Operands: []td.Operand{bytesAt(hwx.BaseScratch, 0x1000, 3*64*2-1), bytesAt(hwx.BaseScratch, 0, 3*64*2-1)}},
+			"reads byte 0x117f of"},
+	} {
+		t.Run(test.what, func(t *testing.T) {
+			b := newBuilder(t)
+			b.spec.Scratch = 0x4000
+			b.port("x", hwx.In, 1, 3, 1, 64)
+			b.port("y", hwx.Out, 1, 3, 1, 64)
+			surface := portSurface(size)
+			later := surface
+			later.base = 0x1000
+			b.bypass(size, false).from(portA, surface).to(hwx.BaseScratch, surface)
+			extension, err := test.op.Task(td.V7)
+			if err != nil {
+				t.Fatal(err)
+			}
+			b.tasks = append(b.tasks, &task{extension, b})
+			b.bypass(size, false).from(hwx.BaseScratch, later).to(portB, surface)
+			p, err := engine.Load(b.file(), plain)
+			if test.want != "" {
+				if err == nil || !strings.Contains(err.Error(), test.want) {
+					t.Errorf("got %v, want %q", err, test.want)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			x := grid(newRand(2), 3*64)
+			want := make([]float32, len(x))
+			for i := range x {
+				want[i] = 2 * x[i]
+			}
+			equal(t, "y", execute(t, p, map[string][]float32{"x": x})["y"], want)
+		})
+	}
 }

@@ -12,7 +12,7 @@ import (
 type place struct {
 	memory, offset int
 	strides        [td.NumAxes]int
-	region         region
+	region         region // empty if there is no element
 }
 
 // place finds the memories of an operation's operands. It refuses operands that
@@ -43,8 +43,7 @@ func (p *Program) place(op *td.Op) ([]place, error) {
 			return nil, err
 		}
 	}
-	p.noteWritten(&places[0])
-	return places, nil
+	return places, p.noteWritten(places[0].memory, &places[0].region)
 }
 
 func (p *Program) placeOperand(o *td.Operand) (place, error) {
@@ -68,22 +67,11 @@ func (p *Program) placeOperand(o *td.Operand) (place, error) {
 		return place{}, fmt.Errorf("bytes %#x to %#x of base %d are outside %v, which has %#x there", lo, hi, o.Base, m, size-int64(start))
 	}
 	pl := place{memory: memory, offset: start + int(o.Offset)}
-	pl.region = region{offset: pl.offset, size: o.Type.Size()}
-	if o.Type.SubByte() {
-		pl.region.size = int(hi - lo) // packed: one run
-		return pl, nil
-	}
-	loop := func(count int, stride int64) {
-		if count > 1 {
-			pl.region.loops = append(pl.region.loops, axisStep{count, int(stride)})
-		}
-	}
+	pl.region = operandRegion(o, pl.offset)
 	for a, n := range o.Dims {
-		if interleave := int(o.Interleave); td.Axis(a) == td.AxisC && interleave > 1 {
-			loop(min(n, interleave), int64(o.Type.Size()))
-			n = (n + interleave - 1) / interleave
+		if td.Axis(a) == td.AxisC {
+			n = (n + int(o.Interleave) - 1) / int(o.Interleave)
 		}
-		loop(n, o.Strides[a])
 		if n > 1 { // a stride that leads nowhere may be any number
 			pl.strides[a] = int(o.Strides[a])
 		}
@@ -92,24 +80,17 @@ func (p *Program) placeOperand(o *td.Operand) (place, error) {
 }
 
 func (p *Program) checkSource(pl *place) error {
-	if pl.region.size == 0 {
+	if pl.region.empty() {
 		return nil
 	}
-	m := &p.memories[pl.memory]
-	if m.kind == text {
+	if m := &p.memories[pl.memory]; m.kind == text {
 		return fmt.Errorf("reads %v", m)
 	}
-	if !m.kind.tracked() {
-		return nil
-	}
-	if at, found := p.unwritten(pl); found {
-		return fmt.Errorf("reads byte %#x of %v, which no task has written", at, m)
-	}
-	return nil
+	return p.unwritten(pl.memory, &pl.region)
 }
 
 func (p *Program) checkResult(o *td.Operand, pl *place) error {
-	if pl.region.size == 0 {
+	if pl.region.empty() {
 		return nil
 	}
 	m := &p.memories[pl.memory]
@@ -118,7 +99,7 @@ func (p *Program) checkResult(o *td.Operand, pl *place) error {
 	default:
 		return fmt.Errorf("writes %v", m)
 	}
-	if !pl.region.separate() {
+	if !pl.region.separate {
 		return fmt.Errorf("elements of the result overlap each other: extents %v, strides %v of %v", o.Dims, o.Strides, o.Type)
 	}
 	return nil
@@ -128,8 +109,11 @@ func (p *Program) checkResult(o *td.Operand, pl *place) error {
 // takes the place of the one that it is made of, and of nothing else.
 func (p *Program) checkAliasing(op *td.Op, places []place, i int) error {
 	y, x := &places[0], &places[i]
-	if x.region.size == 0 || y.region.size == 0 || x.memory != y.memory || !x.region.overlap(&y.region) {
+	if x.region.empty() || y.region.empty() || x.memory != y.memory {
 		return nil
+	}
+	if meet, err := p.overlap(&x.region, &y.region); err != nil || !meet {
+		return err
 	}
 	same := x.offset == y.offset && x.strides == y.strides && op.Operands[i].Dims == op.Operands[0].Dims &&
 		op.Operands[i].Interleave == op.Operands[0].Interleave && op.Operands[i].Type.Size() == op.Operands[0].Type.Size()
@@ -162,46 +146,4 @@ func classSources(op *td.Op) int {
 		return 4
 	}
 	return 1
-}
-
-// noteWritten adds a result to what has been written.
-func (p *Program) noteWritten(pl *place) {
-	if pl.region.size == 0 {
-		return
-	}
-	if p.virtual.written == nil {
-		p.virtual.written = make(map[int]bitset)
-	}
-	m := &p.memories[pl.memory]
-	bits := p.virtual.written[pl.memory]
-	if bits == nil {
-		bits = newBitset(m.size)
-		p.virtual.written[pl.memory] = bits
-	}
-	pl.region.eachRun(func(at, n int) bool {
-		bits.set(at, at+n)
-		return true
-	})
-}
-
-// unwritten finds a byte of a source that no task has written.
-func (p *Program) unwritten(pl *place) (at int, found bool) {
-	m := &p.memories[pl.memory]
-	bits := p.virtual.written[pl.memory]
-	pl.region.eachRun(func(start, n int) bool {
-		for from := start; ; from = at + 1 {
-			at = from
-			if bits != nil {
-				at = bits.firstClear(from, start+n)
-			}
-			if at < 0 || at >= start+n {
-				return true
-			}
-			if !m.writtenByV7(at) {
-				found = true
-				return false
-			}
-		}
-	})
-	return at, found
 }

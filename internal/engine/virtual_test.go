@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"encoding/binary"
 	"fmt"
 	"math"
@@ -244,7 +245,7 @@ func (b *bench) run(t *testing.T) *Context {
 			c.memories[i] = m
 		}
 	}
-	if err := p.Run(c); err != nil {
+	if err := p.Run(context.Background(), c); err != nil {
 		t.Fatal(err)
 	}
 	return c
@@ -423,7 +424,7 @@ func broadcastOf(r *rand.Rand, d tensor.DType, dims [td.NumAxes]int) td.Operand 
 
 // boundOf is the bound of the row that does an operation.
 func boundOf(op *td.Op) strided.Bound {
-	return strided.Find(stridedOp(op, make([]place, len(op.Operands)))).Bound
+	return strided.Find(new(Program).stridedOp(op, make([]place, len(op.Operands)))).Bound
 }
 
 // TestVirtual ranges over the classes: encoding and decoding is the identity,
@@ -437,8 +438,9 @@ func TestVirtual(t *testing.T) {
 			continue
 		}
 		t.Run(class.String(), func(t *testing.T) {
+			t.Parallel()
 			r := rand.New(rand.NewPCG(uint64(class), 256))
-			for range 150 {
+			for range 100 {
 				test(t, r)
 			}
 		})

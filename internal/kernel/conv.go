@@ -51,18 +51,21 @@ func inside(n, size, stride, pad, k int) (lo, hi int) {
 	return lo, hi
 }
 
-// Convolve computes the output channels of the tile. dst and src are the dense
-// images of one group; weights has Weights() of each output, bias one value of
-// each, or is nil. Outside the image, the input is 0.
+// Convolve computes the rows of the tile, which counts Cout·Hout. dst and src
+// are the dense images of one group; weights has Weights() of each output, bias
+// one value of each, or is nil. Outside the image, the input is 0.
 func Convolve(dst, src, weights, bias []float32, s *ConvShape, lo, hi int) {
 	outPlane, inPlane := s.Hout*s.Wout, s.Hin*s.Win
-	for o := lo; o < hi; o++ {
+	for lo < hi {
+		o := lo / s.Hout
+		top, bottom := lo-o*s.Hout, min(hi-o*s.Hout, s.Hout) // rows of this output
+		lo += bottom - top
 		out := dst[o*outPlane : (o+1)*outPlane]
 		var b float32
 		if bias != nil {
 			b = bias[o]
 		}
-		for i := range out {
+		for i := top * s.Wout; i < bottom*s.Wout; i++ {
 			out[i] = b
 		}
 		w := weights[o*s.Weights():]
@@ -70,6 +73,7 @@ func Convolve(dst, src, weights, bias []float32, s *ConvShape, lo, hi int) {
 			in := src[(s.first(o)+i)*inPlane:][:inPlane]
 			for ky := range s.Kh {
 				y0, y1 := inside(s.Hout, s.Hin, s.Sy, s.Py, ky)
+				y0, y1 = max(y0, top), min(y1, bottom)
 				for kx := range s.Kw {
 					x0, x1 := inside(s.Wout, s.Win, s.Sx, s.Px, kx)
 					weight := w[0]
@@ -102,7 +106,7 @@ func addScaled(row, from []float32, weight float32, stride int) {
 	}
 }
 
-// ConvolvePoint does what Convolve does where IsPoint holds.
+// ConvolvePoint does what Convolve does where IsPoint holds: a row is an output.
 func ConvolvePoint(dst, src, weights, bias []float32, s *ConvShape, lo, hi int) {
 	n := s.Inputs
 	o := lo
@@ -137,10 +141,10 @@ func ConvolvePoint(dst, src, weights, bias []float32, s *ConvShape, lo, hi int) 
 
 // ConvolveAgain looks for NaN among the results of Convolve and computes those
 // again such that 0·inf and inf-inf give +0 wherever they occur. What is NaN
-// because an operand is stays NaN.
+// because an operand is stays NaN. The tile counts rows as there.
 func ConvolveAgain(dst, src, weights, bias []float32, s *ConvShape, lo, hi int) {
 	plane := s.Hout * s.Wout
-	for i := lo * plane; i < hi*plane; i++ {
+	for i := lo * s.Wout; i < hi*s.Wout; i++ {
 		if dst[i] != dst[i] {
 			o := i / plane
 			var b float32

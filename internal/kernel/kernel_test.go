@@ -284,7 +284,7 @@ func checkConvolve(t *testing.T, r *rand.Rand, point bool) {
 			t.Fatalf("%+v is a point", s)
 		}
 	}
-	tiles(r, s.Cout, func(lo, hi int) { kernel(got, src, weights, bias, s, lo, hi) })
+	tiles(r, s.Cout*s.Hout, func(lo, hi int) { kernel(got, src, weights, bias, s, lo, hi) })
 	want := plainConv(s, src, weights, bias)
 	for i := range want {
 		if got[i] != want[i] { // zeros of both signs are the same
@@ -299,9 +299,9 @@ func checkConvolveAgain(t *testing.T, r *rand.Rand) {
 	s := randomConv(r, false)
 	got, src, weights, bias := convOperands(r, s)
 	src[r.IntN(len(src))] = float32(math.Inf(1 - 2*r.IntN(2)))
-	Convolve(got, src, weights, bias, s, 0, s.Cout)
+	Convolve(got, src, weights, bias, s, 0, s.Cout*s.Hout)
 	before := append([]float32(nil), got...)
-	tiles(r, s.Cout, func(lo, hi int) { ConvolveAgain(got, src, weights, bias, s, lo, hi) })
+	tiles(r, s.Cout*s.Hout, func(lo, hi int) { ConvolveAgain(got, src, weights, bias, s, lo, hi) })
 	for i, v := range got {
 		if v != v {
 			t.Fatalf("%+v: element %d is NaN", s, i)

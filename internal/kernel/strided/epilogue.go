@@ -25,6 +25,8 @@ type Step struct {
 	Earlier int  // the second value is the one after step Earlier-2: 1 is the value before the first; 0: none
 	Swap    bool // the second value comes first
 	A, B    float32
+
+	Table func(float32) float32 // Function: what to compute instead; nil: the function itself
 }
 
 func checkSteps(op *Op) error {
@@ -109,6 +111,9 @@ func newSink(op *Op) *sink {
 		switch st.Kind {
 		case Function:
 			b.f = functions[st.Code].f
+			if st.Table != nil {
+				b.f = func(x, _, _ float64) float64 { return float64(st.Table(float32(x))) }
+			}
 		case Pair:
 			p := pairs[st.Code]
 			b.pair = &p

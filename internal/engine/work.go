@@ -1,0 +1,27 @@
+package engine
+
+import "fmt"
+
+// How much a program may compute. A few bytes that broadcast over every axis
+// could ask for any amount.
+
+// maxWork bounds the steps of a program, multiplications for the most part: more
+// than a network has that fits the memory of a dispatch, and a few hours.
+const maxWork = 1 << 44
+
+// maxTileWork bounds the steps of a tile, and with them the time until a Run
+// that was told to end does: a few seconds.
+const maxTileWork = 1 << 31
+
+// countWork notes the steps of a task, and refuses a task that has too many in
+// all or in one tile.
+func (p *Program) countWork(steps, perTile float64) error {
+	p.work += steps
+	switch {
+	case p.work > maxWork:
+		return fmt.Errorf("%.3g steps, after %.3g of the tasks before; want %.3g or less in all", steps, p.work-steps, float64(maxWork))
+	case perTile > maxTileWork:
+		return fmt.Errorf("%.3g steps that cannot be divided; want %.3g or less", perTile, float64(maxTileWork))
+	}
+	return nil
+}
