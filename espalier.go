@@ -1,4 +1,4 @@
-// Package espalier opens Core ML models and runs them, on any machine.
+// Package espalier opens Core ML models and programs of the Neural Engine, and runs them, on any machine.
 //
 //	m, err := espalier.Open("model.mlpackage")
 //	…
@@ -8,27 +8,19 @@
 // A model has functions, most have one. A function takes features by name, arrays (*tensor.Tensor) and
 // pictures (image.Image), and gives features by name. A function with states keeps them in a State that the
 // caller makes and passes to each prediction.
+//
+// The program of a hardware container (.hwx) runs on the virtual engine. Its features are the ports: arrays
+// N, C, H, W in the element type of the port.
 package espalier
 
 import (
 	"errors"
 	"fmt"
+	"io"
 
 	"github.com/espalier-ane/espalier/coreml"
-	"github.com/espalier-ane/espalier/internal/ops"
+	"github.com/espalier-ane/espalier/hwx"
 )
-
-// Numerics says how floating-point values are rounded between operations.
-type Numerics = ops.Numerics
-
-// The numerics profiles.
-const (
-	Virtual = ops.Virtual // a value is rounded to its declared type when it is stored
-	FP32    = ops.FP32    // every floating-point value is kept in fp32
-)
-
-// ParseNumerics finds a numerics profile by name.
-func ParseNumerics(name string) (Numerics, error) { return ops.ParseNumerics(name) }
 
 // Config says how models are opened. The zero Config is the one that Open uses.
 type Config struct {
@@ -42,23 +34,36 @@ var ErrUnsupported = errors.New("not supported yet")
 
 // Model is an open model. It is safe for concurrent use.
 type Model struct {
-	file      *coreml.Model
+	file      io.Closer
 	functions []*Function // the default one first
 }
 
-// Open reads a model: a package, a model file, a compiled model or MIL text.
+// Open reads a model: a package, a model file, a compiled model, MIL text or a hardware container.
 func Open(path string) (*Model, error) { return Config{}.Open(path) }
 
 // Open reads a model.
 func (c Config) Open(path string) (*Model, error) {
-	file, err := coreml.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	m := &Model{file: file}
-	if m.functions, err = c.functions(file); err != nil {
-		file.Close()
-		return nil, fmt.Errorf("%s: %w", path, err)
+	m := &Model{}
+	if hwx.IsContainerFile(path) {
+		file, err := hwx.Open(path)
+		if err != nil {
+			return nil, err
+		}
+		m.file = file
+		if m.functions, err = c.containerFunctions(file); err != nil {
+			file.Close()
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+	} else {
+		file, err := coreml.Open(path)
+		if err != nil {
+			return nil, err
+		}
+		m.file = file
+		if m.functions, err = c.functions(file); err != nil {
+			file.Close()
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
 	}
 	for _, f := range m.functions {
 		f.path = path

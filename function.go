@@ -20,7 +20,8 @@ type Function struct {
 
 	program *mil.Function // of an ML program
 	eval    *ops.Evaluator
-	stages  []*Function // of a pipeline
+	stages  []*Function     // of a pipeline
+	engine  *engineFunction // of a container
 }
 
 // functions makes the functions of a model, the default one first.
@@ -31,6 +32,10 @@ func (c Config) functions(file *coreml.Model) ([]*Function, error) {
 	}
 	if file.Type != coreml.MLProgram {
 		return nil, fmt.Errorf("a model of type %v: %w: only ML programs and pipelines of them can be run", file.Type, ErrUnsupported)
+	}
+	numerics, err := c.Numerics.host()
+	if err != nil {
+		return nil, err
 	}
 	p, err := file.Program()
 	if err != nil {
@@ -54,7 +59,7 @@ func (c Config) functions(file *coreml.Model) ([]*Function, error) {
 		if err := f.checkFeatures(); err != nil {
 			return nil, fmt.Errorf("function %q: %w", d.Name, err)
 		}
-		if f.eval, err = ops.NewEvaluator(f.program, c.Numerics); err != nil {
+		if f.eval, err = ops.NewEvaluator(f.program, numerics); err != nil {
 			return nil, err
 		}
 		if d.Name == file.Description.DefaultFunction {
@@ -189,8 +194,11 @@ func (f *Function) predict(ctx context.Context, inputs map[string]any, s *State)
 			return nil, &InputError{Name: name, Err: fmt.Errorf("there is no such input: expected %s", featureNames(f.Inputs()))}
 		}
 	}
-	if f.stages != nil {
+	switch {
+	case f.stages != nil:
 		return f.predictPipeline(ctx, inputs)
+	case f.engine != nil:
+		return f.predictOnEngine(ctx, inputs)
 	}
 	args := map[string]ops.Value{}
 	for _, d := range f.Inputs() {

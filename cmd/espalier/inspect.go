@@ -7,22 +7,18 @@ import (
 	"strings"
 
 	"github.com/espalier-ane/espalier/coreml"
+	"github.com/espalier-ane/espalier/hwx"
 	"github.com/espalier-ane/espalier/internal/ops"
 	"github.com/espalier-ane/espalier/mil"
 )
 
 type inspectCmd struct {
-	Model string `arg:"" help:"A package (.mlpackage, also zipped), model (.mlmodel), compiled model (.mlmodelc) or MIL text (.mil)."`
+	Model string `arg:"" help:"A package (.mlpackage, also zipped), model (.mlmodel), compiled model (.mlmodelc), MIL text (.mil) or hardware container (.hwx)."`
 	JSON  bool   `name:"json" help:"Print JSON; docs/json.md has the schema."`
 }
 
 func (c *inspectCmd) Run(call *invocation) error {
-	model, err := coreml.Open(c.Model)
-	if err != nil {
-		return err
-	}
-	defer model.Close()
-	report, broken, err := inspect(c.Model, model)
+	report, broken, err := c.inspect()
 	if err != nil {
 		return err
 	}
@@ -32,6 +28,19 @@ func (c *inspectCmd) Run(call *invocation) error {
 		err = printInspection(call.stdout, report)
 	}
 	return errors.Join(err, broken)
+}
+
+func (c *inspectCmd) inspect() (report inspectReport, broken, err error) {
+	if hwx.IsContainerFile(c.Model) {
+		report, err = inspectContainer(c.Model)
+		return report, nil, err
+	}
+	model, err := coreml.Open(c.Model)
+	if err != nil {
+		return report, nil, err
+	}
+	defer model.Close()
+	return inspect(c.Model, model)
 }
 
 // inspect describes a model without reading its weights. A missing weight file is part of the description, one

@@ -19,6 +19,7 @@ type modelReport struct {
 	SpecificationVersion int              `json:"specification_version,omitempty"`
 	ProgramVersion       string           `json:"program_version,omitempty"`
 	Type                 string           `json:"type"`
+	Target               string           `json:"target,omitempty"`
 	Updatable            bool             `json:"updatable,omitempty"`
 	Metadata             metadataReport   `json:"metadata"`
 	Functions            []functionReport `json:"functions"`
@@ -53,6 +54,7 @@ type functionReport struct {
 	PredictedProbabilities string `json:"predicted_probabilities,omitempty"`
 
 	Operations []operationReport `json:"operations,omitempty"`
+	Tasks      int               `json:"tasks,omitempty"`
 }
 
 type operationReport struct {

@@ -29,6 +29,9 @@ func printModel(w io.Writer, indent string, r modelReport) {
 		facts = append(facts, fmt.Sprintf("specification version %d", r.SpecificationVersion))
 	}
 	facts = append(facts, r.Type)
+	if r.Target != "" {
+		facts = append(facts, "for "+r.Target)
+	}
 	if r.Updatable {
 		facts = append(facts, "updatable")
 	}
@@ -84,6 +87,9 @@ func printFunction(w io.Writer, indent string, f functionReport) {
 		printColumns(w, indent+"    ", rows)
 	}
 	printOperations(w, indent, f.Operations)
+	if f.Tasks > 0 {
+		fmt.Fprintf(w, "%s  %s\n", indent, plural(f.Tasks, "task"))
+	}
 }
 
 func printOperations(w io.Writer, indent string, list []operationReport) {
@@ -115,6 +121,8 @@ func printWeights(w io.Writer, r inspectReport) {
 	switch {
 	case len(r.Weights.Files) == 0 && r.ProgramVersion != "":
 		fmt.Fprintln(w, "no weight files")
+	case r.Target != "":
+		fmt.Fprintf(w, "weights: %s\n", plural(r.Weights.Parameters, "parameter"))
 	case len(r.Weights.Files) > 0:
 		fmt.Fprintf(w, "weights: %s\n", plural(r.Weights.Parameters, "parameter"))
 		var rows [][]string

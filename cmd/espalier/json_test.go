@@ -28,6 +28,13 @@ func TestEveryFieldIsDocumented(t *testing.T) {
 	}{
 		{"`espalier run --json`", runReport{}},
 		{"`espalier inspect --json`", inspectReport{}},
+		{"`espalier dump --json`", containerDump{}},
+		{"`espalier dump --json`", descriptorDump{}},
+		{"`espalier dump --json`", bundleDump{}},
+		{"`espalier dump --json`", firmwareDump{}},
+		{"`espalier dump --json`", programDump{}}, // the rest of modelDump is what inspect prints
+		{"`espalier dump --json`", blobDump{}},
+		{"`espalier dump --json`", arraysDump{}},
 		{"`espalier version --json`", versionReport{}},
 	} {
 		text := ""
@@ -50,12 +57,16 @@ func jsonFields(typ reflect.Type, names map[string]bool, seen map[reflect.Type]b
 	case reflect.Pointer, reflect.Slice, reflect.Array:
 		return jsonFields(typ.Elem(), names, seen)
 	}
-	if typ.Kind() != reflect.Struct || seen[typ] || typ == reflect.TypeFor[nested]() {
+	marshaler := reflect.TypeFor[json.Marshaler]() // has no fields in JSON but what it writes
+	if typ.Kind() != reflect.Struct || seen[typ] || typ == reflect.TypeFor[member]() || typ.Implements(marshaler) {
 		return names
 	}
 	seen[typ] = true
 	for i := range typ.NumField() {
 		f := typ.Field(i)
+		if !f.IsExported() && !f.Anonymous {
+			continue
+		}
 		if !f.Anonymous {
 			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 			names[name] = true

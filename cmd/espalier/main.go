@@ -18,6 +18,7 @@ import (
 type commands struct {
 	Run     runCmd     `cmd:"" help:"Run a model."`
 	Inspect inspectCmd `cmd:"" help:"Show what a model takes and gives, its operations and its weights."`
+	Dump    dumpCmd    `cmd:"" help:"Explain a file: container, descriptor, bundle, firmware, model, MIL text, weights."`
 	Version versionCmd `cmd:"" help:"Show the version."`
 }
 

@@ -27,7 +27,8 @@ func TestMain(m *testing.M) {
 }
 
 func TestScripts(t *testing.T) {
-	models := filepath.Join(testkit.Root(t), "testdata", "models")
+	root := testkit.Root(t)
+	models := filepath.Join(root, "testdata", "models")
 	testscript.Run(t, testscript.Params{
 		Dir:                "testdata/script",
 		UpdateScripts:      testkit.Update(),
@@ -41,6 +42,11 @@ func TestScripts(t *testing.T) {
 			"picture":  scriptPicture,
 			"network":  scriptNetwork,
 			"retry":    scriptRetry,
+
+			"container": func(ts *testscript.TestScript, neg bool, args []string) { scriptContainer(ts, root, args) },
+			"hexdump":   func(ts *testscript.TestScript, neg bool, args []string) { scriptHexdump(ts, root, args) },
+			"bundle":    func(ts *testscript.TestScript, neg bool, args []string) { scriptBundle(ts, root, args) },
+			"virtual":   scriptVirtual,
 		},
 	})
 }

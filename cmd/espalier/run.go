@@ -12,14 +12,14 @@ import (
 )
 
 type runCmd struct {
-	Model string `arg:"" help:"A package (.mlpackage, also zipped), model (.mlmodel), compiled model (.mlmodelc) or MIL text (.mil)."`
+	Model string `arg:"" help:"A package (.mlpackage, also zipped), model (.mlmodel), compiled model (.mlmodelc), MIL text (.mil) or hardware container (.hwx)."`
 
 	inputFlags  `embed:""`
 	outputFlags `embed:""`
 	expectFlags `embed:""`
 
 	Function string `placeholder:"NAME" help:"Run this function instead of the default one."`
-	Numerics string `default:"virtual" placeholder:"P" help:"How values are rounded between operations: virtual, to their declared type; fp32, not at all. Default: virtual."`
+	Numerics string `default:"virtual" placeholder:"P" help:"How values are rounded between operations: virtual, to their declared type; fp32, not at all; for a container also h13, with what the chip is known to do, where a rule can be changed as in h13,saturate-at-port=0. Default: virtual."`
 	Repeat   int    `default:"1" placeholder:"N" help:"Run everything N times, each time on a fresh state, and show the time that it takes."`
 	JSON     bool   `name:"json" help:"Print JSON; docs/json.md has the schema."`
 }
@@ -41,6 +41,9 @@ func (c *runCmd) Run(call *invocation) error {
 		return err
 	}
 	model, err := config.Open(c.Model)
+	if errors.Is(err, espalier.ErrNumerics) {
+		return usageError{err}
+	}
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,326 @@
+package main
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+
+	"github.com/espalier-ane/espalier/hwx"
+	"github.com/espalier-ane/espalier/td"
+	"github.com/espalier-ane/espalier/tensor"
+)
+
+// The types of this file are the schema of dump --json for hardware containers; docs/json.md explains them.
+
+type containerDump struct {
+	dumpHead
+	containerReport
+}
+
+type containerReport struct {
+	Target     string `json:"target,omitempty"`
+	CPUSubtype uint32 `json:"cpu_subtype"`
+	Banner     string `json:"banner,omitempty"`
+
+	Regions         []regionReport    `json:"regions"`
+	Commands        []commandReport   `json:"commands"`
+	Program         *programThread    `json:"program,omitempty"`
+	Bases           []baseReport      `json:"bases"`
+	Ports           []portReport      `json:"ports"`
+	Symbols         symbolsReport     `json:"symbols"`
+	Streams         []streamSymbol    `json:"streams"`
+	Relocations     []relocReport     `json:"relocations"`
+	ConstantSection *constantsReport  `json:"constant_section,omitempty"`
+	KernelSections  []constantsReport `json:"kernel_sections,omitempty"`
+
+	Tasks     []taskReport `json:"tasks"`
+	TasksNote string       `json:"tasks_note,omitempty"`
+}
+
+type regionReport struct {
+	Kind    string `json:"kind"`
+	Name    string `json:"name,omitempty"`
+	Offset  *int64 `json:"offset,omitempty"`
+	Size    int64  `json:"size"`
+	Address string `json:"address,omitempty"`
+
+	addr uint64 // Address as a number
+}
+
+type commandReport struct {
+	Offset int64         `json:"offset"`
+	Code   string        `json:"code"`
+	Size   int           `json:"size"`
+	Name   string        `json:"name"`
+	Fields orderedObject `json:"fields"`
+}
+
+type programThread struct {
+	Name           string `json:"name"`
+	Tasks          int    `json:"tasks"`
+	FirstTask      string `json:"first_task"`
+	FirstTaskWords int    `json:"first_task_words"`
+}
+
+type baseReport struct {
+	Index   int    `json:"index"`
+	Address string `json:"address"`
+	Kind    string `json:"kind"`
+	Name    string `json:"name,omitempty"`
+}
+
+type portReport struct {
+	Name      string   `json:"name"`
+	Tensor    string   `json:"tensor"`
+	Direction string   `json:"direction"`
+	Type      string   `json:"type"`
+	Shape     [4]int   `json:"shape"`
+	Strides   [4]int64 `json:"strides"`
+	Address   string   `json:"address"`
+	Bytes     int64    `json:"bytes"`
+	Base      *int     `json:"base,omitempty"`
+}
+
+type symbolsReport struct {
+	Count    int `json:"count"`
+	Kernels  int `json:"kernels"`
+	Ports    int `json:"ports"`
+	Elements int `json:"element_types"`
+	Shapes   int `json:"shapes"`
+	Others   int `json:"others"`
+}
+
+type streamSymbol struct {
+	Symbol  string `json:"symbol"`
+	Engine  *int   `json:"engine,omitempty"`
+	Section string `json:"section"`
+	Offset  int64  `json:"offset"`
+	Size    int64  `json:"size"`
+	Empty   bool   `json:"empty,omitempty"`
+}
+
+type relocReport struct {
+	Section string `json:"section"`
+	Offset  uint32 `json:"offset"`
+	Bytes   int    `json:"bytes"`
+	Into    string `json:"into"`
+}
+
+type constantsReport struct {
+	Name    string `json:"name"`
+	Address string `json:"address"`
+	Size    int    `json:"size"`
+	SHA256  string `json:"sha256"`
+}
+
+func hexAddress(a uint64) string { return fmt.Sprintf("0x%x", a) }
+
+func explainContainer(d *dumpFile) (explanation, error) {
+	f, err := hwx.NewFile(d.data)
+	if err != nil {
+		return nil, d.named(err)
+	}
+	r, err := newContainerReport(f)
+	if r == nil {
+		return nil, d.named(err)
+	}
+	return &containerDump{d.dumpHead, *r}, d.named(err)
+}
+
+// newContainerReport describes a container. Where its tasks cannot be read, it has all the rest.
+func newContainerReport(f *hwx.File) (*containerReport, error) {
+	r := &containerReport{
+		CPUSubtype: f.Header.CPUSubtype, Banner: f.Banner(),
+		Bases: []baseReport{}, Ports: []portReport{}, Streams: []streamSymbol{}, Relocations: []relocReport{}, Tasks: []taskReport{},
+	}
+	if target, err := f.Target(); err == nil {
+		r.Target = target.Name
+	}
+	if err := r.addMap(f); err != nil {
+		return nil, err
+	}
+	for _, c := range f.Explain() {
+		r.Commands = append(r.Commands, commandReport{c.Offset, fmt.Sprintf("0x%02x", c.Command.Code()), c.Command.Len(), c.Name, commandFields(c)})
+	}
+	for _, b := range f.Bases() {
+		r.Bases = append(r.Bases, baseReport{b.Index, hexAddress(b.Addr), string(b.Kind), b.Name})
+	}
+	r.addConstants(f)
+	return r, errors.Join(r.addPorts(f), r.addSymbols(f), r.addTasks(f))
+}
+
+// addMap lists the regions of the file, then the memory that has no bytes in the file.
+func (r *containerReport) addMap(f *hwx.File) error {
+	regions, err := f.Regions()
+	if err != nil {
+		return err
+	}
+	for _, g := range regions {
+		row := regionReport{Kind: g.Kind.String(), Name: g.Name, Offset: &g.Offset, Size: g.Size}
+		if s := sectionAt(f, g); s != nil {
+			row.Address, row.addr = hexAddress(s.Addr), s.Addr
+		}
+		r.Regions = append(r.Regions, row)
+	}
+	windows := map[uint64]string{} // of the ports
+	for _, c := range f.Commands {
+		if p, ok := c.(*hwx.PortBinding); ok {
+			windows[p.Addr] = p.Name()
+		}
+	}
+	for _, s := range f.Sections() {
+		if s.Data != nil {
+			continue
+		}
+		row := regionReport{Kind: "memory", Name: sectionName(s), Size: int64(s.Size), Address: hexAddress(s.Addr), addr: s.Addr}
+		if name, ok := windows[s.Addr]; ok {
+			row.Kind, row.Name = "window", name
+		}
+		r.Regions = append(r.Regions, row)
+	}
+	return nil
+}
+
+func regionTitle(g hwx.Region) string {
+	if g.Name == "" {
+		return g.Kind.String()
+	}
+	return g.Kind.String() + " " + g.Name
+}
+
+// sectionAt is the section whose content a region is, nil if it is none.
+func sectionAt(f *hwx.File, g hwx.Region) *hwx.Section {
+	if g.Kind != hwx.RegionSection {
+		return nil
+	}
+	for _, s := range f.Sections() {
+		if s.Data != nil && int64(s.Offset) == g.Offset && int64(s.Size) == g.Size {
+			return s
+		}
+	}
+	return nil
+}
+
+func sectionName(s *hwx.Section) string { return s.Segment.String() + "," + s.Name.String() }
+
+func commandFields(c hwx.Explained) orderedObject {
+	var o orderedObject
+	for _, v := range c.Fields {
+		var value any = v.Value
+		if v.Bytes == 16 {
+			value = v.Text
+		}
+		o = append(o, member{v.Name, value})
+	}
+	return o
+}
+
+func (r *containerReport) addPorts(f *hwx.File) error {
+	ports, err := f.Ports()
+	if err != nil {
+		return err
+	}
+	for _, p := range ports {
+		row := portReport{
+			Name: p.Name, Tensor: p.Tensor, Direction: p.Direction.String(), Type: elementName(p.Element),
+			Shape: p.Shape, Strides: p.Strides, Address: hexAddress(p.Addr), Bytes: p.Bytes,
+		}
+		if p.Base >= 0 {
+			row.Base = &p.Base
+		}
+		r.Ports = append(r.Ports, row)
+	}
+	return nil
+}
+
+// elementName spells an element type as MIL does, if MIL has it.
+func elementName(e hwx.Element) string {
+	if d := e.DType(); d != tensor.Invalid {
+		return d.String()
+	}
+	return e.String()
+}
+
+func (r *containerReport) addSymbols(f *hwx.File) error {
+	r.Symbols.Count = len(f.Symbols)
+	for _, s := range f.Symbols {
+		_, kernel := hwx.ParseKernelName(f.SymbolName(s))
+		switch {
+		case s.Type == hwx.SymbolAddress && kernel:
+			r.Symbols.Kernels++
+		case s.Type == hwx.SymbolAddress:
+			r.Symbols.Ports++
+		case s.Type == hwx.SymbolElement:
+			r.Symbols.Elements++
+		case s.Type == hwx.SymbolShape:
+			r.Symbols.Shapes++
+		default:
+			r.Symbols.Others++
+		}
+	}
+	sections := f.Sections()
+	for _, s := range sections {
+		for _, rel := range s.Relocs {
+			into := sections[rel.Ordinal()-1] // reading has seen to it that there is one
+			r.Relocations = append(r.Relocations, relocReport{sectionName(s), rel.Offset, rel.Bytes(), sectionName(into)})
+		}
+	}
+	streams, err := f.Streams()
+	if err != nil {
+		return err
+	}
+	for _, s := range streams {
+		row := streamSymbol{Symbol: s.Symbol, Section: sectionName(s.Section), Offset: s.Offset, Size: s.Size, Empty: s.Empty}
+		if s.Name.Engine >= 0 {
+			row.Engine = &s.Name.Engine
+		}
+		r.Streams = append(r.Streams, row)
+	}
+	return nil
+}
+
+func (r *containerReport) addConstants(f *hwx.File) {
+	describe := func(s *hwx.Section) constantsReport {
+		sum := sha256.Sum256(s.Data)
+		return constantsReport{sectionName(s), hexAddress(s.Addr), len(s.Data), hex.EncodeToString(sum[:])}
+	}
+	constants := f.Constants()
+	if constants != nil {
+		c := describe(constants)
+		r.ConstantSection = &c
+	}
+	for _, s := range f.KernelSections() {
+		if s != constants {
+			r.KernelSections = append(r.KernelSections, describe(s))
+		}
+	}
+}
+
+// addTasks describes the program and its tasks. A container for a target that is not known keeps them to
+// itself, which is no error.
+func (r *containerReport) addTasks(f *hwx.File) error {
+	p, err := f.Program()
+	if err != nil {
+		if r.Target == "" {
+			r.TasksNote = err.Error()
+			return nil
+		}
+		return err
+	}
+	r.Program = &programThread{p.Name, p.Tasks, hexAddress(p.FirstTask), p.FirstTaskWords}
+	target, err := f.Target()
+	if err != nil {
+		r.TasksNote = fmt.Sprintf("not decoded: no target with CPU subtype %d is known", r.CPUSubtype)
+		return nil
+	}
+	tasks, err := f.Tasks()
+	if err != nil {
+		return err
+	}
+	explainer := newTaskExplainer(f, td.Version(target.TaskVersion))
+	for i, t := range tasks {
+		r.Tasks = append(r.Tasks, explainer.task(i, t))
+	}
+	return nil
+}

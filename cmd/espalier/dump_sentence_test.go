@@ -1,0 +1,129 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/espalier-ane/espalier/hwx"
+	"github.com/espalier-ane/espalier/internal/testkit"
+	"github.com/espalier-ane/espalier/td"
+	"github.com/espalier-ane/espalier/tensor"
+)
+
+// recordSentences describes the tasks of a record of Apple's compiler. Ports are called by their base.
+func recordSentences(t *testing.T, name string) []string {
+	t.Helper()
+	data, err := os.ReadFile(testkit.Shared(t, "oracles", "h13", name+".json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var record struct {
+		Tasks []struct {
+			Header []string `json:"header_words"`
+			Blocks map[string]struct{ Words map[string]string }
+		} `json:"task_descriptors"`
+	}
+	if err := json.Unmarshal(data, &record); err != nil {
+		t.Fatal(err)
+	}
+	parse := func(text string) uint32 {
+		v, err := strconv.ParseUint(text, 0, 32)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return uint32(v)
+	}
+	e := &taskExplainer{file: &hwx.File{}, registers: td.NewRegisters(td.LayoutOf(td.V7)), bases: map[int]hwx.Base{
+		hwx.BaseConst: {Kind: hwx.KindConst}, hwx.BaseScratch: {Kind: hwx.KindScratch},
+	}}
+	for i := hwx.BasePorts; i < hwx.BasePorts+4; i++ {
+		e.bases[i] = hwx.Base{Kind: hwx.KindPort, Name: fmt.Sprintf("p%d", i)}
+	}
+	var list []string
+	for _, r := range record.Tasks {
+		task := &td.Task{Version: td.V7}
+		for _, w := range r.Header {
+			task.Header = append(task.Header, parse(w))
+		}
+		for _, b := range r.Blocks {
+			for addr, w := range b.Words {
+				task.Records = append(task.Records, td.Record{Addr: parse(addr), Words: []uint32{parse(w)}})
+			}
+		}
+		e.registers.Apply(task)
+		_, table := e.kernel(task)
+		list = append(list, e.describeV7(task, table))
+	}
+	return list
+}
+
+func TestSentencesOfRecords(t *testing.T) {
+	for name, want := range map[string]string{
+		"binary_add_c64_constant_blob": `copy of 1 channel on 2×64, from constants to on-chip memory
+plus the offset, times the gain of each channel, of 64 channels on 1×1, from p4 and on-chip memory (channels and columns exchanged) to p5`,
+		"binary_mul_c64_constant_scalar":                "copy of 64 channels on 1×1, times 0.5, from p4 to p5",
+		"binary_sub_1x128x16x16":                        "difference of 128 channels on 16×16, from p4 and p6 to p5",
+		"cast_b_to_f16_1x1x64x1":                        "copy of 1 channel on 64×1, from p4 (uint8) to p5",
+		"chain_add_relu_c512":                           "sum of 512 channels on 1×1, ReLU, from p4 and p6 to p5",
+		"conv_probe_k1_c128_n128_s16_st1_g4_bias0_same": "1×1 convolution 128→128 channels on 16×16, 4 groups or images, from p4 to p5",
+		"env_chain_residual_relu_1x64x8x8":              "sum of 64 channels on 8×8, from p4 and p4 (ReLU) to p5",
+		"env_conv_k3_c64_n64_s16_st1_g1_bias1":          "3×3 convolution 64→64 channels on 16×16, padding 1, bias, from p4 to p5",
+		"env_conv_k3_c64_n64_s16_st1_g64_bias0":         "3×3 depthwise convolution 64→64 channels on 16×16, padding 1, from p4 to p5",
+		"env_conv_k3_c64_n64_s16_st2_g1_bias0":          "3×3 convolution 64→64 channels on 16×16 to 8×8, stride 2, from p4 to p5",
+		"reduce_max_axes_1":                             "maximum of every 64 channels, of 64 channels on 8×8, from p4 to p5",
+		"reduce_mean_axes_2_3":                          "sum over the plane of each channel, of 64 channels on 8×8, then times 0.015625, from p4 to p5",
+		"rrmm_r2rr_m16_k64_n64_tx0_ty0":                 "1×1 convolution 64→16 channels on 1×64, weights made at run time in p6, from p5 to p4",
+		"unary_abs_c128":                                "absolute value of 128 channels on 1×1, from p4 to p5",
+		"unary_exp_c64":                                 "copy of 64 channels on 1×1, times 1.4424, table, from p4 to p5",
+		"unary_relu_c64":                                "ReLU of 64 channels on 1×1, from p4 to p5",
+	} {
+		if got := strings.Join(recordSentences(t, name), "\n"); got != want {
+			t.Errorf("%s: got\n%s\nwant\n%s", name, got, want)
+		}
+	}
+}
+
+func TestOperationNames(t *testing.T) {
+	square := func(n int) [3]int { return [3]int{1, n, n} }
+	window := td.Window{Kernel: square(3), Stride: square(2), Dilation: square(1), PadBefore: [3]int{0, 1, 1}}
+	for _, c := range []struct {
+		params td.Params
+		want   string
+	}{
+		{&td.Convolution{Window: window, Groups: 4}, "3×3 convolution, stride 2×2, padding before 1×1, 4 groups"},
+		{&td.Pooling{Window: window, Kind: td.PoolMax}, "3×3 Max pooling, stride 2×2, padding before 1×1"},
+		{&td.ElementWise{}, "elementwise"},
+		{&td.ElementWise{Kind: td.EWAdd}, "elementwise Add"},
+		{&td.MatMul{TransposeZ: true}, "matrix product, the second transposed"},
+		{&td.Reduction{Kind: td.ReduceSum, Axes: td.AxesOf(td.AxisH, td.AxisW)}, "Sum over HW"},
+		{&td.Softmax{Axis: td.AxisW}, "softmax over W"},
+		{&td.LayerNorm{Axes: td.AxesOf(td.AxisW), Epsilon: 1e-5}, "layer normalization over W, epsilon 1e-05"},
+		{&td.Gather{Axis: td.AxisC}, "gather along C"},
+		{&td.Copy{}, "copy"},
+		{&td.Attention{Scale: 0.125}, "attention, scale 0.125"},
+	} {
+		if got := operationName(&td.Op{Params: c.params}); got != c.want {
+			t.Errorf("got %q, want %q", got, c.want)
+		}
+	}
+	fp16, _ := td.ElementCode(tensor.Float16)
+	for _, c := range []struct {
+		step td.MicroOp
+		want string
+	}{
+		{td.MicroOp{Code: td.MicroScaleBias, A: 2, B: 1}, "times 2 plus 1"},
+		{td.MicroOp{Code: td.MicroActivation, Function: uint8(td.FuncReLU)}, "relu"},
+		{td.MicroOp{Code: td.MicroActivation, Function: uint8(td.FuncClip), A: -1, B: 1}, "clip(-1, 1)"},
+		{td.MicroOp{Code: td.MicroEW, Function: uint8(td.EWAdd), A: 3}, "Add with 3"},
+		{td.MicroOp{Code: td.MicroEW, Function: uint8(td.EWSub), Source: td.FromOperand(2), Swap: true}, "Sub of operand 2 and it"},
+		{td.MicroOp{Code: td.MicroTypeCast, Function: fp16}, "cast to fp16"},
+	} {
+		if got := stepName(c.step); got != c.want {
+			t.Errorf("got %q, want %q", got, c.want)
+		}
+	}
+}

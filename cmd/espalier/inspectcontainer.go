@@ -1,0 +1,59 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/espalier-ane/espalier/coreml"
+	"github.com/espalier-ane/espalier/hwx"
+	"github.com/espalier-ane/espalier/td"
+)
+
+// inspectContainer describes a hardware container: its ports as features, and how many tasks it has.
+func inspectContainer(path string) (r inspectReport, err error) {
+	file, err := hwx.Open(path)
+	if err != nil {
+		return r, err
+	}
+	defer file.Close()
+	r.Model, r.Format, r.Type = path, "hardware container", "program"
+	if err := r.describeContainer(file); err != nil {
+		return r, fmt.Errorf("%s: %w", path, err)
+	}
+	return r, nil
+}
+
+func (r *inspectReport) describeContainer(file *hwx.File) error {
+	target, err := file.Target()
+	if err != nil {
+		return err
+	}
+	program, err := file.Program()
+	if err != nil {
+		return err
+	}
+	ports, err := file.Ports()
+	if err != nil {
+		return err
+	}
+	tasks, err := file.Tasks()
+	if err != nil {
+		return err
+	}
+	r.Target = target.Name
+	f := functionReport{Name: program.Name, Default: true, Inputs: []featureReport{}, Outputs: []featureReport{}, Tasks: len(tasks)}
+	for _, p := range ports {
+		d := describeFeatures([]coreml.Feature{{Name: p.Name, Type: &coreml.ArrayType{DType: p.Element.DType(), Shape: p.Shape[:]}}})
+		if p.Direction == hwx.In {
+			f.Inputs = append(f.Inputs, d...)
+		} else {
+			f.Outputs = append(f.Outputs, d...)
+		}
+	}
+	r.Functions = []functionReport{f}
+	explainer := newTaskExplainer(file, td.Version(target.TaskVersion))
+	for i, t := range tasks {
+		explainer.task(i, t)
+	}
+	r.Weights.Parameters = explainer.parameters
+	return nil
+}

@@ -1,0 +1,72 @@
+package espalier
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/espalier-ane/espalier/coreml"
+	"github.com/espalier-ane/espalier/hwx"
+	"github.com/espalier-ane/espalier/internal/engine"
+)
+
+// engineFunction is a function that runs on the engine.
+type engineFunction struct {
+	program  *engine.Program
+	contexts sync.Pool // of *engine.Context: one for each prediction under way
+}
+
+// containerFunctions makes the one function of a container: its program, with the ports as features.
+func (c Config) containerFunctions(file *hwx.File) ([]*Function, error) {
+	numerics, err := c.Numerics.engine()
+	if err != nil {
+		return nil, err
+	}
+	thread, err := file.Program()
+	if err != nil {
+		return nil, err
+	}
+	program, err := engine.Load(file, numerics)
+	if err != nil {
+		return nil, err
+	}
+	f := &Function{config: c, engine: &engineFunction{program: program}}
+	f.description.Name = thread.Name
+	f.engine.contexts.New = func() any { return program.NewContext() }
+	for _, p := range program.Ports() {
+		d := coreml.Feature{Name: p.Name, Type: &coreml.ArrayType{DType: p.Type, Shape: p.Shape[:]}}
+		if p.Output {
+			f.description.Outputs = append(f.description.Outputs, d)
+		} else {
+			f.description.Inputs = append(f.description.Inputs, d)
+		}
+	}
+	return []*Function{f}, nil
+}
+
+// predictOnEngine runs the function of a container.
+func (f *Function) predictOnEngine(ctx context.Context, inputs map[string]any) (map[string]*Value, error) {
+	c := f.engine.contexts.Get().(*engine.Context)
+	defer f.engine.contexts.Put(c)
+	for _, d := range f.Inputs() {
+		t, err := f.featureTensor(d, inputs[d.Name])
+		if err == nil {
+			err = c.SetTensor(d.Name, t)
+		}
+		if err != nil {
+			return nil, &InputError{Name: d.Name, Missing: inputs[d.Name] == nil, Err: err}
+		}
+	}
+	if err := f.engine.program.Run(ctx, c); err != nil {
+		return nil, err
+	}
+	out := map[string]*Value{}
+	for _, d := range f.Outputs() {
+		t, err := c.Tensor(d.Name)
+		if err != nil {
+			return nil, fmt.Errorf("output %q: %w", d.Name, err)
+		}
+		out[d.Name] = &Value{Feature: d, Tensor: t}
+	}
+	return out, nil
+}

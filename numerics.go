@@ -1,0 +1,82 @@
+package espalier
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/espalier-ane/espalier/hal"
+	"github.com/espalier-ane/espalier/internal/ops"
+)
+
+// Numerics is a numerics profile by its name: what happens to a floating-point value between operations.
+// Beside those below, a profile is the name of a target, "h13", perhaps with some of its rules changed:
+// "h13,saturate-at-port=0". The zero value is Virtual.
+type Numerics string
+
+// The profiles that are no chip's.
+const (
+	Virtual Numerics = "virtual" // a value is rounded to its declared type when it is stored
+	FP32    Numerics = "fp32"    // every floating-point value is kept in fp32
+)
+
+// ErrNumerics is wrapped by the error about a profile that is known, but not for the model at hand.
+var ErrNumerics = errors.New("the numerics profile is not for this model")
+
+// ParseNumerics finds a numerics profile by name.
+func ParseNumerics(name string) (Numerics, error) {
+	n := Numerics(name)
+	if n == FP32 {
+		return n, nil
+	}
+	if target, _, _ := strings.Cut(name, ","); !slices.Contains(engineProfiles(), strings.ToLower(target)) {
+		return "", fmt.Errorf("unknown numerics profile %q: expected %s, %s", name, FP32, strings.Join(engineProfiles(), ", "))
+	}
+	_, err := hal.ParseNumerics(name)
+	return n, err
+}
+
+// engineProfiles are the names that the rules of an engine begin with.
+func engineProfiles() []string {
+	var names []string
+	for _, t := range hal.Targets() {
+		names = append(append(names, t.Name), t.Aliases...)
+	}
+	return names
+}
+
+// String is the profile's name.
+func (n Numerics) String() string { return string(n.orDefault()) }
+
+func (n Numerics) orDefault() Numerics {
+	if n == "" {
+		return Virtual
+	}
+	return n
+}
+
+// host is the profile as the host evaluator has it.
+func (n Numerics) host() (ops.Numerics, error) {
+	switch n.orDefault() {
+	case Virtual:
+		return ops.Virtual, nil
+	case FP32:
+		return ops.FP32, nil
+	}
+	if _, err := ParseNumerics(n.String()); err != nil {
+		return 0, err
+	}
+	return 0, fmt.Errorf("%w: %s is that of an engine, and this model runs on the host: expected %s or %s", ErrNumerics, n, Virtual, FP32)
+}
+
+// engine is the profile as the engine has it.
+func (n Numerics) engine() (hal.Numerics, error) {
+	if n == FP32 {
+		return hal.Numerics{}, fmt.Errorf("%w: %s is the host's, and a container runs on the engine: expected %s", ErrNumerics, n, strings.Join(engineProfiles(), ", "))
+	}
+	if _, err := ParseNumerics(n.String()); err != nil {
+		return hal.Numerics{}, err
+	}
+	return hal.ParseNumerics(n.String())
+}
