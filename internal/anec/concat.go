@@ -1,0 +1,79 @@
+package anec
+
+import (
+	"fmt"
+
+	"github.com/espalier-ane/espalier/td"
+)
+
+// Concat puts tensors side by side along an axis. Interleave: their elements by
+// turns (x0's first, x1's first, …), which wants equal extents.
+type Concat struct {
+	Axis       td.Axis `net:"Dimension"`
+	Interleave bool    // the anec dialect has it
+}
+
+var concatContract = contract("y", "x*")
+
+func (*Concat) Kind() Kind         { return KindConcat }
+func (*Concat) Contract() Contract { return concatContract }
+
+func (p *Concat) infer(o *operands) ([]Type, error) {
+	if err := checkAxis(p.Axis); err != nil {
+		return nil, err
+	}
+	y := o.typeOf(0)
+	for i := 1; i < o.len(); i++ {
+		x := o.typeOf(i)
+		if x.DType != y.DType {
+			return nil, fmt.Errorf("%s is of %v, x 0 of %v", o.name(i), x.DType, y.DType)
+		}
+		extent := x.Dims[p.Axis]
+		if p.Interleave && extent != o.dims(0)[p.Axis] {
+			return nil, fmt.Errorf("%s has %d along %v, x 0 has %d: they cannot take turns", o.name(i), extent, p.Axis, o.dims(0)[p.Axis])
+		}
+		if x.Dims.With(p.Axis, 0) != y.Dims.With(p.Axis, 0) {
+			return nil, fmt.Errorf("%s has extents %v, x 0 has %v: only those along %v may differ", o.name(i), x.Dims, o.dims(0), p.Axis)
+		}
+		y.Dims[p.Axis] += extent
+	}
+	return one(y.DType, y.Dims)
+}
+
+// Tile repeats x so many times along each axis.
+type Tile struct {
+	Reps Dims `net:"Tile{Batch,Depth,Channel,Height,Width}?"`
+}
+
+var tileContract = contract("y", "x")
+
+func (*Tile) Kind() Kind         { return KindTile }
+func (*Tile) Contract() Contract { return tileContract }
+
+func (p *Tile) infer(o *operands) ([]Type, error) {
+	y := o.dims(0)
+	for a, n := range p.Reps {
+		if n < 1 || n > maxField || y[a] > maxField {
+			return nil, fmt.Errorf("%d repetitions of %d along %v", n, y[a], td.Axis(a))
+		}
+		y[a] *= n
+	}
+	return one(o.types[0].DType, y)
+}
+
+// Broadcast repeats axes of extent 1.
+type Broadcast struct {
+	Dims Dims `net:"BroadcastInfo"` // a list of Dimension and Size
+}
+
+var broadcastContract = contract("y", "x")
+
+func (*Broadcast) Kind() Kind         { return KindBroadcast }
+func (*Broadcast) Contract() Contract { return broadcastContract }
+
+func (p *Broadcast) infer(o *operands) ([]Type, error) {
+	if err := o.fits(p.Dims, allAxes, 0); err != nil {
+		return nil, err
+	}
+	return one(o.types[0].DType, p.Dims)
+}

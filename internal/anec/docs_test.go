@@ -1,0 +1,106 @@
+package anec
+
+import (
+	"bytes"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/espalier-ane/espalier/internal/testkit"
+	"github.com/espalier-ane/espalier/td"
+)
+
+// TestDocs keeps docs/layers.md in step with the table.
+func TestDocs(t *testing.T) {
+	testkit.Golden(t, filepath.Join("..", "..", "docs", "layers.md"), layersPage())
+}
+
+func layersPage() []byte {
+	var b bytes.Buffer
+	fmt.Fprint(&b, `# Native layers
+
+The layer kinds of the graph that models are lowered to. This page is made from the table in `+"`internal/anec`"+`:
+after a change there, run `+"`go test ./internal/anec -run TestDocs -update`"+`.
+
+Tensors have the axes N, D, C, H, W. A bottom is what a layer reads, a top what it makes. Bottoms in brackets are optional;
+*c* must be constant; *w* is constant on every chip; … repeats. A field stands with its key in a netplist, if there is
+one; ? marks a key that no source has and that is inferred from others. The class is the number of the operation class (`+"`ZinUnitType`"+`).
+
+`)
+	for _, part := range []struct {
+		standing    Standing
+		title, text string
+	}{
+		{Descriptor, "Descriptors", "Kinds with a descriptor and a validator in Apple's compiler."},
+		{Computed, "Computed", "Kinds with a validator and no descriptor."},
+		{UnitOnly, "Units", "Kinds that a netplist, or the compiler inside, has as a unit, without a validator of their own."},
+		{Ours, "Ours", "Kinds without a class of their own: micro-operations that stand alone here, and what the target `virtual` adds."},
+	} {
+		kinds := slices.DeleteFunc(Kinds(), func(k Kind) bool { return k.Info().Standing != part.standing })
+		fmt.Fprintf(&b, "## %s\n\n%s %d kinds.\n\n", part.title, part.text, len(kinds))
+		fmt.Fprint(&b, "| Kind | Class | Bottoms | Tops | Fields | Sources | Inferred |\n|---|--:|---|---|---|---|---|\n")
+		for _, k := range kinds {
+			fmt.Fprintf(&b, "%s\n", kindRow(k))
+		}
+		fmt.Fprintln(&b)
+	}
+	fmt.Fprint(&b, "## Classes without a kind\n\n| Class | | Why |\n|--:|---|---|\n")
+	for c := td.Class(1); c <= td.NumClasses; c++ {
+		if why := otherClasses[c]; why != "" {
+			fmt.Fprintf(&b, "| %d | %v | %s |\n", c, c, why)
+		}
+	}
+	fmt.Fprint(&b, "\n## Sources\n\n")
+	names := make([]string, 0, len(sources))
+	for name := range sources {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		fmt.Fprintf(&b, "- **%s**: %s\n", name, sources[name])
+	}
+	return b.Bytes()
+}
+
+func kindRow(k Kind) string {
+	info := k.Info()
+	name := "`" + info.Name + "`"
+	if info.Desc != "" && info.Desc != info.Name {
+		name += " (" + info.Desc + ")"
+	}
+	contract := NewParams(k).Contract()
+	var bottoms []string
+	for _, o := range contract.Bottoms {
+		s := o.Name
+		switch {
+		case o.Const:
+			s += " *c*"
+		case o.Weight:
+			s += " *w*"
+		}
+		if o.Repeats {
+			s += " …"
+		}
+		if o.Optional {
+			s = "[" + s + "]"
+		}
+		bottoms = append(bottoms, s)
+	}
+	var fields []string
+	for _, f := range Fields(k) {
+		s := f.Name
+		if f.Net != "" && f.Net != f.Name {
+			s += " `" + f.Net + "`"
+		} else if f.Net != "" {
+			s = "`" + f.Name + "`"
+		}
+		if f.Inferred {
+			s += "?"
+		}
+		fields = append(fields, s)
+	}
+	return fmt.Sprintf("| %s | %d | %s | %s | %s | %s | %s |", name, info.Class,
+		strings.Join(bottoms, ", "), strings.Join(contract.Tops, ", "), strings.Join(fields, ", "), info.Sources, info.Unsure)
+}

@@ -1,0 +1,110 @@
+package anec
+
+import (
+	"fmt"
+
+	"github.com/espalier-ane/espalier/td"
+	"github.com/espalier-ane/espalier/tensor"
+)
+
+// ElementWise combines x and z, which broadcast to each other, or makes a
+// function of x alone. Comparisons and logic give bool.
+type ElementWise struct {
+	Type td.EWKind `net:"Type"`
+}
+
+var elementWiseContract = contract("y", "x z?")
+
+func (*ElementWise) Kind() Kind         { return KindElementWise }
+func (*ElementWise) Contract() Contract { return elementWiseContract }
+
+func (p *ElementWise) infer(o *operands) ([]Type, error) {
+	if err := valid(p.Type); err != nil {
+		return nil, err
+	}
+	if p.Type.Unary() == o.has(1) {
+		return nil, fmt.Errorf("%v takes %s", p.Type, map[bool]string{true: "x alone", false: "x and z"}[p.Type.Unary()])
+	}
+	y, err := o.meet(allAxes, 0, 1)
+	if err != nil {
+		return nil, err
+	}
+	d := o.types[0].DType
+	if givesBool(p.Type) {
+		d = tensor.Bool
+	}
+	return one(d, y)
+}
+
+func givesBool(k td.EWKind) bool {
+	switch k {
+	case td.EWEqual, td.EWNotEqual, td.EWLessThan, td.EWLessThanEqual, td.EWGreaterThan, td.EWGreaterThanEqual,
+		td.EWEqualZero, td.EWNotEqualZero, td.EWLessThanZero, td.EWLessThanEqualZero, td.EWGreaterThanEqualZero, td.EWGreaterThanZero,
+		td.EWAnd, td.EWOr, td.EWXor:
+		return true
+	}
+	return false
+}
+
+// ScaledEWKind is what a scaled elementwise layer does (ZinIrScaledEWType).
+type ScaledEWKind uint8
+
+// The kinds.
+const (
+	ScaledAdd       ScaledEWKind = 1
+	ScaledMult      ScaledEWKind = 2
+	ScaledSumSquare ScaledEWKind = 3
+	ScaledMax       ScaledEWKind = 4
+	ScaledMin       ScaledEWKind = 5
+)
+
+var scaledEWKindNames = map[ScaledEWKind]string{
+	ScaledAdd: "Add", ScaledMult: "Mult", ScaledSumSquare: "SumSquare", ScaledMax: "Max", ScaledMin: "Min",
+}
+
+func (k ScaledEWKind) String() string { return nameOf(scaledEWKindNames, k, "scaled elementwise kind") }
+
+// Valid reports whether k has a name.
+func (k ScaledEWKind) Valid() bool { return scaledEWKindNames[k] != "" }
+
+// ScaledElementWise is Scale * (x op z). The descriptor has three numbers more
+// before the type; their meaning is not known.
+type ScaledElementWise struct {
+	Type  ScaledEWKind `net:"Type"`
+	Scale float32      `net:"Scale"` // as the bits of an fp16 there
+}
+
+var scaledElementWiseContract = contract("y", "x z")
+
+func (*ScaledElementWise) Kind() Kind         { return KindScaledElementWise }
+func (*ScaledElementWise) Contract() Contract { return scaledElementWiseContract }
+
+func (p *ScaledElementWise) infer(o *operands) ([]Type, error) {
+	if err := valid(p.Type); err != nil {
+		return nil, err
+	}
+	y, err := o.meet(allAxes, 0, 1)
+	if err != nil {
+		return nil, err
+	}
+	return one(o.types[0].DType, y)
+}
+
+// Select takes a where the condition is not 0, else b. All broadcast.
+type Select struct{}
+
+var selectContract = contract("y", "condition a b")
+
+func (*Select) Kind() Kind         { return KindSelect }
+func (*Select) Contract() Contract { return selectContract }
+
+func (p *Select) infer(o *operands) ([]Type, error) {
+	y, err := o.meet(allAxes, 0, 1, 2)
+	if err != nil {
+		return nil, err
+	}
+	if a, b := o.types[1].DType, o.types[2].DType; a != b {
+		return nil, fmt.Errorf("a is of %v, b of %v", a, b)
+	}
+	return one(o.types[1].DType, y)
+}

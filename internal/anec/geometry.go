@@ -1,0 +1,182 @@
+package anec
+
+import (
+	"fmt"
+
+	"github.com/espalier-ane/espalier/tensor"
+)
+
+// CrossProduct is the cross product of vectors of three channels.
+type CrossProduct struct{}
+
+var crossProductContract = contract("y", "x z")
+
+func (*CrossProduct) Kind() Kind         { return KindCrossProduct }
+func (*CrossProduct) Contract() Contract { return crossProductContract }
+
+func (p *CrossProduct) infer(o *operands) ([]Type, error) {
+	if err := o.wantExtent(0, C, 3); err != nil {
+		return nil, err
+	}
+	if err := o.want(1, o.dims(0)); err != nil {
+		return nil, err
+	}
+	return like(o)
+}
+
+// DistanceMetric is how far two points are apart. Apple's numbers are not known.
+type DistanceMetric uint8
+
+// The metrics.
+const (
+	DistanceL1 DistanceMetric = 64
+	DistanceL2 DistanceMetric = 65
+)
+
+var distanceMetricNames = map[DistanceMetric]string{DistanceL1: "L1", DistanceL2: "L2"}
+
+func (m DistanceMetric) String() string { return nameOf(distanceMetricNames, m, "metric") }
+
+// Valid reports whether m has a name.
+func (m DistanceMetric) Valid() bool { return distanceMetricNames[m] != "" }
+
+// FurthestPointSampling takes Count of the points, the first one first and then
+// always the one furthest from all that are taken. Points lie along W with three
+// channels.
+type FurthestPointSampling struct {
+	Count  int            `net:"CentroidCount"`
+	Metric DistanceMetric `net:"DistanceMetric"`
+}
+
+var furthestPointSamplingContract = contract("y", "points")
+
+func (*FurthestPointSampling) Kind() Kind         { return KindFurthestPointSampling }
+func (*FurthestPointSampling) Contract() Contract { return furthestPointSamplingContract }
+
+func (p *FurthestPointSampling) infer(o *operands) ([]Type, error) {
+	if err := valid(p.Metric); err != nil {
+		return nil, err
+	}
+	if err := points(o, 0); err != nil {
+		return nil, err
+	}
+	if n := o.dims(0)[W]; p.Count < 1 || p.Count > n {
+		return nil, fmt.Errorf("%d of %d points", p.Count, n)
+	}
+	return one(o.types[0].DType, o.dims(0).With(W, p.Count))
+}
+
+// points holds an operand to points along W.
+func points(o *operands, i int) error {
+	d := o.dims(i)
+	return o.want(i, Dims{d[N], 1, 3, 1, d[W]})
+}
+
+// RadiusSearch says which points lie within a radius of which centroids: y has a
+// row (H) for each point, a column (W) for each centroid, and 1 where the point
+// lies no further off.
+type RadiusSearch struct {
+	Radius float32 `net:"Radius"`
+}
+
+var radiusSearchContract = contract("y", "centroids points")
+
+func (*RadiusSearch) Kind() Kind         { return KindRadiusSearch }
+func (*RadiusSearch) Contract() Contract { return radiusSearchContract }
+
+func (p *RadiusSearch) infer(o *operands) ([]Type, error) {
+	if !(p.Radius > 0) {
+		return nil, fmt.Errorf("radius %g", p.Radius)
+	}
+	for i := range 2 {
+		if err := points(o, i); err != nil {
+			return nil, err
+		}
+	}
+	if err := o.wantExtent(1, N, o.dims(0)[N]); err != nil {
+		return nil, err
+	}
+	return one(o.types[0].DType, Dims{o.dims(0)[N], 1, 1, o.dims(1)[W], o.dims(0)[W]})
+}
+
+// CostVolume is the cost of matching two pictures at each disparity:
+// y[d, x] = |aux[x] - ref[x+d]| for d from 0 to Range, d along C.
+type CostVolume struct {
+	Direction int `net:"DisparityDirection"` // 0 is along W; others are not known
+	Range     int `net:"DisparityRange"`
+}
+
+var costVolumeContract = contract("y", "aux ref")
+
+func (*CostVolume) Kind() Kind         { return KindCostVolume }
+func (*CostVolume) Contract() Contract { return costVolumeContract }
+
+func (p *CostVolume) infer(o *operands) ([]Type, error) {
+	aux, ref := o.dims(0), o.dims(1)
+	switch {
+	case p.Direction != 0:
+		return nil, fmt.Errorf("disparity direction %d is not known", p.Direction)
+	case p.Range < 0 || p.Range > maxField:
+		return nil, fmt.Errorf("disparity range %d", p.Range)
+	case aux[C] != 1:
+		return nil, fmt.Errorf("aux has %d channels, want 1", aux[C])
+	case ref[W] < aux[W]+p.Range:
+		return nil, fmt.Errorf("ref has %d along W, want %d and the range %d or more", ref[W], aux[W], p.Range)
+	}
+	if err := o.want(1, aux.With(W, ref[W])); err != nil {
+		return nil, err
+	}
+	return one(o.types[0].DType, aux.With(C, p.Range+1))
+}
+
+// Decomposition is what a matrix is decomposed by. Apple's numbers are not known.
+type Decomposition uint8
+
+// The decompositions.
+const (
+	NonQRGivens                    Decomposition = 64
+	CrossProductOrthoNormalization Decomposition = 65
+)
+
+var decompositionNames = map[Decomposition]string{
+	NonQRGivens: "NonQRGivens", CrossProductOrthoNormalization: "CrossProductOrthoNormalization",
+}
+
+func (d Decomposition) String() string { return nameOf(decompositionNames, d, "decomposition") }
+
+// Valid reports whether d has a name.
+func (d Decomposition) Valid() bool { return decompositionNames[d] != "" }
+
+// MatrixDecomposition makes a rotation of each batch element: of a 3x3 matrix in
+// nine channels a 4x4 one (NonQRGivens), of two vectors in six channels a 3x3
+// one (CrossProductOrthoNormalization); rows along C, columns along W. (The
+// extents are those that a known netplist has beside it; what the numbers are is
+// not known, so no lowering makes this kind.)
+type MatrixDecomposition struct {
+	Type         Decomposition `net:"Type"`
+	Epsilon      float32       `net:"Epsilon"` // as the bits of an fp16
+	RotationAxis []int         `net:"RotationAxis"`
+}
+
+var matrixDecompositionContract = contract("y", "x")
+
+func (*MatrixDecomposition) Kind() Kind         { return KindMatrixDecomposition }
+func (*MatrixDecomposition) Contract() Contract { return matrixDecompositionContract }
+
+func (p *MatrixDecomposition) infer(o *operands) ([]Type, error) {
+	if err := valid(p.Type); err != nil {
+		return nil, err
+	}
+	in, out := 9, 4
+	if p.Type == CrossProductOrthoNormalization {
+		in, out = 6, 3
+	}
+	n := o.dims(0)[N]
+	if err := o.want(0, Dims{n, 1, in, 1, 1}); err != nil {
+		return nil, err
+	}
+	if len(p.RotationAxis) != n && (p.Type == NonQRGivens || len(p.RotationAxis) != 0) {
+		return nil, fmt.Errorf("%d rotation axes for %d batch elements", len(p.RotationAxis), n)
+	}
+	return one(tensor.Float16, Dims{n, 1, out, 1, out})
+}

@@ -1,0 +1,91 @@
+package anec
+
+import (
+	"fmt"
+
+	"github.com/espalier-ane/espalier/td"
+)
+
+// MatMul multiplies matrices: rows along H, columns along W. N, D and C are
+// batch axes, along which x and z broadcast. A transpose says that the operand
+// is stored with rows and columns exchanged.
+//
+// Apple's unit has the rows along C and the columns along W (guide 22: out
+// channels = channels(A), width(A) = channels(B)): a netplist is read and
+// written with the axes exchanged.
+type MatMul struct {
+	TransposeX bool // anec: transpose_lhs
+	TransposeZ bool // anec: transpose_rhs
+}
+
+var matMulContract = contract("y", "x z")
+
+func (*MatMul) Kind() Kind         { return KindMatMul }
+func (*MatMul) Contract() Contract { return matMulContract }
+
+var batchAxes = td.AxesOf(N, D, C)
+
+func (p *MatMul) infer(o *operands) ([]Type, error) {
+	y, err := o.meet(batchAxes, 0, 1)
+	if err != nil {
+		return nil, err
+	}
+	x, z := o.dims(0), o.dims(1)
+	rows, inner := x[H], x[W]
+	if p.TransposeX {
+		rows, inner = inner, rows
+	}
+	innerZ, columns := z[H], z[W]
+	if p.TransposeZ {
+		innerZ, columns = columns, innerZ
+	}
+	if inner != innerZ {
+		return nil, fmt.Errorf("x has %d columns, z %d rows", inner, innerZ)
+	}
+	y[H], y[W] = rows, columns
+	return one(o.types[0].DType, y)
+}
+
+// Linear multiplies the vectors along an axis of x with a matrix and adds a
+// bias. w has an output along each row (H) and an input along each column (W);
+// bias has the outputs along the axis.
+//
+// Netplists have the weights in Params, like Conv.
+type Linear struct {
+	Axis td.Axis `net:"Dimension?"`
+}
+
+var linearContract = contract("y", "x w~ bias?~")
+
+func (*Linear) Kind() Kind         { return KindLinear }
+func (*Linear) Contract() Contract { return linearContract }
+
+func (p *Linear) infer(o *operands) ([]Type, error) {
+	if err := checkAxis(p.Axis); err != nil {
+		return nil, err
+	}
+	x, w := o.dims(0), o.dims(1)
+	if err := o.want(1, Dims{1, 1, 1, w[H], x[p.Axis]}); err != nil {
+		return nil, err
+	}
+	if err := o.want(2, Dims{1, 1, 1, 1, 1}.With(p.Axis, w[H])); err != nil {
+		return nil, err
+	}
+	return one(o.types[0].DType, x.With(p.Axis, w[H]))
+}
+
+func checkAxis(axes ...td.Axis) error {
+	for _, a := range axes {
+		if a >= NumAxes {
+			return fmt.Errorf("%v, want one of N, D, C, H, W", a)
+		}
+	}
+	return nil
+}
+
+func checkAxes(axes td.Axes) error {
+	if axes == 0 || axes&^allAxes != 0 {
+		return fmt.Errorf("axes %#b: want at least one of N, D, C, H, W", uint8(axes))
+	}
+	return nil
+}

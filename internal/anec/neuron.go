@@ -1,0 +1,63 @@
+package anec
+
+import (
+	"fmt"
+
+	"github.com/espalier-ane/espalier/td"
+	"github.com/espalier-ane/espalier/tensor"
+)
+
+// Neuron is a function of each element. slope replaces A for each channel: for
+// PReLU alone.
+//
+// The descriptor has seven constants, of which a netplist names those that the
+// function has: ReluSlope, ReluOffset, ReluMin, ReluMax, EluAlpha are known. A and
+// B are those that package td gives the function.
+type Neuron struct {
+	Type td.Function `net:"Type"`
+	A    float32
+	B    float32
+}
+
+var neuronContract = contract("y", "x slope?~")
+
+func (*Neuron) Kind() Kind         { return KindNeuron }
+func (*Neuron) Contract() Contract { return neuronContract }
+
+func (p *Neuron) infer(o *operands) ([]Type, error) {
+	if err := valid(p.Type); err != nil {
+		return nil, err
+	}
+	if p.Type == td.FuncCustomLUT {
+		return nil, fmt.Errorf("a table of its own goes into a NeuronCustom layer")
+	}
+	if o.has(1) && p.Type != td.FuncPReLU {
+		return nil, fmt.Errorf("%v takes no slope for each channel", p.Type)
+	}
+	if err := o.fits(Dims{1, 1, o.dims(0)[C], 1, 1}, allAxes, 1); err != nil {
+		return nil, err
+	}
+	return like(o)
+}
+
+// NeuronCustom is a function of each element given by a table: the 128 bytes of
+// a td.Table, as uint16.
+type NeuronCustom struct{}
+
+// tableWords is the length of a stored td.Table.
+const tableWords = 64
+
+var neuronCustomContract = contract("y", "x table!")
+
+func (*NeuronCustom) Kind() Kind         { return KindNeuronCustom }
+func (*NeuronCustom) Contract() Contract { return neuronCustomContract }
+
+func (p *NeuronCustom) infer(o *operands) ([]Type, error) {
+	if err := o.want(1, Dims{1, 1, 1, 1, tableWords}); err != nil {
+		return nil, err
+	}
+	if d := o.types[1].DType; d != tensor.UInt16 {
+		return nil, fmt.Errorf("table is of %v, want uint16", d)
+	}
+	return like(o)
+}

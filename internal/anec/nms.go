@@ -1,0 +1,44 @@
+package anec
+
+import (
+	"fmt"
+
+	"github.com/espalier-ane/espalier/tensor"
+)
+
+// NMS is non-maximum suppression, by MIL's meaning: of boxes that overlap by
+// more than IoU, the one with the best score stays, until MaxBoxes are found.
+// boxes has a box in each row (H), four numbers along W; scores has a row for
+// each box with a score for each class along W. C is the batch.
+//
+// Apple's unit has the four numbers along C (guide B), and two thresholds, a
+// count and a type in its descriptor.
+type NMS struct {
+	IoU      float32
+	Score    float32 // boxes with a lower score are left out
+	MaxBoxes int
+	PerClass bool // boxes of different classes do not suppress each other
+}
+
+var nmsContract = contract("boxes scores indices count", "boxes scores")
+
+func (*NMS) Kind() Kind         { return KindNMS }
+func (*NMS) Contract() Contract { return nmsContract }
+
+func (p *NMS) infer(o *operands) ([]Type, error) {
+	if p.MaxBoxes < 1 {
+		return nil, fmt.Errorf("at most %d boxes", p.MaxBoxes)
+	}
+	b, s := o.typeOf(0), o.typeOf(1)
+	if err := o.want(0, Dims{1, 1, b.Dims[C], b.Dims[H], 4}); err != nil {
+		return nil, err
+	}
+	if err := o.want(1, Dims{1, 1, b.Dims[C], b.Dims[H], s.Dims[W]}); err != nil {
+		return nil, err
+	}
+	b.Dims[H], s.Dims[H] = p.MaxBoxes, p.MaxBoxes
+	return []Type{b, s,
+		TypeOf(tensor.Int32, 1, 1, 1, b.Dims[C], p.MaxBoxes),
+		TypeOf(tensor.Int32, 1, 1, 1, 1, b.Dims[C]),
+	}, nil
+}

@@ -1,0 +1,56 @@
+package anec
+
+import (
+	"fmt"
+
+	"github.com/espalier-ane/espalier/td"
+)
+
+// Padding puts elements about x, along any axis. With the mode Background they
+// are Value, else what the mode says of x. The descriptor has a mode for each
+// axis; this is one for all.
+type Padding struct {
+	Before Dims        `net:"Pad{Batch,Front,Channel,Top,Left}?"`
+	After  Dims        `net:"Pad{Batch,Back,Channel,Bot,Right}?"`
+	Mode   PaddingMode `net:"PaddingMode?"`
+	Value  float32     `net:"BackgroundValue?"`
+}
+
+var paddingContract = contract("y", "x")
+
+func (*Padding) Kind() Kind         { return KindPadding }
+func (*Padding) Contract() Contract { return paddingContract }
+
+func (p *Padding) infer(o *operands) ([]Type, error) {
+	if err := valid(p.Mode); err != nil {
+		return nil, err
+	}
+	y := o.dims(0)
+	for i := range y {
+		a, x := td.Axis(i), y[i]
+		before, after := p.Before[i], p.After[i]
+		if min(before, after) < 0 || max(before, after, x) > maxField {
+			return nil, fmt.Errorf("padding %d and %d along %v of %d", before, after, a, x)
+		}
+		if room := p.mirror(x); room >= 0 && max(before, after) > room {
+			return nil, fmt.Errorf("padding %d and %d along %v: %v takes at most %d of %d", before, after, a, p.Mode, room, x)
+		}
+		y[i] += before + after
+	}
+	return one(o.types[0].DType, y)
+}
+
+// mirror returns how many elements an axis can lend, -1 if the mode needs none.
+func (p *Padding) mirror(extent int) int {
+	switch p.Mode {
+	case PadReflective:
+		return max(extent-1, 0)
+	case PadSymmetric:
+		return extent
+	case PadReplication:
+		if extent == 0 {
+			return 0
+		}
+	}
+	return -1
+}

@@ -1,0 +1,295 @@
+package anec
+
+import (
+	"encoding/hex"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/espalier-ane/espalier/td"
+	"github.com/espalier-ane/espalier/tensor"
+)
+
+// epilogue reads the slots that Print writes, in any order.
+func (p *parser) epilogue(e *Epilogue) (err error) {
+	for err == nil && p.accept("|") {
+		switch slot := p.word(); slot {
+		case "texture":
+			if e.Texture, err = p.params(""); err == nil {
+				p.rest = strings.TrimLeft(p.rest, " ")
+				err = p.fields(e.Texture, nil)
+			}
+		case "broadcast":
+			var shape []int
+			if shape, err = parseShape(p.word()); err == nil && len(shape) == NumAxes {
+				e.Broadcast = Dims(shape)
+			} else {
+				err = fmt.Errorf("broadcast wants %d extents", NumAxes)
+			}
+		case "pre":
+			e.Pre, err = parseActivation(p.word())
+		case "post":
+			e.Post, err = parseActivation(p.word())
+		case "goc":
+			e.GOC = &GainOffset{}
+			err = p.values(&e.GOC.Gain, &e.GOC.Offset)
+		case "transpose":
+			e.Transpose, err = parsePerm(p.word())
+		case "quant":
+			e.Quant = &Requantize{}
+			if e.Quant.Type, err = tensor.ParseDType(p.word()); err == nil {
+				err = p.values(&e.Quant.Scale, &e.Quant.Zero)
+			}
+		default:
+			var s Step
+			s, err = p.step(slot)
+			e.Steps = append(e.Steps, s)
+		}
+	}
+	return err
+}
+
+func (p *parser) values(into ...**Value) (err error) {
+	for _, v := range into {
+		if *v, err = p.value(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *parser) step(what string) (s Step, err error) {
+	switch what {
+	case "scale":
+		s.Code = td.MicroScaleBias
+		if s.A, err = parseFloat(p.word()); err == nil {
+			s.B, err = parseFloat(p.word())
+		}
+	case "act":
+		var a *Activation
+		if a, err = parseActivation(p.word()); err == nil {
+			s = Step{Code: td.MicroActivation, Function: a.Function, A: a.A, B: a.B}
+		}
+	case "cast":
+		s.Code = td.MicroTypeCast
+		s.Type, err = tensor.ParseDType(p.word())
+	case "ew":
+		s.Code = td.MicroEW
+		if s.EW, err = token[td.EWKind](p.word()); err != nil {
+			return s, err
+		}
+		switch {
+		case strings.HasPrefix(p.rest, "%"):
+			s.Operand, err = p.value()
+		case p.accept("#"):
+			s.Earlier, err = strconv.Atoi(p.word())
+			s.Earlier++
+		default:
+			s.A, err = parseFloat(p.word())
+		}
+		s.Swap = p.acceptWord("swap")
+	default:
+		err = fmt.Errorf("%q is no slot of an epilogue", what)
+	}
+	return s, err
+}
+
+// token finds a token by its name.
+func token[T interface {
+	~uint8
+	String() string
+}](name string) (T, error) {
+	for i := range 256 {
+		if T(i).String() == name {
+			return T(i), nil
+		}
+	}
+	return 0, fmt.Errorf("%q is not known", name)
+}
+
+func parseActivation(s string) (*Activation, error) {
+	name, constants, has := strings.Cut(s, "(")
+	f, err := token[td.Function](name)
+	if err != nil {
+		return nil, err
+	}
+	act := &Activation{Function: f}
+	if !has {
+		return act, nil
+	}
+	a, b, two := strings.Cut(strings.TrimSuffix(constants, ")"), ",")
+	if act.A, err = parseFloat(a); err != nil || !two {
+		return nil, fmt.Errorf("%q: want two constants", s)
+	}
+	act.B, err = parseFloat(b)
+	return act, err
+}
+
+func parsePerm(s string) (*Perm, error) {
+	var perm Perm
+	if len(s) != NumAxes {
+		return nil, fmt.Errorf("%q is not a permutation of NDCHW", s)
+	}
+	for i := range perm {
+		a := strings.IndexByte("NDCHW", s[i])
+		if a < 0 {
+			return nil, fmt.Errorf("%q is not a permutation of NDCHW", s)
+		}
+		perm[i] = td.Axis(a)
+	}
+	return &perm, nil
+}
+
+// constant reads the parts of a constant of the type.
+func (p *parser) constant(t Type) (*Constant, error) {
+	c := &Constant{DType: t.DType, Dims: t.Dims}
+	palette := &Palette{}
+	for p.rest != "" {
+		name, rest, ok := strings.Cut(p.rest, "=")
+		if !ok {
+			return nil, fmt.Errorf("%q is no part of a constant", p.rest)
+		}
+		p.rest = rest
+		if name == "source" {
+			if err := p.source(&c.Source); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		value := p.word()
+		if name == "vector" {
+			a, err := token[td.Axis](value)
+			if err != nil {
+				return nil, err
+			}
+			palette.VectorAxis, c.Palette = a, palette
+			continue
+		}
+		part, err := p.part(value, t)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		into := map[string]**tensor.Tensor{
+			"data": &c.Stored, "mask": &c.Mask, "scale": &c.Scale, "offset": &c.Offset,
+			"table": &palette.Table, "table_scale": &palette.Scale, "table_offset": &palette.Offset,
+		}[name]
+		if into == nil {
+			return nil, fmt.Errorf("a constant has no part %q", name)
+		}
+		*into = part
+	}
+	return c, nil
+}
+
+func (p *parser) source(s *Source) error {
+	file, err := p.name()
+	if err != nil {
+		return err
+	}
+	s.File = file
+	if s.Offset, err = strconv.ParseInt(strings.TrimPrefix(p.word(), "+"), 10, 64); err != nil {
+		return fmt.Errorf("source: %w", err)
+	}
+	return nil
+}
+
+// part reads a tensor: a type, unless it is that of the constant, and content.
+func (p *parser) part(s string, t Type) (*tensor.Tensor, error) {
+	d, shape := t.DType, t.Dims[:]
+	if before, content, ok := strings.Cut(s, "]:"); ok {
+		name, dims, _ := strings.Cut(before, "[")
+		var err error
+		if d, err = tensor.ParseDType(name); err != nil {
+			return nil, err
+		}
+		if shape, err = parseShape("[" + dims + "]"); err != nil {
+			return nil, err
+		}
+		s = content
+	}
+	n, ok := tensor.Count(shape)
+	size, fits := d.ByteLen(n)
+	if !ok || !fits || d.Bits() == 0 {
+		return nil, fmt.Errorf("%v%v is not the type of a tensor", d, shape)
+	}
+	form, inner, ok := strings.Cut(strings.TrimSuffix(s, ")"), "(")
+	if !ok {
+		return nil, fmt.Errorf("%q has no elements", s)
+	}
+	switch form {
+	case "":
+		return parseElements(d, inner, shape, n)
+	case "blob":
+		return p.blobPart(d, inner, shape)
+	case "splat":
+		if p.budget -= size; p.budget < 0 {
+			return nil, fmt.Errorf("the constants take more than %d bytes", maxParsed)
+		}
+		return parseSplat(d, inner, shape, size)
+	}
+	return nil, fmt.Errorf("%q: want a list, splat(…) or blob(…)", s)
+}
+
+func parseElements(d tensor.DType, list string, shape []int, n int) (*tensor.Tensor, error) {
+	if digits, ok := strings.CutPrefix(list, "hex:"); ok {
+		data, err := hex.DecodeString(digits)
+		if err != nil {
+			return nil, err
+		}
+		return tensor.FromBytes(d, shape, data)
+	}
+	var parts []string
+	if list != "" {
+		parts = strings.Split(list, ",")
+	}
+	if len(parts) != n {
+		return nil, fmt.Errorf("%d elements, want %d", len(parts), n)
+	}
+	if d.IsFloat() {
+		values := make([]float32, n)
+		for i, s := range parts {
+			f, err := parseFloat(s)
+			if err != nil {
+				return nil, err
+			}
+			values[i] = f
+		}
+		return tensor.FromFloat32s(d, values, shape...), nil
+	}
+	values := make([]int64, n)
+	for i, s := range parts {
+		v, err := strconv.ParseInt(s, 10, 64)
+		if lo, hi := d.IntRange(); err != nil || v < lo || v > 0 && uint64(v) > hi {
+			return nil, fmt.Errorf("%q is no %v", s, d)
+		}
+		values[i] = v
+	}
+	return tensor.FromInt64s(d, values, shape...), nil
+}
+
+func parseSplat(d tensor.DType, value string, shape []int, size int) (*tensor.Tensor, error) {
+	repeat := max(8/d.Bits(), 1) // elements that fill whole bytes
+	first, err := parseElements(d, strings.Repeat(value+",", repeat-1)+value, []int{repeat}, repeat)
+	if strings.HasPrefix(value, "hex:") {
+		first, err = parseElements(d, value, []int{1}, 1)
+	}
+	if err != nil {
+		return nil, err
+	}
+	unit := first.Bytes()
+	data := make([]byte, size)
+	for i := range data {
+		data[i] = unit[i%len(unit)]
+	}
+	return tensor.FromBytes(d, shape, data)
+}
+
+func (p *parser) blobPart(d tensor.DType, inner string, shape []int) (*tensor.Tensor, error) {
+	digest, _, _ := strings.Cut(inner, ",")
+	if p.blob != nil {
+		if data, ok := p.blob(digest); ok {
+			return tensor.FromBytes(d, shape, data)
+		}
+	}
+	return nil, fmt.Errorf("the bytes of blob %s are not there", digest)
+}

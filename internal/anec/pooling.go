@@ -1,0 +1,50 @@
+package anec
+
+import (
+	"fmt"
+
+	"github.com/espalier-ane/espalier/td"
+	"github.com/espalier-ane/espalier/tensor"
+)
+
+// Pooling makes one value of each window. The kinds that name the channel make
+// one of all channels at a position (ChannelMax, ChannelMin, ChannelArg…) or of
+// all channels of a window (SpatialAndChannel…), so that y has one channel; that
+// they take all channels is inferred. An Arg kind gives the index of the extreme
+// element: within the window row by row, or of the channel.
+type Pooling struct {
+	Window
+	Type        td.PoolKind `net:"Type"`
+	PaddingMode PaddingMode `net:"PaddingMode"`
+	ExcludePad  bool        `net:"AverageCountExcludePadding"` // an average divides by the elements of x in the window
+}
+
+var poolingContract = contract("y", "x")
+
+func (*Pooling) Kind() Kind         { return KindPooling }
+func (*Pooling) Contract() Contract { return poolingContract }
+
+func (p *Pooling) infer(o *operands) ([]Type, error) {
+	if err := valid(p.Type, p.PaddingMode); err != nil {
+		return nil, err
+	}
+	y, err := p.over(o.dims(0))
+	if err != nil {
+		return nil, err
+	}
+	d := o.types[0].DType
+	switch p.Type {
+	case td.PoolSpatialArgMax, td.PoolSpatialArgMin:
+		d = tensor.Int32
+	case td.PoolChannelArgMax, td.PoolChannelArgMin:
+		d, y[C] = tensor.Int32, 1
+	case td.PoolChannelMax, td.PoolChannelMin:
+		y[C] = 1
+	case td.PoolSpatialAndChannelAvg, td.PoolSpatialAndChannelMax, td.PoolSpatialAndChannelMin:
+		y[C] = 1
+	}
+	if y[C] == 1 && o.dims(0)[C] == 0 {
+		return nil, fmt.Errorf("x has no channels")
+	}
+	return one(d, y)
+}

@@ -1,0 +1,46 @@
+package anec
+
+import (
+	"fmt"
+
+	"github.com/espalier-ane/espalier/tensor"
+)
+
+// Random makes numbers from Low up to, but not including, High.
+type Random struct {
+	Dims Dims    // the descriptor takes them from the result
+	Low  float32 `net:"Low?"`
+	High float32 `net:"High?"`
+	Seed int     `net:"Seed?"` // the descriptor has three numbers
+}
+
+var randomContract = contract("y", "")
+
+func (*Random) Kind() Kind         { return KindRandom }
+func (*Random) Contract() Contract { return randomContract }
+
+func (p *Random) infer(o *operands) ([]Type, error) {
+	if !(p.Low < p.High) {
+		return nil, fmt.Errorf("from %g to %g", p.Low, p.High)
+	}
+	return one(tensor.Float16, p.Dims)
+}
+
+// Dropout sets elements to 0 at a rate and scales the others to keep the mean.
+// With rate 0, as in inference, y is x.
+type Dropout struct {
+	Rate float32 `net:"DropoutRate"`
+	Seed int     `net:"Seed"`
+}
+
+var dropoutContract = contract("y", "x")
+
+func (*Dropout) Kind() Kind         { return KindDropout }
+func (*Dropout) Contract() Contract { return dropoutContract }
+
+func (p *Dropout) infer(o *operands) ([]Type, error) {
+	if !(p.Rate >= 0 && p.Rate < 1) {
+		return nil, fmt.Errorf("rate %g, want 0 or more and less than 1", p.Rate)
+	}
+	return like(o)
+}

@@ -1,0 +1,102 @@
+package anec
+
+import (
+	"fmt"
+
+	"github.com/espalier-ane/espalier/td"
+)
+
+// Factors are how many elements a block of space has.
+type Factors struct {
+	X int `net:"FactorX"` // along W
+	Y int `net:"FactorY"` // along H
+	Z int `net:"FactorZ"` // along D
+}
+
+// UnitFactors are those of a block of one element.
+var UnitFactors = Factors{X: 1, Y: 1, Z: 1}
+
+var blockAxes = [3]td.Axis{W, H, D}
+
+func (f *Factors) each() [3]int { return [3]int{f.X, f.Y, f.Z} }
+
+// gather moves blocks of space into an outer axis, which grows by their size.
+func (f *Factors) gather(x Dims, outer td.Axis) (Dims, error) {
+	for i, n := range f.each() {
+		a := blockAxes[i]
+		if n < 1 || n > max(x[a], 1) || x[a]%n != 0 {
+			return x, fmt.Errorf("%d along %v does not divide into blocks of %d", x[a], a, n)
+		}
+		x[a] /= n
+		x[outer] *= n
+	}
+	return x, nil
+}
+
+// scatter moves parts of an outer axis into blocks of space.
+func (f *Factors) scatter(x Dims, outer td.Axis) (Dims, error) {
+	for i, n := range f.each() {
+		if n < 1 || n > max(x[outer], 1) || x[outer]%n != 0 {
+			return x, fmt.Errorf("%d along %v does not divide by %d, the factor along %v", x[outer], outer, n, blockAxes[i])
+		}
+		x[outer] /= n
+		x[blockAxes[i]] *= n
+	}
+	return x, nil
+}
+
+var rearrangeContract = contract("y", "x")
+
+// PixelShuffle moves channels into blocks of space; the place in a block is the
+// inner part of a channel's number, z before y before x.
+type PixelShuffle struct{ Factors }
+
+func (*PixelShuffle) Kind() Kind                          { return KindPixelShuffle }
+func (*PixelShuffle) Contract() Contract                  { return rearrangeContract }
+func (p *PixelShuffle) infer(o *operands) ([]Type, error) { return rearranged(o, p.scatter, C) }
+
+// PixelUnshuffle undoes a PixelShuffle.
+type PixelUnshuffle struct{ Factors }
+
+func (*PixelUnshuffle) Kind() Kind                          { return KindPixelUnshuffle }
+func (*PixelUnshuffle) Contract() Contract                  { return rearrangeContract }
+func (p *PixelUnshuffle) infer(o *operands) ([]Type, error) { return rearranged(o, p.gather, C) }
+
+// ChannelToSpace moves channels into blocks of space; the place in a block is
+// the outer part of a channel's number. MIL calls it depth_to_space.
+type ChannelToSpace struct{ Factors }
+
+func (*ChannelToSpace) Kind() Kind                          { return KindChannelToSpace }
+func (*ChannelToSpace) Contract() Contract                  { return rearrangeContract }
+func (p *ChannelToSpace) infer(o *operands) ([]Type, error) { return rearranged(o, p.scatter, C) }
+
+// SpaceToChannel undoes a ChannelToSpace. MIL calls it space_to_depth.
+type SpaceToChannel struct{ Factors }
+
+func (*SpaceToChannel) Kind() Kind                          { return KindSpaceToChannel }
+func (*SpaceToChannel) Contract() Contract                  { return rearrangeContract }
+func (p *SpaceToChannel) infer(o *operands) ([]Type, error) { return rearranged(o, p.gather, C) }
+
+// SpaceToBatch moves blocks of space into the batch; the place in a block, y
+// before x, is the outer part of a batch element's number, as in MIL. On a chip
+// that was seen for a batch of one alone, where there is no other part.
+type SpaceToBatch struct{ Factors }
+
+func (*SpaceToBatch) Kind() Kind                          { return KindSpaceToBatch }
+func (*SpaceToBatch) Contract() Contract                  { return rearrangeContract }
+func (p *SpaceToBatch) infer(o *operands) ([]Type, error) { return rearranged(o, p.gather, N) }
+
+// BatchToSpace undoes a SpaceToBatch.
+type BatchToSpace struct{ Factors }
+
+func (*BatchToSpace) Kind() Kind                          { return KindBatchToSpace }
+func (*BatchToSpace) Contract() Contract                  { return rearrangeContract }
+func (p *BatchToSpace) infer(o *operands) ([]Type, error) { return rearranged(o, p.scatter, N) }
+
+func rearranged(o *operands, move func(Dims, td.Axis) (Dims, error), outer td.Axis) ([]Type, error) {
+	y, err := move(o.dims(0), outer)
+	if err != nil {
+		return nil, err
+	}
+	return one(o.types[0].DType, y)
+}

@@ -1,0 +1,56 @@
+package anec
+
+import (
+	"fmt"
+	"math/bits"
+
+	"github.com/espalier-ane/espalier/td"
+	"github.com/espalier-ane/espalier/tensor"
+)
+
+// Reduction makes one value of all values along the axes, where y has extent 1.
+// ArgMin and ArgMax take one axis and give the index of the first of equals.
+// Square: the result is squared (the descriptor's post-operation).
+type Reduction struct {
+	Type   td.ReductionKind `net:"Type"`
+	Axes   td.Axes          `net:"Dimension"`
+	Square bool
+}
+
+var reductionContract = contract("y", "x")
+
+func (*Reduction) Kind() Kind         { return KindReduction }
+func (*Reduction) Contract() Contract { return reductionContract }
+
+func (p *Reduction) infer(o *operands) ([]Type, error) {
+	if err := valid(p.Type); err != nil {
+		return nil, err
+	}
+	if err := checkAxes(p.Axes); err != nil {
+		return nil, err
+	}
+	d, y := o.types[0].DType, o.dims(0)
+	if p.Type == td.ReduceArgMin || p.Type == td.ReduceArgMax {
+		if n := bits.OnesCount8(uint8(p.Axes)); n != 1 {
+			return nil, fmt.Errorf("%v takes one axis, not %s", p.Type, axesString(p.Axes))
+		}
+		d = tensor.Int32
+	}
+	for a := range td.Axis(NumAxes) {
+		if p.Axes.Has(a) {
+			y[a] = 1
+		}
+	}
+	return one(d, y)
+}
+
+// axesString names a set of axes, as in text.
+func axesString(axes td.Axes) string {
+	s := ""
+	for a := range td.Axis(NumAxes) {
+		if axes.Has(a) {
+			s += a.String()
+		}
+	}
+	return s
+}

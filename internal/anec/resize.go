@@ -1,0 +1,61 @@
+package anec
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/espalier-ane/espalier/td"
+)
+
+// Resize samples x on another grid along H and W. Size has the new extents;
+// where it is 0, the extent is that of x times Scale, rounded down. If both are
+// given, Scale is the distance of the points and Size how many there are.
+type Resize struct {
+	Size     [2]int          // H, W; the descriptor's first numbers
+	Scale    [2]float32      // H, W
+	Method   SamplingMethod  `net:"SamplingMethod?"`
+	Grid     SamplingGrid    `net:"SamplingGridMode?"`
+	Rounding NearestRounding // which element is nearest (anec: nearest_rounding_mode)
+}
+
+var resizeContract = contract("y", "x")
+
+func (*Resize) Kind() Kind         { return KindResize }
+func (*Resize) Contract() Contract { return resizeContract }
+
+var planeAxes = [2]td.Axis{H, W}
+
+func (p *Resize) infer(o *operands) ([]Type, error) {
+	if err := valid(p.Method, p.Grid, p.Rounding); err != nil {
+		return nil, err
+	}
+	y := o.dims(0)
+	for i, a := range planeAxes {
+		n := float64(p.Size[i])
+		if p.Size[i] == 0 {
+			n = math.Floor(float64(p.Scale[i]) * float64(y[a]))
+		}
+		if !(n >= 1 && n <= maxField) || y[a] < 1 {
+			return nil, fmt.Errorf("size %d, scale %g along %v of %d", p.Size[i], p.Scale[i], a, y[a])
+		}
+		y[a] = int(n)
+	}
+	return one(o.types[0].DType, y)
+}
+
+// ResizeAs is Resize to the extents, along H and W, of another tensor.
+type ResizeAs struct {
+	Method   SamplingMethod `net:"SamplingMethod?"`
+	Grid     SamplingGrid   `net:"SamplingGridMode?"`
+	Rounding NearestRounding
+}
+
+var resizeAsContract = contract("y", "x like")
+
+func (*ResizeAs) Kind() Kind         { return KindResizeAs }
+func (*ResizeAs) Contract() Contract { return resizeAsContract }
+
+func (p *ResizeAs) infer(o *operands) ([]Type, error) {
+	r := Resize{Size: [2]int{o.dims(1)[H], o.dims(1)[W]}, Method: p.Method, Grid: p.Grid, Rounding: p.Rounding}
+	return r.infer(o)
+}

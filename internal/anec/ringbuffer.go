@@ -1,0 +1,100 @@
+package anec
+
+import (
+	"fmt"
+
+	"github.com/espalier-ane/espalier/td"
+)
+
+// RingBufferWriter writes an update into a state at an offset and leaves the
+// rest: y is the state after, and has its buffer. The offset is Offset, plus the
+// numbers of start, which lie along W, one for each axis of Live. Along the axes
+// of Circular what leaves the state at its end enters at its beginning.
+//
+// state must be one of the graph, or what another writer made of it: only so can
+// it be written in place. A slice of an ordinary tensor can be written too, where
+// a target takes it: then y is a copy.
+type RingBufferWriter struct {
+	Offset   Dims
+	Circular td.Axes
+	Live     []td.Axis // the descriptor's live_param0, live_param1, …
+}
+
+var ringBufferWriterContract = contract("y", "state update start?")
+
+func (*RingBufferWriter) Kind() Kind         { return KindRingBufferWriter }
+func (*RingBufferWriter) Contract() Contract { return ringBufferWriterContract }
+
+func (p *RingBufferWriter) infer(o *operands) ([]Type, error) {
+	if o.types[0].DType != o.types[1].DType {
+		return nil, fmt.Errorf("state is of %v, update of %v", o.types[0].DType, o.types[1].DType)
+	}
+	if err := ringOffsets(o, 2, p.Live); err != nil {
+		return nil, err
+	}
+	if err := ringWindow(o.dims(0), o.dims(1), p.Offset, p.Circular, p.Live); err != nil {
+		return nil, err
+	}
+	return like(o)
+}
+
+// RingBufferReader reads a window of a state: what RingBufferWriter would write.
+// (Known is its class; its fields are those of the writer.)
+type RingBufferReader struct {
+	Size     Dims
+	Offset   Dims
+	Circular td.Axes
+	Live     []td.Axis
+}
+
+var ringBufferReaderContract = contract("y", "state start?")
+
+func (*RingBufferReader) Kind() Kind         { return KindRingBufferReader }
+func (*RingBufferReader) Contract() Contract { return ringBufferReaderContract }
+
+func (p *RingBufferReader) infer(o *operands) ([]Type, error) {
+	if err := ringOffsets(o, 1, p.Live); err != nil {
+		return nil, err
+	}
+	if err := ringWindow(o.dims(0), p.Size, p.Offset, p.Circular, p.Live); err != nil {
+		return nil, err
+	}
+	return one(o.types[0].DType, p.Size)
+}
+
+func ringOffsets(o *operands, start int, live []td.Axis) error {
+	if err := distinct(live); err != nil {
+		return err
+	}
+	if o.has(start) != (len(live) > 0) {
+		return fmt.Errorf("start is there: %t; live axes: %d", o.has(start), len(live))
+	}
+	if len(live) == 0 {
+		return nil
+	}
+	if err := o.want(start, Dims{1, 1, 1, 1, len(live)}); err != nil {
+		return err
+	}
+	return o.indices(start)
+}
+
+// ringWindow holds a window to a state. Where the place is live, only its size
+// can be held.
+func ringWindow(state, window, offset Dims, circular td.Axes, live []td.Axis) error {
+	for i := range state {
+		a := td.Axis(i)
+		at := offset[i]
+		for _, l := range live {
+			if l == a {
+				at = 0
+			}
+		}
+		if circular.Has(a) && at <= state[a] {
+			at = 0
+		}
+		if at < 0 || window[i] < 0 || window[i] > state[i] || at > state[i]-window[i] {
+			return fmt.Errorf("%d elements from %d on along %v leave the state, which has %d", window[i], offset[i], a, state[i])
+		}
+	}
+	return nil
+}

@@ -1,0 +1,45 @@
+package anec
+
+import "fmt"
+
+// SDPA is attention: softmax(q·kᵀ·scale + mask)·v. Positions lie along H and
+// features along W; N, D and C are batch axes, along which k, v and mask
+// broadcast. scale is one number. The mask is added, or drops what is false if
+// it is of bool.
+//
+// Apple's unit has the sequence along C (guide B), wants k and v of one shape,
+// and all operands of one type.
+type SDPA struct {
+	SubtractMax bool `net:"SubtractMax"` // subtract the largest before exp; the softmax is wrong without
+}
+
+var sdpaContract = contract("y", "q k v scale! mask?")
+
+func (*SDPA) Kind() Kind         { return KindSDPA }
+func (*SDPA) Contract() Contract { return sdpaContract }
+
+func (p *SDPA) infer(o *operands) ([]Type, error) {
+	q, k, v := o.dims(0), o.dims(1), o.dims(2)
+	y, err := o.meet(batchAxes, 0, 1, 2)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case q[W] != k[W]:
+		return nil, fmt.Errorf("q has %d features, k has %d", q[W], k[W])
+	case k[H] != v[H]:
+		return nil, fmt.Errorf("k has %d positions, v has %d", k[H], v[H])
+	}
+	if err := o.want(3, Dims{1, 1, 1, 1, 1}); err != nil {
+		return nil, err
+	}
+	y[H], y[W] = q[H], k[H]
+	if err := o.fits(y, allAxes, 4); err != nil {
+		return nil, err
+	}
+	if err := o.floats(0, 1, 2, 3); err != nil {
+		return nil, err
+	}
+	y[W] = v[W]
+	return one(o.types[0].DType, y)
+}

@@ -1,0 +1,112 @@
+package anec
+
+import (
+	"fmt"
+
+	"github.com/espalier-ane/espalier/td"
+	"github.com/espalier-ane/espalier/tensor"
+)
+
+// SortDirection is ZinIrSortDirection.
+type SortDirection uint8
+
+// The directions.
+const (
+	Ascending  SortDirection = 1
+	Descending SortDirection = 2
+)
+
+var sortDirectionNames = map[SortDirection]string{Ascending: "Ascending", Descending: "Descending"}
+
+func (d SortDirection) String() string { return nameOf(sortDirectionNames, d, "direction") }
+
+// Valid reports whether d has a name.
+func (d SortDirection) Valid() bool { return sortDirectionNames[d] != "" }
+
+// Sorting is what Sort and TopK share. Equal elements keep their order.
+type Sorting struct {
+	Axis td.Axis `net:"SortDimension"`
+
+	// VectorAxis: the elements along it stay together and are compared by those
+	// that Keys name. Without Keys, each element is by itself.
+	VectorAxis td.Axis `net:"VectorDimension"`
+	Keys       []int   `net:"SortIndices"`
+
+	Results Results `net:"Indices"`
+}
+
+// tops returns the types of what is wanted, where so many elements are left.
+func (s *Sorting) tops(o *operands, left int) ([]Type, error) {
+	if err := checkAxis(s.Axis); err != nil {
+		return nil, err
+	}
+	if err := valid(s.Results); err != nil {
+		return nil, err
+	}
+	x := o.typeOf(0)
+	values, indices := x, x
+	indices.DType = tensor.Int32
+	if len(s.Keys) > 0 {
+		if err := distinct([]td.Axis{s.Axis, s.VectorAxis}); err != nil {
+			return nil, err
+		}
+		for _, k := range s.Keys {
+			if k < 0 || k >= x.Dims[s.VectorAxis] {
+				return nil, fmt.Errorf("key %d of %d along %v", k, x.Dims[s.VectorAxis], s.VectorAxis)
+			}
+		}
+		indices.Dims[s.VectorAxis] = 1
+	}
+	values.Dims[s.Axis], indices.Dims[s.Axis] = left, left
+	switch s.Results {
+	case ResultIndices:
+		return []Type{indices}, nil
+	case ResultBoth:
+		return []Type{values, indices}, nil
+	}
+	return []Type{values}, nil
+}
+
+var sortContract = contract("values indices", "x")
+
+// Sort sorts along an axis.
+type Sort struct {
+	Direction SortDirection `net:"Direction"`
+	Sorting
+}
+
+func (*Sort) Kind() Kind         { return KindSort }
+func (*Sort) Contract() Contract { return sortContract }
+
+func (p *Sort) infer(o *operands) ([]Type, error) {
+	if err := valid(p.Direction); err != nil {
+		return nil, err
+	}
+	if err := checkAxis(p.Axis); err != nil {
+		return nil, err
+	}
+	return p.tops(o, o.dims(0)[p.Axis])
+}
+
+// TopK takes the K largest or smallest along an axis, the extreme one first.
+type TopK struct {
+	Type Extreme `net:"Type"`
+	K    int     `net:"K"`
+	Sorting
+}
+
+func (*TopK) Kind() Kind         { return KindTopK }
+func (*TopK) Contract() Contract { return sortContract }
+
+func (p *TopK) infer(o *operands) ([]Type, error) {
+	if err := valid(p.Type); err != nil {
+		return nil, err
+	}
+	if err := checkAxis(p.Axis); err != nil {
+		return nil, err
+	}
+	if n := o.dims(0)[p.Axis]; p.K < 1 || p.K > n {
+		return nil, fmt.Errorf("the first %d of %d along %v", p.K, n, p.Axis)
+	}
+	return p.tops(o, p.K)
+}

@@ -1,0 +1,302 @@
+package anec
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/espalier-ane/espalier/td"
+	"github.com/espalier-ane/espalier/tensor"
+)
+
+// everything has each form of line and slot once.
+const everything = `graph "two words"
+input %x fp16[1,1,4,8,8]x4
+input %"y \"1\"" fp16[1,1,4,8,8]
+state %s fp16[1,1,4,8,8] -> %t
+const %w fp16[4,1,4,1,1] data=splat(-0.25) source=weights/weight.bin+64
+const %g fp16[1,1,4,1,1] data=(1,2,-0,+Inf)
+const %nan fp16[1,1,1,1,1] data=(hex:017e)
+const %big uint64[1,1,1,1,1] data=(hex:ffffffffffffffff)
+const %p fp16[8,1,4,1,1] data=uint4[8,1,4,1,1]:splat(3) table=int8[2,1,1,1,1,4,1]:(1,2,3,4,5,6,7,8) table_scale=fp16[2,1,1,1,1,1,1]:splat(0.5) vector=N
+const %q fp16[8,1,4,1,1] data=int8[8,1,4,1,1]:splat(-3) scale=fp16[8,1,2,1,1]:splat(0.5) offset=int8[8,1,2,1,1]:splat(1)
+const %sparse fp32[1,1,1,1,8] data=fp16[3]:(1,2,3) mask=uint1[1,1,1,1,8]:(0,1,0,1,0,1,0,0)
+const %cast fp32[1,1,1,1,2] data=fp16[1,1,1,1,2]:splat(1)
+const %empty fp16[1,1,1,1,0] data=()
+%a fp16[1,1,4,8,8]x4 = Conv(%x, %w, _) | goc %g _ | post relu @conv from op_1 "op 2"
+%b int8[1,1,4,8,8] = ElementWise(%a, %"y \"1\"") OutputType=int8 Type=Add | pre prelu(0.5,0)
+%c int8[1,1,8,4,8] = Neuron(%x) Type=tanh | act swish(1,0) | scale 2 -1 | ew Mult #0 | ew Sub 3 swap | ew Add %a | cast fp32 | transpose NDHCW | quant int8 %nan _
+%d fp16[1,1,1,16,16] = Copy(%x) | texture PixelShuffle X=2 Y=2
+%e fp16[1,1,4,8,8] = Reduction(%x) Type=Avg Axes=HW | broadcast [1,1,4,8,8]
+%v fp16[1,1,4,8,2], %i int32[1,1,4,8,2] = TopK(%x) K=2 Axis=W Results=Both
+%t fp16[1,1,4,8,8] = Alias(%s) from "from" ""
+output %b
+output %b
+output %w
+`
+
+func TestText(t *testing.T) {
+	g, err := Parse(everything, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// A missing operand at the end may be written, and is not printed.
+	text := strings.Replace(everything, "Conv(%x, %w, _)", "Conv(%x, %w)", 1)
+	if got := Print(g); got != text {
+		t.Errorf("got\n%s\nwant\n%s", got, text)
+	}
+	if c := g.Value("p").Const; c.Palette == nil || c.Palette.VectorAxis != N || c.Plain() || c.StoredBytes() != 16+8+4 {
+		t.Errorf("palette: %+v", c)
+	}
+	if c := g.Value("w").Const; c.Source != (Source{"weights/weight.bin", 64}) || !c.Plain() {
+		t.Errorf("constant: %+v", c)
+	}
+	if bits := tensor.Data[uint16](g.Value("nan").Const.Stored)[0]; bits != 0x7e01 {
+		t.Errorf("NaN became %#x", bits)
+	}
+	if f, ok := g.Value("g").Const.Scalar(); ok {
+		t.Errorf("four elements are the scalar %g", f)
+	}
+}
+
+// Large constants stand outside the text.
+func TestBlobs(t *testing.T) {
+	g := New("g")
+	values := make([]int64, 100)
+	for i := range values {
+		values[i] = int64(i)
+	}
+	c := ConstantOf(tensor.FromInt64s(tensor.UInt8, values, 1, 1, 1, 10, 10))
+	v, err := g.AddConstant("w", c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.AddOutput(v)
+	text := Print(g)
+	digest := Digest(c.Stored.Bytes())
+	if want := fmt.Sprintf("data=blob(%s,100)", digest); !strings.Contains(text, want) {
+		t.Fatalf("no %s in\n%s", want, text)
+	}
+	back, err := Parse(text, func(d string) ([]byte, bool) { return c.Stored.Bytes(), d == digest })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if Print(back) != text {
+		t.Errorf("got\n%s", Print(back))
+	}
+	if _, err := Parse(text, nil); err == nil || !strings.Contains(err.Error(), "line 2") {
+		t.Errorf("without the bytes: %v", err)
+	}
+}
+
+func TestParseErrors(t *testing.T) {
+	const head = "graph g\ninput %x fp16[1,1,3,8,8]\n"
+	for _, c := range []struct{ text, want string }{
+		{"grph g", `line 1: a line begins with "grph"`},
+		{head + "input %x fp16[1,1,3,8,8]", `line 3: input "x": a value "x" is there already`},
+		{head + "input %y fp16[1,1,3,8]", "want 5 extents"},
+		{head + "input %y fp17[1,1,3,8,8]", "unknown element type"},
+		{head + "input %y string[1,1,3,8,8]", "none that a task can hold"},
+		{head + "input %y fp16[1,1,3,8,-8]", "not those of a tensor"},
+		{head + "input %y fp16[99999999,99999999,99999999,1,1]", "not those of a tensor"},
+		{head + "input %y fp16[1,1,3,8,8]x5", "interleave 5"},
+		{head + "input %y fp16[1,1,3,8,8] more", `"more" is left over`},
+		{head + "output %z", `there is no value "z" above`},
+		{head + "output _", "not there"},
+		{head + "%y fp16[1,1,3,8,8] = Kopie(%x)", `there is no kind "Kopie"`},
+		{head + "%y fp16[1,1,3,8,8] = Copy(%z)", `no value "z"`},
+		{head + "%y fp16[1,1,3,8,7] = Copy(%x)", "the rule says fp16[1,1,3,8,8]"},
+		{head + "%y fp16[1,1,3,8,8] = Copy(%x", `want ","`},
+		{head + "%y fp16[1,1,3,8,8] = Copy(%x) Axis=C", "Copy has no field Axis"},
+		{head + "%y fp16[1,1,3,8,8] = Softmax(%x) Axes=Q", "not a set of axes"},
+		{head + "%y fp16[1,1,3,8,8] = Neuron(%x) Type=rely", `"rely" is not known`},
+		{head + "%y fp16[1,1,3,8,8] = Transpose(%x) Perm=[N,D]", "2 numbers, want 5"},
+		{head + "%y fp16[1,1,3,8,8] = Copy(%x) | polish", `"polish" is no slot`},
+		{head + "%y fp16[1,1,3,8,8] = Copy(%x) | goc _ _", "both missing"},
+		{head + "%y fp16[1,1,3,8,8] = Copy(%x) | goc %x _", "gain has extents"},
+		{head + "%y fp16[1,1,3,8,8] = Copy(%x) | ew Add #1", "not before it"},
+		{head + "%y fp16[1,1,3,8,8] = Copy(%x) | texture Softmax Axes=C", "does not go into the texture slot"},
+		{head + "%y fp16[1,1,3,8,8] = Copy(%x) | transpose NDCHH", "not a permutation"},
+		{head + "%y fp16[1,1,3,8,8] = Copy(%x) | quant fp16 %x _", "want an integer type"},
+		{head + "%y fp16[1,1,3,8,8], %z fp16[1,1,3,8,8] = Copy(%x)", "2 names for 1 tops"},
+		{head + "const %c fp16[1,1,1,1,2] data=(1)", "1 elements, want 2"},
+		{head + "const %c uint8[1,1,1,1,1] data=(256)", `"256" is no uint8`},
+		{head + "const %c fp32[1,1,100000,10000,1] data=splat(1)", "more than"},
+		{head + "const %c fp16[1,1,1,1,2]", "no elements"},
+		{head + "const %c fp16[1,1,1,1,2] data=splat(1) offset=fp16[1,1,1,1,1]:(1)", "an offset without"},
+		{head + "const %c fp16[1,1,1,1,4] data=splat(1) scale=fp16[1,1,1,1,3]:splat(1)", "do not divide"},
+		{head + "const %c fp16[1,1,1,1,4] data=splat(1) table=fp16[4]:splat(1) vector=W", "has 7 axes"},
+		{head + "const %c fp16[1,1,1,1,4] data=fp16[2]:splat(1) mask=fp16[1,1,1,1,4]:splat(1)", "mask is of fp16"},
+		{"state %s fp16[1,1,1,1,1] -> %t", `leaves "t", which is not there`},
+	} {
+		if _, err := Parse(c.text, nil); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s\ngot %v, want %q", c.text, err, c.want)
+		}
+	}
+}
+
+// Whatever graph is built, its text reads back to the same text, however it is
+// stored.
+func TestRandomGraphs(t *testing.T) {
+	for seed := range uint64(300) {
+		r := grower{T: t, Rand: rand.New(rand.NewPCG(seed, 1)), graph: New("a graph")}
+		g := r.grow()
+		if err := Verify(g); err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+		text := Print(g)
+		back, err := Parse(text, nil)
+		if err != nil {
+			t.Fatalf("seed %d: %v in\n%s", seed, err, text)
+		}
+		Shuffle(back, r.Rand)
+		if got := Print(back); got != text {
+			t.Fatalf("seed %d: got\n%swant\n%s", seed, got, text)
+		}
+	}
+}
+
+// A grower makes a random graph of the cases of the shape rules, with epilogues.
+type grower struct {
+	*testing.T
+	*rand.Rand
+	graph *Graph
+}
+
+func (r *grower) coin() bool { return r.IntN(2) == 0 }
+
+// text returns a few characters, of which some must be quoted.
+func (r *grower) text() string {
+	b := make([]byte, 1+r.IntN(5))
+	for i := range b {
+		b[i] = byte(' ' + r.IntN('~'-' '+1))
+	}
+	return string(b)
+}
+
+func (r *grower) grow() *Graph {
+	for range 1 + r.IntN(8) {
+		c := shapeCases[r.IntN(len(shapeCases))]
+		if strings.HasPrefix(c.want, "error:") {
+			continue
+		}
+		name, fields, _ := strings.Cut(c.layer, " ")
+		kind, _ := KindOf(name)
+		s := Spec{Params: NewParams(kind)}
+		p := parser{graph: r.graph, rest: fields}
+		if err := p.fields(s.Params, &s.OutputType); err != nil {
+			r.Fatal(err)
+		}
+		for _, word := range strings.Fields(c.bottoms) {
+			s.Bottoms = append(s.Bottoms, r.bottom(word))
+		}
+		if len(strings.Fields(c.want)) == 1 {
+			s.Epilogue = r.epilogue()
+		}
+		s.Name = r.graph.FreshName(r.text())
+		for range r.IntN(3) {
+			s.Origin = append(s.Origin, r.text())
+		}
+		l, err := r.graph.Add(s)
+		if err != nil {
+			r.Fatalf("%s: %v", c.layer, err)
+		}
+		if r.coin() {
+			r.graph.AddOutput(l.Top())
+		}
+	}
+	return r.graph
+}
+
+// bottom takes a value of the type that is there already, or adds one.
+func (r *grower) bottom(word string) *Value {
+	if !strings.HasPrefix(word, "!") && word != "_" && r.coin() {
+		for _, v := range r.graph.Values {
+			if v.Type.String() == word {
+				return v
+			}
+		}
+	}
+	v, err := addBottom(r.graph, r.graph.FreshName("v"), word)
+	if err != nil {
+		r.Fatal(err)
+	}
+	return v
+}
+
+func (r *grower) epilogue() (e Epilogue) {
+	if r.coin() {
+		e.Pre = &Activation{td.FuncReLUN, r.Float32(), -r.Float32()}
+	}
+	if r.coin() {
+		e.GOC = &GainOffset{Offset: r.bottom("!fp16[1,1,1,1,1]")}
+	}
+	steps := []Step{
+		{Code: td.MicroScaleBias, A: 2, B: float32(math.Inf(-1))},
+		{Code: td.MicroActivation, Function: td.FuncGELU},
+		{Code: td.MicroEW, EW: td.EWMult, Earlier: 1},
+		{Code: td.MicroEW, EW: td.EWSub, A: 3, Swap: true},
+		{Code: td.MicroTypeCast, Type: tensor.Int8},
+		{Code: td.MicroEW, EW: td.EWAdd},
+	}
+	for range r.IntN(4) {
+		s := steps[r.IntN(len(steps))]
+		if s.EW == td.EWAdd {
+			s.Operand = r.bottom("fp16[1,1,1,1,1]")
+		}
+		e.Steps = append(e.Steps, s)
+	}
+	if r.coin() {
+		perm := r.perm()
+		e.Transpose = &perm
+	}
+	return e
+}
+
+func (r *grower) perm() (p Perm) {
+	for i, a := range r.Perm(NumAxes) {
+		p[i] = td.Axis(a)
+	}
+	return p
+}
+
+func TestPerm(t *testing.T) {
+	r := grower{Rand: rand.New(rand.NewPCG(1, 1))}
+	dims := Dims{2, 3, 5, 7, 11}
+	for range 100 {
+		p, q := r.perm(), r.perm()
+		if got, want := p.Then(q).Apply(dims), q.Apply(p.Apply(dims)); got != want {
+			t.Errorf("%v then %v: %v, want %v", p, q, got, want)
+		}
+		if p.Then(p.Inverse()) != Identity || !p.Valid() {
+			t.Errorf("%v and its inverse %v", p, p.Inverse())
+		}
+	}
+	if (Perm{N, N, C, H, W}).Valid() || (Perm{N, D, C, H, 9}).Valid() {
+		t.Error("an axis twice, or one that is none, is a permutation")
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add(everything)
+	f.Add(diamond)
+	for _, c := range shapeCases {
+		f.Add("input %x fp16[1,1,3,8,8]\n%y fp16[1,1,3,8,8] = " + strings.Replace(c.layer+" ", " ", "(%x) ", 1))
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		g, err := Parse(text, nil)
+		if err != nil {
+			return
+		}
+		once := Print(g)
+		back, err := Parse(once, nil)
+		if err != nil {
+			t.Fatalf("%v in\n%s", err, once)
+		}
+		if again := Print(back); again != once {
+			t.Errorf("got\n%swant\n%s", again, once)
+		}
+	})
+}
