@@ -47,7 +47,11 @@ func (c *runCmd) Run(call *invocation) error {
 	if err != nil {
 		return err
 	}
-	defer model.Close()
+	defer func() {
+		if call.Err() == nil { // an interrupted prediction may still be reading the model
+			model.Close()
+		}
+	}()
 	f, err := model.Function(c.Function)
 	if err != nil {
 		return usagef("%s: %w", c.Model, err)
@@ -68,7 +72,7 @@ func (c *runCmd) Run(call *invocation) error {
 		return err
 	}
 
-	results, times, err := c.predict(call, f, cases)
+	results, times, err := c.predictOrStop(call, f, cases)
 	if err != nil {
 		return err
 	}
@@ -112,6 +116,25 @@ func (c *runCmd) config() (config espalier.Config, err error) {
 		return config, usagef("--repeat %d: expected 1 or more", c.Repeat)
 	}
 	return config, nil
+}
+
+// predictOrStop is predict that does not keep an interrupted user waiting: an evaluation asks its context only
+// between operations, and one of them may take long. What is left behind ends with the process.
+func (c *runCmd) predictOrStop(ctx context.Context, f *espalier.Function, cases []inputCase) ([]result, []time.Duration, error) {
+	var results []result
+	var times []time.Duration
+	var err error
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		results, times, err = c.predict(ctx, f, cases)
+	}()
+	select {
+	case <-done:
+		return results, times, err
+	case <-ctx.Done():
+		return nil, nil, ctx.Err()
+	}
 }
 
 // predict runs the cases in order on one state, as often as --repeat says, and measures each time how long
