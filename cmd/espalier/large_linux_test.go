@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/espalier-ane/espalier/internal/testkit"
 )
 
 // TestInspectOfLargeWeights measures inspect on a package with a weight file of 1 GiB and many records. The
@@ -40,7 +42,7 @@ func TestInspectOfLargeWeights(t *testing.T) {
 	write("Data/com.apple.CoreML/model.mlmodel", largeModel(offsets, 256, 1024))
 
 	best, rss := time.Hour, int64(0)
-	for range 3 { // the machine may be busy
+	for i := 0; i < 10 && best > timeLimit; i++ { // the machine may be busy with other tests
 		cmd := exec.Command("espalier", "inspect", pkg)
 		var stdout, stderr bytes.Buffer
 		cmd.Stdout, cmd.Stderr = &stdout, &stderr
@@ -57,7 +59,7 @@ func TestInspectOfLargeWeights(t *testing.T) {
 		}
 	}
 	t.Logf("%v, %d KiB", best, rss)
-	if best > timeLimit {
+	if best > timeLimit && !testkit.Race {
 		t.Errorf("inspect takes %v, expected less than %v", best, timeLimit)
 	}
 	if rss > rssLimit {

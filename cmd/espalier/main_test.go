@@ -188,14 +188,14 @@ func scriptRetry(ts *testscript.TestScript, neg bool, args []string) {
 func TestHelpIsFast(t *testing.T) {
 	const limit = 50 * time.Millisecond
 	best := time.Hour
-	for range 5 {
+	for i := 0; i < 10 && best > limit; i++ { // the machine may be busy with other tests
 		start := time.Now()
 		if out, err := exec.Command("espalier", "-h").CombinedOutput(); err != nil {
 			t.Fatalf("%v\n%s", err, out)
 		}
 		best = min(best, time.Since(start))
 	}
-	if best > limit {
+	if best > limit && !testkit.Race {
 		t.Errorf("espalier -h takes %v, expected less than %v", best, limit)
 	}
 }
