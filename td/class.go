@@ -4,7 +4,7 @@ import "fmt"
 
 // Class is what an operation does, by the numbers of Apple's operation classes
 // (ZinUnitType; guide C.1, seed 23.13). A version-256 task names its class; the
-// classes that have a row in opclass.go can be built and executed.
+// classes that have a row in classRows can be built and executed.
 type Class uint8
 
 // The 79 operation classes.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -28,6 +29,10 @@ func TestV256Doc(t *testing.T) {
 	b.WriteString("\n| class | results | sources | fields, one register each |\n|---|---|---|---|\n")
 	for _, r := range classRows {
 		var sources, fields []string
+		results := slices.Clone(r.results)
+		if last := len(results) - 1; r.lastOptional {
+			results[last] = "[" + results[last] + "]"
+		}
 		for i, s := range r.sources {
 			if i >= r.needed {
 				s = "[" + s + "]"
@@ -41,7 +46,7 @@ func TestV256Doc(t *testing.T) {
 			}
 			fields = append(fields, name)
 		}
-		fmt.Fprintf(&b, "| %d %v | %s | %s | %s |\n", r.class, r.class, strings.Join(r.results, " "), strings.Join(sources, " "), strings.Join(fields, ", "))
+		fmt.Fprintf(&b, "| %d %v | %s | %s | %s |\n", r.class, r.class, strings.Join(results, " "), strings.Join(sources, " "), strings.Join(fields, ", "))
 	}
 
 	b.WriteString("\n## Registers\n\n")

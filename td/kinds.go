@@ -189,6 +189,7 @@ const (
 	EWAnd      EWKind = ourKinds + 2
 	EWOr       EWKind = ourKinds + 3
 	EWXor      EWKind = ourKinds + 4
+	EWSelect   EWKind = ourKinds + 5 // of three values: the second where the first is not 0, else the third
 )
 
 var ewKindNames = map[EWKind]string{
@@ -219,6 +220,7 @@ var ewKindNames = map[EWKind]string{
 	EWAnd:                  "And",
 	EWOr:                   "Or",
 	EWXor:                  "Xor",
+	EWSelect:               "Select",
 }
 
 func (k EWKind) String() string { return nameOf(ewKindNames, k, "elementwise kind") }

@@ -57,6 +57,10 @@ type Op struct {
 	Params   Params // fields of the class; its type says the class
 }
 
+// Results returns the number of operands that the class writes, which come
+// first; those that are not there count.
+func (o *Op) Results() int { return len(o.Params.row().results) }
+
 // Class returns the class of the operation.
 func (o *Op) Class() Class { return o.Params.row().class }
 

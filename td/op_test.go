@@ -25,7 +25,7 @@ func samples() []*Op {
 	interleaved := dense(f16, 2, 1, 8, 7, 9)
 	interleaved.Interleave = 4
 	interleaved.Strides = [NumAxes]int64{1024, 1024, 512, 72, 8}
-	return []*Op{
+	return slices.Concat([]*Op{
 		{
 			ID: 3, Params: &Convolution{Window: window, Groups: 2},
 			Operands: []Operand{
@@ -88,7 +88,12 @@ func samples() []*Op {
 				dense(tensor.Bool, 1, 1, 1, 6, 5),
 			},
 		},
-	}
+	},
+		normSamples(), rankingSamples(),
+		samplingSamples(),
+		quantSamples(),
+		geometrySamples(),
+	)
 }
 
 // TestOps holds encode and decode to the identity, for every class, in both

@@ -28,6 +28,8 @@ type classRow struct {
 	sources []string // operands that are read, the needed ones first
 	needed  int
 
+	lastOptional bool // the last result need not be there
+
 	block  *Block
 	fields []*Field
 }
@@ -54,11 +56,17 @@ func newClassRow(c Class, new func() Params, results, sources string, needed int
 	return r
 }
 
+// lastResultOptional says that the last result need not be there.
+func (r *classRow) lastResultOptional() *classRow {
+	r.lastOptional = true
+	return r
+}
+
 // The classes, one row each.
 var (
 	convRow        = newClassRow(ClassConv, func() Params { return new(Convolution) }, "y", "x w bias", 2, append(slices.Clone(windowFields), "Groups")...)
 	poolRow        = newClassRow(ClassPooling, func() Params { return new(Pooling) }, "y", "x", 1, append(slices.Clone(windowFields), "Kind", "CountPad?")...)
-	elementWiseRow = newClassRow(ClassElementWise, func() Params { return new(ElementWise) }, "y", "x z", 1, "Kind")
+	elementWiseRow = newClassRow(ClassElementWise, func() Params { return new(ElementWise) }, "y", "x z other", 1, "Kind")
 	matMulRow      = newClassRow(ClassMatrixMultiplication, func() Params { return new(MatMul) }, "y", "x z", 2, "TransposeX?", "TransposeZ?")
 	reductionRow   = newClassRow(ClassReduction, func() Params { return new(Reduction) }, "y", "x", 1, "Kind", "Axes")
 	softmaxRow     = newClassRow(ClassSoftmax, func() Params { return new(Softmax) }, "y", "x", 1, "Axis")
@@ -69,6 +77,13 @@ var (
 
 	classRows = []*classRow{
 		convRow, poolRow, elementWiseRow, matMulRow, reductionRow, softmaxRow, layerNormRow, gatherRow, copyRow, attentionRow,
+		instanceNormRow, l2NormRow, minMaxNormRow, lrnRow,
+		argMinMaxRow, globalArgMinMaxRow, sortRow, topKRow,
+		quantRow, deQuantRow, scaledElementWiseRow, randomRow, ringBufferWriterRow,
+		crossProductRow, crossCorrelationRow, costVolumeRow, furthestPointRow, radiusSearchRow,
+		paddingRow, tileRow, dynamicSliceRow,
+		pixelShuffleRow, pixelUnshuffleRow, spaceToBatchRow, batchToSpaceRow, spaceToChannelRow, channelToSpaceRow,
+		resizeRow, resampleRow, affineTransformRow, cropResizeRow,
 	}
 )
 
@@ -211,7 +226,8 @@ func (p *Pooling) check(o *Op) error {
 	return p.Window.check(x, y)
 }
 
-// ElementWise combines x and z. Kinds of one value take no z.
+// ElementWise combines x and z. Kinds of one value take no z. Select takes z
+// where x is not 0, else other, which no other kind has.
 type ElementWise struct {
 	Kind EWKind
 }
@@ -226,7 +242,10 @@ func (p *ElementWise) check(o *Op) error {
 	if two := len(o.Operands) > 2 && o.Operands[2].Present(); two == p.Kind.Unary() {
 		return fmt.Errorf("%v has z: %t", p.Kind, two)
 	}
-	return o.broadcast(1, 2)
+	if three := len(o.Operands) > 3 && o.Operands[3].Present(); p.Kind == EWSelect && !three {
+		return fmt.Errorf("%v has no third source", p.Kind)
+	}
+	return o.broadcast(1, 2, 3) // of other kinds, 3 is the epilogue's
 }
 
 // Unary reports whether k is a function of one value.

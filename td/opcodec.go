@@ -41,7 +41,7 @@ func (o *Op) validate() error {
 	}
 	for i := range o.Operands {
 		if !o.Operands[i].Present() {
-			if i < needed {
+			if i < needed && !(i == len(row.results)-1 && row.lastOptional) {
 				return fmt.Errorf("%s is not there", o.name(i))
 			}
 			continue
@@ -111,6 +111,9 @@ func (o *Op) validateStep(k int, m MicroOp) error {
 	case MicroEW:
 		if !EWKind(m.Function).Valid() {
 			return fmt.Errorf("%v is not known", EWKind(m.Function))
+		}
+		if EWKind(m.Function) == EWSelect {
+			return fmt.Errorf("%v takes three values, a step has two", EWSelect)
 		}
 	case MicroTypeCast:
 		if _, ok := ElementType(m.Function); !ok {
@@ -373,6 +376,10 @@ func (r *reader) value(f *Field, to any) {
 		*to = r.get(f) != 0
 	case *float32:
 		*to = math.Float32frombits(r.get(f))
+	case *uint32:
+		*to = r.get(f)
+	case *uint8:
+		*to = small()
 	case *Axis:
 		*to = Axis(small())
 	case *Axes:
@@ -383,6 +390,18 @@ func (r *reader) value(f *Field, to any) {
 		*to = ReductionKind(small())
 	case *PoolKind:
 		*to = PoolKind(small())
+	case *Extreme:
+		*to = Extreme(small())
+	case *ArgMode:
+		*to = ArgMode(small())
+	case *SortDirection:
+		*to = SortDirection(small())
+	case *Results:
+		*to = Results(small())
+	case *ScaledEWKind:
+		*to = ScaledEWKind(small())
+	case *DistanceMetric:
+		*to = DistanceMetric(small())
 	default:
 		panic(fmt.Sprintf("bug: field of type %T", to))
 	}
@@ -400,6 +419,10 @@ func wordOf(v any) uint32 {
 		return 0
 	case *float32:
 		return math.Float32bits(*v)
+	case *uint32:
+		return *v
+	case *uint8:
+		return uint32(*v)
 	case *Axis:
 		return uint32(*v)
 	case *Axes:
@@ -409,6 +432,18 @@ func wordOf(v any) uint32 {
 	case *ReductionKind:
 		return uint32(*v)
 	case *PoolKind:
+		return uint32(*v)
+	case *Extreme:
+		return uint32(*v)
+	case *ArgMode:
+		return uint32(*v)
+	case *SortDirection:
+		return uint32(*v)
+	case *Results:
+		return uint32(*v)
+	case *ScaledEWKind:
+		return uint32(*v)
+	case *DistanceMetric:
 		return uint32(*v)
 	}
 	panic(fmt.Sprintf("bug: field of type %T", v))
