@@ -22,6 +22,9 @@ func (p *ElementWise) infer(o *operands) ([]Type, error) {
 	if err := valid(p.Type); err != nil {
 		return nil, err
 	}
+	if p.Type == td.EWSelect {
+		return nil, fmt.Errorf("%v takes three values; it is a kind of its own", p.Type)
+	}
 	if p.Type.Unary() == o.has(1) {
 		return nil, fmt.Errorf("%v takes %s", p.Type, map[bool]string{true: "x alone", false: "x and z"}[p.Type.Unary()])
 	}

@@ -225,6 +225,9 @@ func (s *Step) check(i int, dims Dims) error {
 		if !s.EW.Valid() {
 			return fmt.Errorf("%v is not known", s.EW)
 		}
+		if s.EW == td.EWSelect {
+			return fmt.Errorf("%v takes three values, a step has two", s.EW)
+		}
 		if s.Operand != nil {
 			return broadcasts("operand", s.Operand.Type.Dims, dims, allAxes)
 		}

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"math"
 	"runtime"
 
 	"github.com/espalier-ane/espalier/hal"
@@ -113,7 +114,11 @@ func operationWork(op *td.Op) float64 {
 		}
 		return n
 	}
-	y, x := op.Operands[0].Dims, op.Operands[1].Dims
+	y := op.Operands[0].Dims
+	x := y // where the class has no source
+	if len(op.Operands) > 1 {
+		x = op.Operands[1].Dims
+	}
 	work := max(count(y[:]...), count(x[:]...))
 	switch p := op.Params.(type) {
 	case *td.Convolution:
@@ -129,6 +134,22 @@ func operationWork(op *td.Op) float64 {
 			inner = x[td.AxisH]
 		}
 		work = max(work, count(y[:]...)*float64(inner))
+	case *td.ArgMinMax:
+		if !p.Mode.Spatial() {
+			break
+		}
+		for i, a := range [...]td.Axis{td.AxisD, td.AxisH, td.AxisW} {
+			work *= float64(min(p.Kernel[i], max(x[a], 1)))
+		}
+	case *td.Sort, *td.TopK: // what comes into the heap goes down in it
+		x = op.Operands[op.Results()].Dims
+		work = max(work, count(x[:]...)) * math.Log2(2+count(y[:]...))
+	case *td.LRN:
+		work *= float64(min(p.Size, x[td.AxisC]))
+	case *td.CrossCorrelation:
+		work = max(work, count(y[:]...)*count(x[td.AxisC]/p.Groups, p.Template[0], p.Template[1]))
+	case *td.FurthestPointSampling:
+		work *= float64(p.Count)
 	case *td.Attention:
 		work = max(work, count(y[:4]...)*float64(op.Operands[2].Dims[td.AxisH])*float64(x[td.AxisW]+y[td.AxisW]))
 	}
@@ -179,12 +200,51 @@ func (p *Program) stridedOp(op *td.Op, places []place) *strided.Op {
 		o.Params.Axis = int(p.Axis)
 	case *td.LayerNorm:
 		o.Params.Axes, o.Params.Epsilon = uint8(p.Axes), p.Epsilon
+	case *td.InstanceNorm:
+		o.Params.Axes, o.Params.Epsilon = uint8(p.Axes), p.Epsilon
+	case *td.L2Norm:
+		o.Params.Axes, o.Params.Epsilon = uint8(p.Axes), p.Epsilon
+	case *td.MinMaxNorm:
+		o.Params.Axes, o.Params.Epsilon = uint8(p.Axes), p.Epsilon
+	case *td.ArgMinMax:
+		o.Params.Window, o.Params.Spatial, o.Params.Max = stridedWindow(&p.Window), p.Mode.Spatial(), p.Mode.Extreme() == td.Max
+	case *td.GlobalArgMinMax:
+		o.Params.Axis, o.Params.Max = int(p.Axis), p.Type == td.Max
+	case *td.Sort:
+		o.Params.Max = p.Direction == td.Descending
+		stridedSorting(&o.Params, &p.Sorting)
+	case *td.TopK:
+		o.Params.Max = p.Type == td.Max
+		stridedSorting(&o.Params, &p.Sorting)
+	case *td.LRN:
+		o.Params.Size, o.Params.Alpha, o.Params.Beta, o.Params.K = p.Size, p.Alpha, p.Beta, p.K
 	case *td.Gather:
 		o.Params.Axis = int(p.Axis)
 	case *td.Attention:
 		o.Params.Scale = p.Scale
+	case *td.ScaledElementWise:
+		o.Params.Kind, o.Params.Scale = uint8(p.Kind), p.Scale
+	case *td.RandomGenerator:
+		o.Params.Low, o.Params.High, o.Params.Seed = p.Low, p.High, p.Seed
+	case *td.RingBufferWriter:
+		o.Params.Offset, o.Params.Axes, o.Params.Live = p.Offset, uint8(p.Circular), p.Live
+	case *td.CrossCorrelation:
+		o.Params.Window, o.Params.Groups = stridedWindow(&td.UnitWindow), p.Groups
+		copy(o.Params.Kernel[1:], p.Template[:])
+		copy(o.Params.PadBefore[1:], p.PadBefore[:])
+	case *td.FurthestPointSampling:
+		o.Params.Kind = uint8(p.Metric)
+	case *td.RadiusSearch:
+		o.Params.Radius = p.Radius
+	default:
+		stridedPlacing(&o.Params, p)
 	}
 	return o
+}
+
+func stridedSorting(to *strided.Params, s *td.Sorting) {
+	to.Axis, to.VectorAxis, to.Indices = int(s.Axis), int(s.VectorAxis), s.Results == td.ResultIndices
+	to.Keys = s.Keys[:s.NumKeys]
 }
 
 func stridedWindow(w *td.Window) strided.Window {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"runtime"
+	"slices"
 	"testing"
 
 	"github.com/espalier-ane/espalier/internal/kernel/strided"
@@ -21,11 +22,14 @@ func TestVirtualRunsAgain(t *testing.T) {
 		var first []byte
 		for _, threads := range []int{1, 2, 5} {
 			runtime.GOMAXPROCS(threads)
-			clear(b.memories[0])
+			results := b.memories[:b.op.Results()]
+			for _, m := range results {
+				clear(m)
+			}
 			c := b.run(t)
-			if first == nil {
-				first = append(first, b.memories[0]...)
-			} else if string(first) != string(b.memories[0]) {
+			if got := slices.Concat(results...); first == nil {
+				first = got
+			} else if string(first) != string(got) {
 				t.Errorf("%s: %d threads give other bits", name, threads)
 			}
 			if n := testing.AllocsPerRun(3, func() { c.program.Run(context.Background(), c) }); n != 0 {
@@ -76,6 +80,10 @@ func largeBenches(t *testing.T) []*bench {
 			operand256(f16, 1, 1, 3, 50, 80), operand256(f16, 1, 1, 3, 50, 64), operand256(f16, 1, 1, 1, 130, 64), operand256(f16, 1, 1, 3, 130, 80),
 			operand256(tensor.Bool, 1, 1, 1, 50, 130)}},
 	}
+	ops = append(append(ops, largeNormOps()...), largeRankingOps()...)
+	ops = append(ops, largeQuantOps()...)
+	ops = append(ops, largeSamplingOps()...)
+	ops = append(ops, largeGeometryOps()...)
 	var benches []*bench
 	seen := make(map[td.Class]bool)
 	for _, op := range ops {
@@ -107,6 +115,12 @@ func TestVirtualNumbers(t *testing.T) {
 		}
 		if name, ok := strided.PoolName(uint8(n)); ok && td.PoolKind(n).String() != name {
 			t.Errorf("pooling kind %d is %v in td, %q in the kernels", n, td.PoolKind(n), name)
+		}
+	}
+	for n := range 256 {
+		k := td.ScaledEWKind(n)
+		if name, known := strided.ScaledName(uint8(n)); k.Valid() != known || known && k.String() != name {
+			t.Errorf("scaled elementwise kind %d is %v in td, %q in the kernels", n, k, name)
 		}
 	}
 	for _, d := range tensor.DTypes() {

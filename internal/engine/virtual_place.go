@@ -29,7 +29,7 @@ func (p *Program) place(op *td.Op) ([]place, error) {
 		if places[i], err = p.placeOperand(o); err != nil {
 			return nil, fmt.Errorf("operand %d: %w", i, err)
 		}
-		if i > 0 {
+		if i >= op.Results() {
 			err = p.checkSource(&places[i])
 		} else {
 			err = p.checkResult(o, &places[i])
@@ -38,12 +38,19 @@ func (p *Program) place(op *td.Op) ([]place, error) {
 			return nil, fmt.Errorf("operand %d: %w", i, err)
 		}
 	}
-	for i := 1; i < len(places); i++ {
-		if err := p.checkAliasing(op, places, i); err != nil {
+	for result := range op.Results() {
+		for i := result + 1; i < len(places); i++ {
+			if err := p.checkAliasing(op, places, result, i); err != nil {
+				return nil, err
+			}
+		}
+	}
+	for i := range op.Results() {
+		if err := p.noteWritten(places[i].memory, &places[i].region); err != nil {
 			return nil, err
 		}
 	}
-	return places, p.noteWritten(places[0].memory, &places[0].region)
+	return places, nil
 }
 
 func (p *Program) placeOperand(o *td.Operand) (place, error) {
@@ -105,10 +112,11 @@ func (p *Program) checkResult(o *td.Operand, pl *place) error {
 	return nil
 }
 
-// checkAliasing refuses a result that lies over source i, unless each element
-// takes the place of the one that it is made of, and of nothing else.
-func (p *Program) checkAliasing(op *td.Op, places []place, i int) error {
-	y, x := &places[0], &places[i]
+// checkAliasing refuses a result that lies over operand i, another result or a
+// source, unless it is the first and each element takes the place of the one
+// that it is made of, and of nothing else.
+func (p *Program) checkAliasing(op *td.Op, places []place, result, i int) error {
+	y, x := &places[result], &places[i]
 	if x.region.empty() || y.region.empty() || x.memory != y.memory {
 		return nil
 	}
@@ -117,8 +125,11 @@ func (p *Program) checkAliasing(op *td.Op, places []place, i int) error {
 	}
 	same := x.offset == y.offset && x.strides == y.strides && op.Operands[i].Dims == op.Operands[0].Dims &&
 		op.Operands[i].Interleave == op.Operands[0].Interleave && op.Operands[i].Type.Size() == op.Operands[0].Type.Size()
-	if same && inPlace(op, i) {
+	if same && result == 0 && i >= op.Results() && inPlace(op, i) {
 		return nil
+	}
+	if result > 0 || i < op.Results() {
+		return fmt.Errorf("result %d overlaps operand %d in %v", result, i, &p.memories[y.memory])
 	}
 	return fmt.Errorf("the result overlaps operand %d in %v", i, &p.memories[y.memory])
 }
@@ -127,9 +138,11 @@ func (p *Program) checkAliasing(op *td.Op, places []place, i int) error {
 // later than it writes there.
 func inPlace(op *td.Op, i int) bool {
 	switch op.Params.(type) {
-	case *td.ElementWise, *td.Copy:
+	case *td.ElementWise, *td.ScaledElementWise, *td.Quant, *td.DeQuant, *td.Copy:
 		return true
-	case *td.Softmax, *td.LayerNorm: // a line is read before it is written
+	case *td.Softmax, *td.LayerNorm, *td.InstanceNorm, *td.L2Norm, *td.MinMaxNorm: // a line is read before it is written
+		return i == 1
+	case *td.RingBufferWriter: // outside the window, the state stays
 		return i == 1
 	}
 	return i > classSources(op) // the epilogue's
@@ -138,9 +151,11 @@ func inPlace(op *td.Op, i int) bool {
 // classSources is the number of the last operand that the class itself reads.
 func classSources(op *td.Op) int {
 	switch op.Params.(type) {
+	case *td.RandomGenerator:
+		return 0
 	case *td.Convolution:
 		return 3
-	case *td.MatMul, *td.Gather:
+	case *td.Sort, *td.TopK, *td.DynamicSlice, *td.Resample, *td.AffineTransform, *td.CropResize, *td.MatMul, *td.Gather, *td.CrossProduct, *td.CrossCorrelation, *td.CostVolume, *td.RadiusSearch:
 		return 2
 	case *td.Attention:
 		return 4

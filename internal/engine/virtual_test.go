@@ -169,7 +169,7 @@ func newBench(t *testing.T, r *rand.Rand, op *td.Op) *bench {
 			continue
 		}
 		o.Base = uint16(i)
-		layOut(r, o, i > 0)
+		layOut(r, o, i >= op.Results())
 		_, hi, ok := o.Extent()
 		if !ok {
 			t.Fatalf("operand %d has no extent", i)
@@ -197,6 +197,8 @@ func randomValue(r *rand.Rand, d tensor.DType) float64 {
 	return math.Round(r.NormFloat64()*64) / 64
 }
 
+var benchNumerics = hal.Numerics{RoundHalfEven: true}
+
 // program binds the operation of a bench.
 func (b *bench) program() (*Program, error) {
 	// Through the words of a task and back.
@@ -219,10 +221,10 @@ func (b *bench) program() (*Program, error) {
 	if !reflect.DeepEqual(again, b.op) {
 		return nil, fmt.Errorf("decoded %+v, want %+v", again, b.op)
 	}
-	p := &Program{bases: new([256]uint64), numerics: hal.Numerics{RoundHalfEven: true}}
+	p := &Program{bases: new([256]uint64), numerics: benchNumerics}
 	for i, m := range b.memories {
 		kind := input
-		if i == 0 {
+		if i < b.op.Results() {
 			kind = output
 		}
 		addr := uint64(i+1) << 32
@@ -448,14 +450,45 @@ func TestVirtual(t *testing.T) {
 }
 
 var virtualTests = map[td.Class]func(*testing.T, *rand.Rand){
-	td.ClassConv:                 testConvolution,
-	td.ClassPooling:              testPooling,
-	td.ClassElementWise:          testElementWise,
-	td.ClassMatrixMultiplication: testMatMul,
-	td.ClassReduction:            testReduction,
-	td.ClassSoftmax:              testSoftmax,
-	td.ClassLayerNormalization:   testLayerNorm,
-	td.ClassGather:               testGather,
-	td.ClassNEBypass:             testCopy,
-	td.ClassSDPA:                 testAttention,
+	td.ClassConv:                       testConvolution,
+	td.ClassPooling:                    testPooling,
+	td.ClassElementWise:                testElementWise,
+	td.ClassMatrixMultiplication:       testMatMul,
+	td.ClassReduction:                  testReduction,
+	td.ClassSoftmax:                    testSoftmax,
+	td.ClassLayerNormalization:         testLayerNorm,
+	td.ClassInstanceNormalization:      testInstanceNorm,
+	td.ClassL2Normalization:            testL2Norm,
+	td.ClassMinMaxNormalization:        testMinMaxNorm,
+	td.ClassLocalResponseNormalization: testLRN,
+	td.ClassArgMinMax:                  testArgMinMax,
+	td.ClassGlobalArgMinMax:            testGlobalArgMinMax,
+	td.ClassSort:                       testSort,
+	td.ClassTopK:                       testTopK,
+	td.ClassGather:                     testGather,
+	td.ClassNEBypass:                   testCopy,
+	td.ClassSDPA:                       testAttention,
+	td.ClassPadding:                    testPadding,
+	td.ClassTile:                       testTile,
+	td.ClassDynamicSlice:               testDynamicSlice,
+	td.ClassPixelShuffle:               testRearrange(td.ClassPixelShuffle),
+	td.ClassPixelUnshuffle:             testRearrange(td.ClassPixelUnshuffle),
+	td.ClassChannelToSpace:             testRearrange(td.ClassChannelToSpace),
+	td.ClassSpaceToChannel:             testRearrange(td.ClassSpaceToChannel),
+	td.ClassSpaceToBatch:               testRearrange(td.ClassSpaceToBatch),
+	td.ClassBatchToSpace:               testRearrange(td.ClassBatchToSpace),
+	td.ClassResize:                     testResize,
+	td.ClassResample:                   testResample,
+	td.ClassAffineTransform:            testAffineTransform,
+	td.ClassCropResize:                 testCropResize,
+	td.ClassQuant:                      testQuant,
+	td.ClassDeQuant:                    testDeQuant,
+	td.ClassScaledElementWise:          testScaledElementWise,
+	td.ClassRandomGenerator:            testRandom,
+	td.ClassRingBufferWriter:           testRingBufferWriter,
+	td.ClassCrossProduct:               testCrossProduct,
+	td.ClassCrossCorrelation:           testCrossCorrelation,
+	td.ClassCostVolume:                 testCostVolume,
+	td.ClassFurthestPointSampling:      testFurthestPoints,
+	td.ClassRadiusSearch:               testRadiusSearch,
 }

@@ -17,24 +17,36 @@
 // both together.
 package strided
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // The numbers of the classes.
 const (
-	classConv        = 1
-	classPooling     = 2
-	classElementWise = 4
-	classMatMul      = 18
-	classReduction   = 20
-	classSoftmax     = 24
-	classLayerNorm   = 28
-	classGather      = 39
-	classCopy        = 71
-	classAttention   = 77
+	classConv            = 1
+	classPooling         = 2
+	classElementWise     = 4
+	classMatMul          = 18
+	classReduction       = 20
+	classSoftmax         = 24
+	classLayerNorm       = 28
+	classInstanceNorm    = 25
+	classL2Norm          = 26
+	classMinMaxNorm      = 27
+	classLRN             = 29
+	classGather          = 39
+	classArgMinMax       = 15
+	classGlobalArgMinMax = 16
+	classSort            = 50
+	classTopK            = 51
+	classCopy            = 71
+	classAttention       = 77
 )
 
-// An Op is an operation to be bound. Operand 0 is the result; the others are
-// sources, in the order of the class. An operand without a type is not there.
+// An Op is an operation to be bound. Operand 0 is the result, of a sorting class
+// operand 1 another; the others are sources, in the order of the class. An
+// operand without a type is not there.
 type Op struct {
 	Class    uint8
 	Operands []Operand
@@ -45,16 +57,34 @@ type Op struct {
 // Params are the fields of the classes, each of which takes the ones that it
 // has.
 type Params struct {
-	Window             // convolution, pooling
-	Groups     int     // convolution
-	CountPad   bool    // pooling
-	Kind       uint8   // pooling, elementwise, reduction
-	Axes       uint8   // reduction, layer normalization: bit a is axis a
-	Axis       int     // softmax, gather
-	TransposeX bool    // matrix multiplication
-	TransposeZ bool    // matrix multiplication
-	Epsilon    float32 // layer normalization
-	Scale      float32 // attention
+	Window                      // convolution, pooling, argminmax
+	Groups         int          // convolution
+	CountPad       bool         // pooling
+	Kind           uint8        // pooling, elementwise, reduction
+	Axes           uint8        // reduction, the normalizations but local response: bit a is axis a
+	Axis           int          // softmax, gather, argminmax, sorting
+	TransposeX     bool         // matrix multiplication
+	TransposeZ     bool         // matrix multiplication
+	Epsilon        float32      // layer, instance, L2 and min-max normalization
+	Size           int          // local response normalization
+	Alpha, Beta, K float32      // local response normalization
+	Scale          float32      // attention
+	Max            bool         // argminmax, sorting: from the greatest down
+	Spatial        bool         // argminmax: in a window, not along channels
+	Indices        bool         // sorting: the result has indices, not values
+	VectorAxis     int          // sorting: with keys, the axis along which elements stay together
+	Keys           []int        // sorting: the elements of a vector that are compared
+	Low, High      float32      // random generator
+	Seed           uint32       // random generator
+	Offset, Live   [NumAxes]int // ring buffer writer
+	Radius         float32      // radius search
+
+	Before     [NumAxes]int // padding, whose mode is Kind
+	Background float32      // padding, dynamic slice: the value of one of the modes
+	Sliced     []int        // dynamic slice, whose mode is Kind: the axes in the order of their starts
+	FromEnd    bool         // dynamic slice
+	Factors    [3]int       // the classes of rearrange.go: of a block, along W, H and D
+	Sampling   Sampling     // the classes of sampling.go
 }
 
 // Window is how a convolution or a pooling walks over D, H and W.
@@ -97,9 +127,12 @@ type Bound struct{ Result, Terms float64 }
 // Exact reports whether a row rounds but once.
 func (b Bound) Exact() bool { return b == Bound{} }
 
-var rows = []Row{
+var rows = slices.Concat(paddingRows(), rearrangeRows(), samplingRows(), []Row{
 	{"conv", classConv, Bound{2, 256}, nil, bindConv, "tiles of 32 channels and 64 places; sums of 256 products, added up in order"},
 	{"pool", classPooling, Bound{2, 0}, nil, bindPool, "a row of windows at once, summed in fp64"},
+	{"select-move", classElementWise, Bound{}, selectsBytes, bindSelectMove, "bytes"},
+	{"select-int", classElementWise, Bound{}, selectsInts, bindSelectInt, "integers, in int64"},
+	{"select", classElementWise, Bound{2, 0}, selects, bindSelect, "with conversion or epilogue"},
 	{"elementwise-int", classElementWise, Bound{}, integers, bindElementWiseInt, "integers, in int64"},
 	{"elementwise", classElementWise, Bound{2, 0}, nil, bindElementWise, "a stretch of a row at once"},
 	{"matmul", classMatMul, Bound{2, 256}, nil, bindMatMul, "as conv: 32 rows and 64 columns"},
@@ -107,14 +140,38 @@ var rows = []Row{
 	{"reduction", classReduction, Bound{2, 0}, nil, bindReduction, "in fp64, in the order of the axes"},
 	{"softmax", classSoftmax, Bound{2, 0}, nil, bindSoftmax, "a line at once, exp and sum in fp64"},
 	{"layernorm", classLayerNorm, Bound{2, 1}, nil, bindLayerNorm, "mean, then variance, in fp64"},
+	{"instancenorm", classInstanceNorm, Bound{2, 1}, nil, bindLayerNorm, "as layernorm"},
+	{"l2norm", classL2Norm, Bound{2, 0}, nil, bindL2Norm, "in fp64, in the order of the axes"},
+	{"minmaxnorm", classMinMaxNorm, Bound{2, 0}, nil, bindMinMaxNorm, "in fp64"},
+	{"lrn", classLRN, Bound{2, 0}, nil, bindLRN, "a stretch of a row at once, in fp64"},
+	{"argminmax-int", classArgMinMax, Bound{}, argumentInts, bindArgument, "indices, in int64"},
+	{"argminmax", classArgMinMax, Bound{2, 0}, nil, bindArgument, "with conversion or epilogue"},
+	{"globalargminmax-int", classGlobalArgMinMax, Bound{}, argumentInts, bindGlobalArgument, "indices, in int64"},
+	{"globalargminmax", classGlobalArgMinMax, Bound{2, 0}, nil, bindGlobalArgument, "with conversion or epilogue"},
+	{"sort-move", classSort, Bound{}, rankingMoves, bindRankingMove, "a line at once, in a heap; bytes"},
+	{"sort-int", classSort, Bound{}, rankingInts, bindRankingInt, "integers, in int64"},
+	{"sort", classSort, Bound{2, 0}, nil, bindRankingFloat, "with conversion or epilogue"},
+	{"topk-move", classTopK, Bound{}, rankingMoves, bindRankingMove, "a line at once, in a heap; bytes"},
+	{"topk-int", classTopK, Bound{}, rankingInts, bindRankingInt, "integers, in int64"},
+	{"topk", classTopK, Bound{2, 0}, nil, bindRankingFloat, "with conversion or epilogue"},
 	{"gather-move", classGather, Bound{}, moves, bindGatherMove, "bytes"},
 	{"gather-int", classGather, Bound{}, integers, bindGatherInt, "integers, in int64"},
 	{"gather", classGather, Bound{2, 0}, nil, bindGather, "with conversion or epilogue"},
 	{"copy-move", classCopy, Bound{}, moves, bindMove, "bytes"},
 	{"copy-int", classCopy, Bound{}, integers, bindElementWiseInt, "integers, in int64"},
 	{"copy", classCopy, Bound{2, 0}, nil, bindElementWise, "with conversion or epilogue"},
+	{"scaled-elementwise", classScaledElementWise, Bound{2, 0}, nil, bindScaledElementWise, "in fp64"},
+	{"quant", classQuant, Bound{}, nil, bindQuant, "the quotient in fp32, the sum in fp64"},
+	{"dequant", classDeQuant, Bound{2, 1}, nil, bindDeQuant, "in fp64"},
+	{"ring-write", classRingBufferWriter, Bound{}, nil, bindRingWriter, "bytes; nothing outside the window where the result lies on the state"},
+	{"random", classRandomGenerator, Bound{2, 0}, nil, bindRandom, "exact but for the epilogue"},
+	{"cross-product", classCrossProduct, Bound{2, 1}, nil, bindCrossProduct, "in fp64"},
+	{"cross-correlation", classCrossCorrelation, Bound{2, 256}, nil, bindCrossCorrelation, "as conv"},
+	{"cost-volume", classCostVolume, Bound{2, 0}, nil, bindCostVolume, "in fp64"},
+	{"furthest-points", classFurthestPointSampling, Bound{2, 0}, nil, bindFurthestPoints, "distances in fp64; exact but for the epilogue"},
+	{"radius-search", classRadiusSearch, Bound{2, 0}, nil, bindRadiusSearch, "distances in fp64; exact but for the epilogue"},
 	{"attention", classAttention, Bound{2, 1024}, nil, bindAttention, "16 positions over 64 keys at a time, with a running maximum"},
-}
+})
 
 // Rows lists the kernels.
 func Rows() []Row { return rows }

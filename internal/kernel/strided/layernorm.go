@@ -13,12 +13,15 @@ type layerNorm struct {
 	epsilon     float64
 }
 
-func bindLayerNorm(op *Op) (Kernel, error) {
+func bindLayerNorm(op *Op) (Kernel, error) { return newLayerNorm(op, 4), nil }
+
+// newLayerNorm binds a normalization whose class has so many operands.
+func newLayerNorm(op *Op, operands int) *layerNorm {
 	p := &op.Params
 	k := &layerNorm{sink: newSink(op), x: op.Operands[1].array(), epsilon: float64(p.Epsilon)}
 	arrays := append(k.sink.arrays(), &k.x)
 	optional := func(i int) *array {
-		if i >= len(op.Operands) || !op.Operands[i].Present() {
+		if i >= min(len(op.Operands), operands) || !op.Operands[i].Present() {
 			return nil
 		}
 		a := op.Operands[i].array()
@@ -36,7 +39,7 @@ func bindLayerNorm(op *Op) (Kernel, error) {
 		row--
 	}
 	k.inner = newRows(inner.dims, row)
-	return k, nil
+	return k
 }
 
 func (k *layerNorm) Tiles() (n, grain int) {

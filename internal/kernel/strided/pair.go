@@ -50,6 +50,9 @@ var pairs = map[uint8]pair{
 // PairName returns the name of an elementwise kind, "" if there is none with the
 // number.
 func PairName(number uint8) (name string, known bool) {
+	if number == kindSelect {
+		return "Select", true
+	}
 	p, ok := pairs[number]
 	return p.name, ok
 }

@@ -1,0 +1,251 @@
+package strided
+
+import "fmt"
+
+// ranking sorts lines along an axis and keeps the first elements of each. Equal
+// elements keep their order, NaN comes last. It takes the elements of a line one
+// by one into a heap of those that are kept.
+type ranking struct {
+	sink    indexSink
+	x       array
+	indices *array // where values and indices are wanted, that of the indices
+	order   keying
+	lines   grid
+	axis, n int
+	kept    int
+
+	// With keys, elements along the axis vector stay together, and the keys are
+	// those by which they are compared. So many of each vector go to y.
+	keys     []int
+	vector   int
+	together int
+
+	values func(k *ranking, w *Scratch, at []int64, i index)
+}
+
+// The operands of a ranking: y, then the indices beside values.
+const (
+	rankingIndices = 1
+	rankingSource  = 2
+)
+
+func rankingMoves(op *Op) bool {
+	return !op.Params.Indices && len(op.Steps) == 0 && op.Operands[0].Type == op.Operands[rankingSource].Type
+}
+
+// rankingInts reports whether what goes to y is integer throughout.
+func rankingInts(op *Op) bool {
+	if op.Params.Indices {
+		return integersBut(op, rankingSource)
+	}
+	return integersBut(op, rankingIndices)
+}
+
+func bindRankingMove(op *Op) (Kernel, error)  { return newRanking(op, (*ranking).moveValues) }
+func bindRankingInt(op *Op) (Kernel, error)   { return newRanking(op, (*ranking).intValues) }
+func bindRankingFloat(op *Op) (Kernel, error) { return newRanking(op, (*ranking).floatValues) }
+
+func newRanking(op *Op, values func(k *ranking, w *Scratch, at []int64, i index)) (Kernel, error) {
+	y, x, p := &op.Operands[0], &op.Operands[rankingSource], &op.Params
+	k := &ranking{
+		sink: indexSink{newSink(op), rankingInts(op)}, x: x.array(), order: keying{p.Max, nanLast},
+		lines: newGrid(y.Dims, allAxes&^(1<<p.Axis)), axis: p.Axis, n: x.Dims[p.Axis], kept: y.Dims[p.Axis],
+		values: values, keys: p.Keys, vector: p.VectorAxis, together: 1,
+	}
+	if k.vectors() {
+		k.together = y.Dims[k.vector]
+		k.lines.dims[k.vector] = 1
+	}
+	if p.Indices {
+		k.values = (*ranking).onlyIndices
+	}
+	if o := &op.Operands[rankingIndices]; o.Present() {
+		if o.Type.packed() {
+			return nil, fmt.Errorf("indices of %v, whose elements share bytes, cannot be written", o.Type)
+		}
+		a := o.array()
+		k.indices = &a
+	}
+	return k, nil
+}
+
+func (k *ranking) vectors() bool { return len(k.keys) > 0 }
+
+func (k *ranking) Tiles() (n, grain int) {
+	if k.kept == 0 {
+		return 0, 1
+	}
+	return k.lines.count(), max(1, 1<<9/k.n)
+}
+
+func (k *ranking) Need() Need {
+	n := k.sink.need()
+	n.Int += chunk + 2*k.kept
+	return n
+}
+
+func (k *ranking) Run(w *Scratch, lo, hi int) {
+	buf := w.int[k.sink.need().Int:]
+	row, h := buf[:chunk], heap{first: buf[chunk:][:k.kept], at: buf[chunk+k.kept:][:k.kept]}
+	h.of, h.src = k, k.x.memory(w)
+	for t := lo; t < hi; t++ {
+		h.line = k.lines.place(t)
+		k.choose(w, &h, row)
+		h.sort()
+		for start := 0; start < k.kept; start += chunk {
+			i := h.line
+			i[k.axis] = start
+			at := h.at[start:min(start+chunk, k.kept)]
+			if k.indices != nil {
+				k.storeIndices(w, at, i)
+			}
+			for e := range k.together {
+				if k.vectors() {
+					i[k.vector] = e
+				}
+				copy(row, at) // for they are overwritten
+				k.values(k, w, row[:len(at)], i)
+			}
+		}
+	}
+}
+
+// choose puts the elements of a line that are kept into a heap.
+func (k *ranking) choose(w *Scratch, h *heap, row []int64) {
+	i, size := h.line, 0
+	if k.vectors() {
+		i[k.vector] = k.keys[0]
+	}
+	for start := 0; start < k.n; start += chunk {
+		i[k.axis] = start
+		part := row[:min(chunk, k.n-start)]
+		k.x.loadKeys(w, part, i, k.axis, k.order)
+		for j, key := range part {
+			switch at := int64(start + j); {
+			case size < k.kept:
+				h.first[size], h.at[size] = key, at
+				if size++; size == k.kept {
+					h.build()
+				}
+			case h.ordered(key, at, h.first[0], h.at[0]):
+				h.first[0], h.at[0] = key, at
+				h.lower(0, k.kept)
+			}
+		}
+	}
+}
+
+// onlyIndices puts the indices themselves.
+func (k *ranking) onlyIndices(w *Scratch, at []int64, i index) {
+	k.sink.putIndices(w, at, i, k.axis)
+}
+
+func (k *ranking) moveValues(w *Scratch, at []int64, i index) {
+	y := &k.sink.out
+	dst, src, size, from := y.memory(w), k.x.memory(w), y.typ.size(), i
+	for _, p := range at {
+		from[k.axis] = int(p)
+		moveElement(dst[y.at(&i):][:size], src[k.x.at(&from):][:size])
+		i[k.axis]++
+	}
+}
+
+func (k *ranking) intValues(w *Scratch, at []int64, i index) {
+	src, from := k.x.memory(w), i
+	for j, p := range at {
+		from[k.axis] = int(p)
+		at[j] = intAt(k.x.typ, src, k.x.at(&from))
+	}
+	k.sink.putInts(w, at, i, k.axis)
+}
+
+func (k *ranking) floatValues(w *Scratch, at []int64, i index) {
+	v, src, from := w.float[:len(at)], k.x.memory(w), i
+	for j, p := range at {
+		from[k.axis] = int(p)
+		v[j] = floatAt(k.x.typ, src, k.x.at(&from))
+	}
+	k.sink.put(w, v, i, k.axis)
+}
+
+func (k *ranking) storeIndices(w *Scratch, at []int64, i index) {
+	if !k.indices.typ.isFloat() {
+		k.indices.storeInts(w, at, i, k.axis)
+		return
+	}
+	v := w.float[:len(at)]
+	for j, p := range at {
+		v[j] = float32(p)
+	}
+	k.indices.store(w, v, i, k.axis)
+}
+
+// A heap has the element that comes last at its root. No two are equal: their
+// indices differ.
+type heap struct {
+	first, at []int64 // the first key of each element, and its index
+
+	of   *ranking
+	line index
+	src  []byte // of x
+}
+
+// before reports whether element a comes before element b.
+func (h *heap) before(a, b int) bool { return h.ordered(h.first[a], h.at[a], h.first[b], h.at[b]) }
+
+// ordered reports whether the element with a first key and an index comes before
+// another.
+func (h *heap) ordered(key, at, otherKey, otherAt int64) bool {
+	if key != otherKey {
+		return key < otherKey
+	}
+	if k := h.of; len(k.keys) > 1 {
+		i, j := h.line, h.line
+		i[k.axis], j[k.axis] = int(at), int(otherAt)
+		for _, e := range k.keys[1:] {
+			i[k.vector], j[k.vector] = e, e
+			a, b := k.order.key(k.x.typ, h.src, k.x.at(&i)), k.order.key(k.x.typ, h.src, k.x.at(&j))
+			if a != b {
+				return a < b
+			}
+		}
+	}
+	return at < otherAt
+}
+
+func (h *heap) swap(a, b int) {
+	h.first[a], h.first[b] = h.first[b], h.first[a]
+	h.at[a], h.at[b] = h.at[b], h.at[a]
+}
+
+// lower lets the element at a down to its place among the first n.
+func (h *heap) lower(a, n int) {
+	for {
+		child := 2*a + 1
+		if child >= n {
+			return
+		}
+		if child+1 < n && h.before(child, child+1) {
+			child++
+		}
+		if !h.before(a, child) {
+			return
+		}
+		h.swap(a, child)
+		a = child
+	}
+}
+
+func (h *heap) build() {
+	for a := len(h.first)/2 - 1; a >= 0; a-- {
+		h.lower(a, len(h.first))
+	}
+}
+
+// sort makes a heap a list, the element that comes first at its beginning.
+func (h *heap) sort() {
+	for n := len(h.first) - 1; n > 0; n-- {
+		h.swap(0, n)
+		h.lower(0, n)
+	}
+}
