@@ -5,31 +5,11 @@ import (
 	"github.com/espalier-ane/espalier/tensor"
 )
 
-// ArgMode is what an ArgMinMax layer finds (ZinArgMode).
-type ArgMode uint8
-
-// The modes.
-const (
-	SpatialArgMin ArgMode = 1
-	ChannelArgMin ArgMode = 2
-	SpatialArgMax ArgMode = 3
-	ChannelArgMax ArgMode = 4
-)
-
-var argModeNames = map[ArgMode]string{
-	SpatialArgMin: "SpatialArgMin", ChannelArgMin: "ChannelArgMin", SpatialArgMax: "SpatialArgMax", ChannelArgMax: "ChannelArgMax",
-}
-
-func (m ArgMode) String() string { return nameOf(argModeNames, m, "mode") }
-
-// Valid reports whether m has a name.
-func (m ArgMode) Valid() bool { return argModeNames[m] != "" }
-
 // ArgMinMax gives the index of the extreme element of each window, row by row,
 // or of the extreme channel at each position of x, whatever the window.
 type ArgMinMax struct {
 	Window
-	Mode ArgMode `net:"Mode"`
+	Mode td.ArgMode `net:"Mode"`
 }
 
 var argMinMaxContract = contract("y", "x")
@@ -41,7 +21,7 @@ func (p *ArgMinMax) infer(o *operands) ([]Type, error) {
 	if err := valid(p.Mode); err != nil {
 		return nil, err
 	}
-	if p.Mode == ChannelArgMin || p.Mode == ChannelArgMax {
+	if p.Mode == td.ChannelArgMin || p.Mode == td.ChannelArgMax {
 		return one(tensor.Int32, o.dims(0).With(C, 1))
 	}
 	y, err := p.over(o.dims(0))
@@ -53,8 +33,8 @@ func (p *ArgMinMax) infer(o *operands) ([]Type, error) {
 
 // GlobalArgMinMax gives the index of the extreme element of a whole axis.
 type GlobalArgMinMax struct {
-	Type Extreme `net:"Type"`
-	Axis td.Axis `net:"Dimension"`
+	Type td.Extreme `net:"Type"`
+	Axis td.Axis    `net:"Dimension"`
 }
 
 var globalArgMinMaxContract = contract("y", "x")

@@ -89,10 +89,10 @@ func (w *Window) under(dims Dims, outputPad [3]int) (Dims, error) {
 // ChannelWiseDeConv are known.
 type Conv struct {
 	Window
-	Groups      int         `net:"NumGroups"`
-	Transposed  bool        `net:"Type"`
-	OutputPad   [3]int      // transposed: elements more at the end
-	PaddingMode PaddingMode `net:"PaddingMode"`
+	Groups      int            `net:"NumGroups"`
+	Transposed  bool           `net:"Type"`
+	OutputPad   [3]int         // transposed: elements more at the end
+	PaddingMode td.PaddingMode `net:"PaddingMode"`
 }
 
 var convContract = contract("y", "x w~ bias?~")

@@ -49,32 +49,11 @@ func givesBool(k td.EWKind) bool {
 	return false
 }
 
-// ScaledEWKind is what a scaled elementwise layer does (ZinIrScaledEWType).
-type ScaledEWKind uint8
-
-// The kinds.
-const (
-	ScaledAdd       ScaledEWKind = 1
-	ScaledMult      ScaledEWKind = 2
-	ScaledSumSquare ScaledEWKind = 3
-	ScaledMax       ScaledEWKind = 4
-	ScaledMin       ScaledEWKind = 5
-)
-
-var scaledEWKindNames = map[ScaledEWKind]string{
-	ScaledAdd: "Add", ScaledMult: "Mult", ScaledSumSquare: "SumSquare", ScaledMax: "Max", ScaledMin: "Min",
-}
-
-func (k ScaledEWKind) String() string { return nameOf(scaledEWKindNames, k, "scaled elementwise kind") }
-
-// Valid reports whether k has a name.
-func (k ScaledEWKind) Valid() bool { return scaledEWKindNames[k] != "" }
-
 // ScaledElementWise is Scale * (x op z). The descriptor has three numbers more
 // before the type; their meaning is not known.
 type ScaledElementWise struct {
-	Type  ScaledEWKind `net:"Type"`
-	Scale float32      `net:"Scale"` // as the bits of an fp16 there
+	Type  td.ScaledEWKind `net:"Type"`
+	Scale float32         `net:"Scale"` // as the bits of an fp16 there
 }
 
 var scaledElementWiseContract = contract("y", "x z")

@@ -3,6 +3,7 @@ package anec
 import (
 	"fmt"
 
+	"github.com/espalier-ane/espalier/td"
 	"github.com/espalier-ane/espalier/tensor"
 )
 
@@ -24,28 +25,12 @@ func (p *CrossProduct) infer(o *operands) ([]Type, error) {
 	return like(o)
 }
 
-// DistanceMetric is how far two points are apart. Apple's numbers are not known.
-type DistanceMetric uint8
-
-// The metrics.
-const (
-	DistanceL1 DistanceMetric = 64
-	DistanceL2 DistanceMetric = 65
-)
-
-var distanceMetricNames = map[DistanceMetric]string{DistanceL1: "L1", DistanceL2: "L2"}
-
-func (m DistanceMetric) String() string { return nameOf(distanceMetricNames, m, "metric") }
-
-// Valid reports whether m has a name.
-func (m DistanceMetric) Valid() bool { return distanceMetricNames[m] != "" }
-
 // FurthestPointSampling takes Count of the points, the first one first and then
 // always the one furthest from all that are taken. Points lie along W with three
 // channels.
 type FurthestPointSampling struct {
-	Count  int            `net:"CentroidCount"`
-	Metric DistanceMetric `net:"DistanceMetric"`
+	Count  int               `net:"CentroidCount"`
+	Metric td.DistanceMetric `net:"DistanceMetric"`
 }
 
 var furthestPointSamplingContract = contract("y", "points")

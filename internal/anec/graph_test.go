@@ -101,7 +101,7 @@ func TestEditRefused(t *testing.T) {
 		"bottom":   func(l *Layer) { l.Bottoms[1] = g.Value("x") },
 		"missing":  func(l *Layer) { l.Bottoms = l.Bottoms[:1] },
 		"epilogue": func(l *Layer) { l.Epilogue.GOC = &GainOffset{} },
-		"tops":     func(l *Layer) { l.Params = &TopK{Type: Max, K: 1, Sorting: Sorting{Results: ResultBoth}} },
+		"tops":     func(l *Layer) { l.Params = &TopK{Type: td.Max, K: 1, Sorting: Sorting{Results: td.ResultBoth}} },
 	} {
 		var e *LayerError
 		if err := g.Edit(conv, change); !errors.As(err, &e) || e.Layer != "a" || !slices.Equal(e.Origin, []string{"conv_0"}) {
@@ -167,7 +167,7 @@ func TestBuilder(t *testing.T) {
 	b := Builder{Graph: g, Origin: []string{"op"}}
 	y := b.Layer("t", &ElementWise{Type: td.EWMult}, x, b.Scalar("t", 2))
 	y = b.LayerAs(tensor.Float32, "t", &Neuron{Type: td.FuncReLU}, y)
-	both := b.Layers(tensor.Invalid, "k", &TopK{Type: Max, K: 2, Sorting: Sorting{Axis: W, Results: ResultBoth}}, y)
+	both := b.Layers(tensor.Invalid, "k", &TopK{Type: td.Max, K: 2, Sorting: Sorting{Axis: W, Results: td.ResultBoth}}, y)
 	if b.Err() != nil {
 		t.Fatal(b.Err())
 	}

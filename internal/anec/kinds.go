@@ -134,8 +134,8 @@ var sources = map[string]string{
 
 // kindTable has a row for each kind.
 var kindTable = [numKinds]KindInfo{
-	KindConv:              row("Conv", Descriptor, "Conv", td.ClassConv, "export plist unit 22 B", "", func() Params { return &Conv{Window: UnitWindow, Groups: 1, PaddingMode: PadZero} }),
-	KindPooling:           row("Pooling", Descriptor, "Pool", td.ClassPooling, "export desc unit C", "that the channel kinds take all channels", func() Params { return &Pooling{Window: UnitWindow, PaddingMode: PadZero} }),
+	KindConv:              row("Conv", Descriptor, "Conv", td.ClassConv, "export plist unit 22 B", "", func() Params { return &Conv{Window: UnitWindow, Groups: 1, PaddingMode: td.PadZero} }),
+	KindPooling:           row("Pooling", Descriptor, "Pool", td.ClassPooling, "export desc unit C", "that the channel kinds take all channels", func() Params { return &Pooling{Window: UnitWindow, PaddingMode: td.PadZero} }),
 	KindConcat:            row("Concat", Descriptor, "Concat", td.ClassConcat, "export plist unit B", "", func() Params { return &Concat{} }),
 	KindScaledElementWise: row("ScaledElementWise", Descriptor, "ScaledElementWise", td.ClassScaledElementWise, "export desc plist B C", "three further numbers of the descriptor", func() Params { return &ScaledElementWise{Scale: 1} }),
 	KindNeuron:            row("Neuron", Descriptor, "Neuron", td.ClassNeuron, "export desc plist unit C", "the keys of two of the seven constants", func() Params { return &Neuron{} }),
@@ -164,17 +164,17 @@ var kindTable = [numKinds]KindInfo{
 	KindChannelToSpace:    row("ChannelToSpace", Descriptor, "ChannelToSpace", td.ClassChannelToSpace, "export desc unit B", "", func() Params { return &ChannelToSpace{UnitFactors} }),
 	KindGather:            row("Gather", Descriptor, "Gather", td.ClassGather, "export desc unit B", "the extents with several axes", func() Params { return &Gather{} }),
 	KindAffineTransform:   row("AffineTransform", Descriptor, "AffineTransform", td.ClassAffineTransform, "export desc B mil", "the layout of the matrix; its keys", func() Params { return &AffineTransform{Sampling: defaultSampling} }),
-	KindResize:            row("Resize", Descriptor, "Resize", td.ClassResize, "export desc B C", "its keys", func() Params { return &Resize{Grid: GridDefault} }),
-	KindResizeAs:          row("ResizeAs", Descriptor, "ResizeAs", td.ClassResizeAs, "export C", "its fields, taken from Resize; the second operand", func() Params { return &ResizeAs{Grid: GridDefault} }),
+	KindResize:            row("Resize", Descriptor, "Resize", td.ClassResize, "export desc B C", "its keys", func() Params { return &Resize{Grid: td.GridDefault} }),
+	KindResizeAs:          row("ResizeAs", Descriptor, "ResizeAs", td.ClassResizeAs, "export C", "its fields, taken from Resize; the second operand", func() Params { return &ResizeAs{Grid: td.GridDefault} }),
 	KindResample:          row("Resample", Descriptor, "Resample", td.ClassResample, "export desc B", "which coordinate comes first; its keys", func() Params { return &Resample{Sampling: defaultSampling} }),
-	KindPadding:           row("Padding", Descriptor, "Pad", td.ClassPadding, "export desc B C", "its keys", func() Params { return &Padding{Mode: PadZero} }),
+	KindPadding:           row("Padding", Descriptor, "Pad", td.ClassPadding, "export desc B C", "its keys", func() Params { return &Padding{Mode: td.PadZero} }),
 	KindTile:              row("Tile", Descriptor, "Tile", td.ClassTile, "export desc", "its keys", func() Params { return &Tile{Reps: Dims{1, 1, 1, 1, 1}} }),
 	KindCropResize: row("CropResize", Descriptor, "CropResize", td.ClassCropResize, "export desc B mil", "the layout of the boxes; its keys", func() Params {
-		return &CropResize{Sampling: defaultSampling, Grid: GridDefault, Boxes: BoxCornersHeightFirst, Scale: 1}
+		return &CropResize{Sampling: defaultSampling, Grid: td.GridDefault, Boxes: td.BoxCornersHeightFirst, Scale: 1}
 	}),
-	KindDynamicSlice:     row("DynamicSlice", Descriptor, "DynamicSlice", td.ClassDynamicSlice, "export desc unit B", "", func() Params { return &DynamicSlice{Padding: PadBackground} }),
-	KindSort:             row("Sort", Descriptor, "Sort", td.ClassSort, "export desc unit B C", "", func() Params { return &Sort{Direction: Ascending} }),
-	KindTopK:             row("TopK", Descriptor, "TopK", td.ClassTopK, "export desc unit B C", "", func() Params { return &TopK{Type: Max} }),
+	KindDynamicSlice:     row("DynamicSlice", Descriptor, "DynamicSlice", td.ClassDynamicSlice, "export desc unit B", "", func() Params { return &DynamicSlice{Padding: td.PadBackground} }),
+	KindSort:             row("Sort", Descriptor, "Sort", td.ClassSort, "export desc unit B C", "", func() Params { return &Sort{Direction: td.Ascending} }),
+	KindTopK:             row("TopK", Descriptor, "TopK", td.ClassTopK, "export desc unit B C", "", func() Params { return &TopK{Type: td.Max} }),
 	KindNMS:              row("NMS", Descriptor, "NMS", td.ClassNMS, "export desc B mil", "which number is which; its keys; its tops", func() Params { return &NMS{} }),
 	KindDropout:          row("Dropout", Descriptor, "Dropout", td.ClassDropout, "export desc unit B", "", func() Params { return &Dropout{} }),
 	KindRandom:           row("RandomGenerator", Descriptor, "Random", td.ClassRandomGenerator, "export desc B", "its keys", func() Params { return &Random{High: 1} }),
@@ -184,14 +184,14 @@ var kindTable = [numKinds]KindInfo{
 
 	KindElementWise:     row("ElementWise", Computed, "ElementWise", td.ClassElementWise, "22 desc unit C", "", func() Params { return &ElementWise{} }),
 	KindArgMinMax:       row("ArgMinMax", Computed, "ArgMinMax", td.ClassArgMinMax, "22 desc unit B C", "a window smaller than x", func() Params { return &ArgMinMax{Window: UnitWindow} }),
-	KindGlobalArgMinMax: row("GlobalArgMinMax", Computed, "GlobalArgMinMax", td.ClassGlobalArgMinMax, "22 desc unit B", "", func() Params { return &GlobalArgMinMax{Type: Max} }),
+	KindGlobalArgMinMax: row("GlobalArgMinMax", Computed, "GlobalArgMinMax", td.ClassGlobalArgMinMax, "22 desc unit B", "", func() Params { return &GlobalArgMinMax{Type: td.Max} }),
 	KindBroadcast:       row("Broadcast", Computed, "Broadcast", td.ClassBroadcast, "22 desc plist B", "", func() Params { return &Broadcast{} }),
 	KindCrossProduct:    row("CrossProduct", Computed, "CrossProduct", td.ClassCrossProduct, "22 unit B", "", func() Params { return &CrossProduct{} }),
 
 	KindNeuronCustom:          row("NeuronCustom", UnitOnly, "", td.ClassNeuronCustom, "26 C", "its keys; the table as an operand", func() Params { return &NeuronCustom{} }),
 	KindKernelRasterizer:      row("KernelRasterizer", UnitOnly, "", td.ClassKernelRasterizer, "unit C", "the extents of its result; the meaning of the key RasterizerMode", func() Params { return &KernelRasterizer{Groups: 1} }),
 	KindCostVolume:            row("CostVolume", UnitOnly, "", td.ClassCostVolume, "unit B", "the meaning of the keys ScaleFactorX and ScaleFactorY", func() Params { return &CostVolume{} }),
-	KindFurthestPointSampling: row("FurthestPointSampling", UnitOnly, "", td.ClassFurthestPointSampling, "unit B", "", func() Params { return &FurthestPointSampling{Metric: DistanceL2} }),
+	KindFurthestPointSampling: row("FurthestPointSampling", UnitOnly, "", td.ClassFurthestPointSampling, "unit B", "", func() Params { return &FurthestPointSampling{Metric: td.DistanceL2} }),
 	KindRadiusSearch:          row("RadiusSearch", UnitOnly, "", td.ClassRadiusSearch, "unit B", "", func() Params { return &RadiusSearch{} }),
 	KindPlaneReader:           row("PlaneReader", UnitOnly, "", td.ClassPlaneReader, "C", "all but the class", func() Params { return &PlaneReader{} }),
 	KindPlaneWriter:           row("PlaneWriter", UnitOnly, "", td.ClassPlaneWriter, "C", "all but the class", func() Params { return &PlaneWriter{} }),
@@ -226,7 +226,7 @@ var otherClasses = map[td.Class]string{
 	td.ClassAllReduce:             "between the engines of a bonded network",
 }
 
-var defaultSampling = Sampling{Padding: PadBackground}
+var defaultSampling = Sampling{Padding: td.PadBackground}
 
 func row(name string, s Standing, desc string, c td.Class, sources, unsure string, new func() Params) KindInfo {
 	return KindInfo{Name: name, Standing: s, Desc: desc, Class: c, Sources: sources, Unsure: unsure, new: new}

@@ -10,10 +10,10 @@ import (
 // are Value, else what the mode says of x. The descriptor has a mode for each
 // axis; this is one for all.
 type Padding struct {
-	Before Dims        `net:"Pad{Batch,Front,Channel,Top,Left}?"`
-	After  Dims        `net:"Pad{Batch,Back,Channel,Bot,Right}?"`
-	Mode   PaddingMode `net:"PaddingMode?"`
-	Value  float32     `net:"BackgroundValue?"`
+	Before Dims           `net:"Pad{Batch,Front,Channel,Top,Left}?"`
+	After  Dims           `net:"Pad{Batch,Back,Channel,Bot,Right}?"`
+	Mode   td.PaddingMode `net:"PaddingMode?"`
+	Value  float32        `net:"BackgroundValue?"`
 }
 
 var paddingContract = contract("y", "x")
@@ -43,11 +43,11 @@ func (p *Padding) infer(o *operands) ([]Type, error) {
 // mirror returns how many elements an axis can lend, -1 if the mode needs none.
 func (p *Padding) mirror(extent int) int {
 	switch p.Mode {
-	case PadReflective:
+	case td.PadReflective:
 		return max(extent-1, 0)
-	case PadSymmetric:
+	case td.PadSymmetric:
 		return extent
-	case PadReplication:
+	case td.PadReplication:
 		if extent == 0 {
 			return 0
 		}

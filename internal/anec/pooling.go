@@ -14,9 +14,9 @@ import (
 // element: within the window row by row, or of the channel.
 type Pooling struct {
 	Window
-	Type        td.PoolKind `net:"Type"`
-	PaddingMode PaddingMode `net:"PaddingMode"`
-	ExcludePad  bool        `net:"AverageCountExcludePadding"` // an average divides by the elements of x in the window
+	Type        td.PoolKind    `net:"Type"`
+	PaddingMode td.PaddingMode `net:"PaddingMode"`
+	ExcludePad  bool           `net:"AverageCountExcludePadding"` // an average divides by the elements of x in the window
 }
 
 var poolingContract = contract("y", "x")

@@ -1,13 +1,17 @@
 package anec
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/espalier-ane/espalier/td"
+)
 
 // Sampling is how a layer that computes where it samples does so.
 type Sampling struct {
-	Method     SamplingMethod `net:"SamplingMethod?"`
-	Coordinate CoordinateMode `net:"CoordinateInfo?"`
-	Padding    PaddingMode    `net:"PaddingInfo?"`
-	Background float32        `net:"BackgroundValue?"`
+	Method     td.SamplingMethod `net:"SamplingMethod?"`
+	Coordinate td.CoordinateMode `net:"CoordinateInfo?"`
+	Padding    td.PaddingMode    `net:"PaddingInfo?"`
+	Background float32           `net:"BackgroundValue?"`
 
 	// AlignCorners: the ends of a normalized range are the centres of the outer
 	// elements, not their outer edges.
@@ -84,10 +88,10 @@ func (p *AffineTransform) infer(o *operands) ([]Type, error) {
 // boxes along N.
 type CropResize struct {
 	Sampling
-	Size  [2]int       // H, W (anec: output_dims)
-	Grid  SamplingGrid `net:"SamplingGridMode?"`
-	Boxes BoxMode      // what the numbers of a box are
-	Scale float32      // by which the numbers of a box are multiplied
+	Size  [2]int          // H, W (anec: output_dims)
+	Grid  td.SamplingGrid `net:"SamplingGridMode?"`
+	Boxes td.BoxMode      // what the numbers of a box are
+	Scale float32         // by which the numbers of a box are multiplied
 }
 
 var cropResizeContract = contract("y", "x boxes")

@@ -11,11 +11,11 @@ import (
 // where it is 0, the extent is that of x times Scale, rounded down. If both are
 // given, Scale is the distance of the points and Size how many there are.
 type Resize struct {
-	Size     [2]int          // H, W; the descriptor's first numbers
-	Scale    [2]float32      // H, W
-	Method   SamplingMethod  `net:"SamplingMethod?"`
-	Grid     SamplingGrid    `net:"SamplingGridMode?"`
-	Rounding NearestRounding // which element is nearest (anec: nearest_rounding_mode)
+	Size     [2]int             // H, W; the descriptor's first numbers
+	Scale    [2]float32         // H, W
+	Method   td.SamplingMethod  `net:"SamplingMethod?"`
+	Grid     td.SamplingGrid    `net:"SamplingGridMode?"`
+	Rounding td.NearestRounding // which element is nearest (anec: nearest_rounding_mode)
 }
 
 var resizeContract = contract("y", "x")
@@ -45,9 +45,9 @@ func (p *Resize) infer(o *operands) ([]Type, error) {
 
 // ResizeAs is Resize to the extents, along H and W, of another tensor.
 type ResizeAs struct {
-	Method   SamplingMethod `net:"SamplingMethod?"`
-	Grid     SamplingGrid   `net:"SamplingGridMode?"`
-	Rounding NearestRounding
+	Method   td.SamplingMethod `net:"SamplingMethod?"`
+	Grid     td.SamplingGrid   `net:"SamplingGridMode?"`
+	Rounding td.NearestRounding
 }
 
 var resizeAsContract = contract("y", "x like")

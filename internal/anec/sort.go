@@ -7,22 +7,6 @@ import (
 	"github.com/espalier-ane/espalier/tensor"
 )
 
-// SortDirection is ZinIrSortDirection.
-type SortDirection uint8
-
-// The directions.
-const (
-	Ascending  SortDirection = 1
-	Descending SortDirection = 2
-)
-
-var sortDirectionNames = map[SortDirection]string{Ascending: "Ascending", Descending: "Descending"}
-
-func (d SortDirection) String() string { return nameOf(sortDirectionNames, d, "direction") }
-
-// Valid reports whether d has a name.
-func (d SortDirection) Valid() bool { return sortDirectionNames[d] != "" }
-
 // Sorting is what Sort and TopK share. Equal elements keep their order.
 type Sorting struct {
 	Axis td.Axis `net:"SortDimension"`
@@ -32,7 +16,7 @@ type Sorting struct {
 	VectorAxis td.Axis `net:"VectorDimension"`
 	Keys       []int   `net:"SortIndices"`
 
-	Results Results `net:"Indices"`
+	Results td.Results `net:"Indices"`
 }
 
 // tops returns the types of what is wanted, where so many elements are left.
@@ -59,9 +43,9 @@ func (s *Sorting) tops(o *operands, left int) ([]Type, error) {
 	}
 	values.Dims[s.Axis], indices.Dims[s.Axis] = left, left
 	switch s.Results {
-	case ResultIndices:
+	case td.ResultIndices:
 		return []Type{indices}, nil
-	case ResultBoth:
+	case td.ResultBoth:
 		return []Type{values, indices}, nil
 	}
 	return []Type{values}, nil
@@ -71,7 +55,7 @@ var sortContract = contract("values indices", "x")
 
 // Sort sorts along an axis.
 type Sort struct {
-	Direction SortDirection `net:"Direction"`
+	Direction td.SortDirection `net:"Direction"`
 	Sorting
 }
 
@@ -90,8 +74,8 @@ func (p *Sort) infer(o *operands) ([]Type, error) {
 
 // TopK takes the K largest or smallest along an axis, the extreme one first.
 type TopK struct {
-	Type Extreme `net:"Type"`
-	K    int     `net:"K"`
+	Type td.Extreme `net:"Type"`
+	K    int        `net:"K"`
 	Sorting
 }
 

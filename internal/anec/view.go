@@ -49,11 +49,11 @@ func inRange(offset, size, step, extent int) error {
 // the i-th number of start, which lie along W, and has Sizes[i] elements. What
 // lies outside is by the padding mode.
 type DynamicSlice struct {
-	Axes       []td.Axis      `net:"DynamicSliceAxisOrder"`
-	Sizes      []int          `net:"DynamicSliceInfo"`
-	Coordinate CoordinateMode `net:"CoordinateInfo"`
-	Padding    PaddingMode    `net:"PaddingInfo"`
-	Background float32        `net:"BackgroundValue"`
+	Axes       []td.Axis         `net:"DynamicSliceAxisOrder"`
+	Sizes      []int             `net:"DynamicSliceInfo"`
+	Coordinate td.CoordinateMode `net:"CoordinateInfo"`
+	Padding    td.PaddingMode    `net:"PaddingInfo"`
+	Background float32           `net:"BackgroundValue"`
 }
 
 var dynamicSliceContract = contract("y", "x start")
