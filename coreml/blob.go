@@ -164,16 +164,25 @@ func (w *weightStore) resolve(ref string) (string, error) {
 // Load returns the array of the given type whose record is at offset in the file that the program calls ref.
 // The array is a view of the file.
 func (w *weightStore) Load(ref string, offset uint64, t *mil.TensorType) (*tensor.Tensor, error) {
-	name, err := w.resolve(ref)
-	if err != nil {
-		return nil, err
-	}
-	data, err := w.src.open(name)
+	data, err := w.Bytes(ref)
 	if err != nil {
 		return nil, err
 	}
 	array, err := loadArray(data, offset, t)
-	return array, inFile(w.src.display(name), err)
+	if err != nil {
+		name, _ := w.resolve(ref)
+		return nil, inFile(w.src.display(name), err)
+	}
+	return array, nil
+}
+
+// Bytes returns the file that the program calls ref.
+func (w *weightStore) Bytes(ref string) ([]byte, error) {
+	name, err := w.resolve(ref)
+	if err != nil {
+		return nil, err
+	}
+	return w.src.open(name)
 }
 
 // loadArray returns the array of a record of a weight file, without copying it.

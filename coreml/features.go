@@ -195,6 +195,26 @@ func (t *ImageType) Admits(width, height int) bool {
 		t.Range != nil && t.Range.Width.Contains(width) && t.Range.Height.Contains(height)
 }
 
+// DefaultShape is the shape that an array has unless another one is chosen; false if the description does not say.
+func (t *ArrayType) DefaultShape() ([]int, bool) {
+	switch {
+	case t.Shape != nil:
+		return t.Shape, true
+	case len(t.Shapes) > 0:
+		return t.Shapes[0], true
+	case len(t.Ranges) > 0:
+		shape := make([]int, len(t.Ranges))
+		for i, r := range t.Ranges {
+			shape[i] = r.Lower
+			if r.Lower == 0 && r.Contains(1) { // an empty array is rarely meant
+				shape[i] = 1
+			}
+		}
+		return shape, true
+	}
+	return nil, false
+}
+
 // ColorSpace says how the elements of a picture are stored.
 type ColorSpace int
 
@@ -221,6 +241,16 @@ func (c ColorSpace) String() string {
 		return row.name
 	}
 	return fmt.Sprintf("color space %d", int(c))
+}
+
+// ParseColorSpace finds a colour space by the name that String gives.
+func ParseColorSpace(name string) (ColorSpace, error) {
+	for c, row := range colorSpaces {
+		if row.name == name {
+			return c, nil
+		}
+	}
+	return 0, fmt.Errorf("unknown color space %q", name)
 }
 
 // Channels is the number of channels.

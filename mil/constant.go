@@ -31,6 +31,9 @@ type FileRef struct {
 type Files interface {
 	// Load returns the array of the given type whose record is at offset in the file that the program calls path.
 	Load(path string, offset uint64, t *TensorType) (*tensor.Tensor, error)
+
+	// Bytes returns the whole file, of which the arrays are views.
+	Bytes(path string) ([]byte, error)
 }
 
 // Load returns the array, from the program or from its file.

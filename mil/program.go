@@ -166,3 +166,23 @@ func (b *Block) Walk(f func(*Operation)) {
 		}
 	}
 }
+
+// VisitUses calls f for each value that the operation reads, itself or in its nested blocks, with repetitions.
+// Values that a nested block defines and uses are among them.
+func (op *Operation) VisitUses(f func(*Value)) {
+	for _, in := range op.Inputs {
+		for _, a := range in.Args {
+			if a.Value != nil {
+				f(a.Value)
+			}
+		}
+	}
+	for _, b := range op.Blocks {
+		for _, inner := range b.Operations {
+			inner.VisitUses(f)
+		}
+		for _, v := range b.Outputs {
+			f(v)
+		}
+	}
+}
