@@ -18,6 +18,9 @@ type engineFunction struct {
 
 // containerFunctions makes the one function of a container: its program, with the ports as features.
 func (c Config) containerFunctions(file *hwx.File) ([]*Function, error) {
+	if c.Units == CPUOnly {
+		return nil, fmt.Errorf("%w: a container runs on the engine, which the units %s leave out", ErrUnits, c.Units)
+	}
 	numerics, err := c.Numerics.engine()
 	if err != nil {
 		return nil, err
@@ -35,7 +38,7 @@ func (c Config) containerFunctions(file *hwx.File) ([]*Function, error) {
 	f.engine.contexts.New = func() any { return program.NewContext() }
 	for _, p := range program.Ports() {
 		d := coreml.Feature{Name: p.Name, Type: &coreml.ArrayType{DType: p.Type, Shape: p.Shape[:]}}
-		if p.Output {
+		if p.Direction == engine.Output {
 			f.description.Outputs = append(f.description.Outputs, d)
 		} else {
 			f.description.Inputs = append(f.description.Inputs, d)

@@ -2,238 +2,9 @@ package hwx
 
 import (
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"slices"
-	"strings"
 )
-
-// A Form is one of the two ways in which containers are known to be laid out.
-type Form int
-
-const (
-	// Form2020 is that of compiler v4.2.1: text first, then the windows of the
-	// ports (h13 1). All of it is certain.
-	Form2020 Form = iota
-	// Form2026 is that of compiler v9.509.0 as far as it is known (seed; h13
-	// 1.3, 1.5; mil-hwx-compiler): scratch first, then the windows,
-	// the text, and perhaps the kernels in a segment of their own; wider port
-	// commands and longer threads. No file of this form is at hand: segments
-	// and addresses are likely, the order of symbols is a guess.
-	Form2026
-)
-
-func (f Form) String() string {
-	if f == Form2026 {
-		return "2026"
-	}
-	return "2020"
-}
-
-// A Spec is what a container is made of. Build derives everything else.
-type Spec struct {
-	Form    Form
-	Subtype uint32 // of the CPU; 0: SubtypeH13
-	Program string // "": net
-	Banner  string // "": one line that names us
-
-	Ports []PortSpec // in the order of their tensor threads
-	// Windows is the order of the ports' windows in memory, as indices into
-	// Ports. nil is the order that fits all known v4.2.1 files: the inputs
-	// backwards, then the outputs.
-	Windows []int
-
-	Text           []byte
-	Tasks          int
-	FirstTaskWords int
-	Relocs         []uint32 // offsets of the text's words that hold offsets into the kernel section
-
-	Constants     []byte // behind the text; nil: 0x4000 zero bytes, as Apple's compiler puts there
-	KernelSection []byte // Form2026: a segment of its own for the kernel streams; nil: they are in Constants
-	Kernels       []KernelSpec
-	Scratch       uint64 // Form2026: bytes of memory between tasks
-
-	Unknown850, Unknown858 uint32      // words of the program thread; 0: 0x11 and 3 (Form2026: 4)
-	Attributes             []Attribute // Form2026; nil: tag 9 with value 0
-}
-
-// A PortSpec describes a port.
-type PortSpec struct {
-	Name      string
-	Tensor    string // the compiler's name; "": Name
-	Direction Direction
-	Element   Element
-	Shape     [4]uint32 // N, C, H, W
-	Strides   [4]uint64 // bytes; all 0: rows of whole 64 bytes, packed (h13 3.1)
-}
-
-// A KernelSpec names the streams of a kernel in the symbol table.
-type KernelSpec struct {
-	Digest string // 64 hexadecimal digits; "": a digest of the kernel section
-	// Offsets are where the streams begin in the kernel section, by engine. A
-	// single one is named without its engine.
-	Offsets []uint64
-	// Empty is how many engines without a stream follow in the symbol table.
-	Empty int
-}
-
-const (
-	baseAddr      = 0x30000000 // where the address space of a program begins
-	zeroConstants = 0x4000
-	defaultBanner = "ANEC v1\nespalier\n"
-	guardSize     = pageSize
-	maxPorts      = 240 // symbols name a section by one byte
-)
-
-// setDefaults fills in what may be left out.
-func (s *Spec) setDefaults() {
-	if s.Subtype == 0 {
-		s.Subtype = SubtypeH13
-	}
-	if s.Program == "" {
-		s.Program = "net"
-	}
-	if s.Banner == "" {
-		s.Banner = defaultBanner
-	}
-	if s.Unknown850 == 0 {
-		s.Unknown850 = 0x11
-	}
-	if s.Unknown858 == 0 {
-		s.Unknown858 = 3
-		if s.Form == Form2026 {
-			s.Unknown858 = 4
-		}
-	}
-	if s.Constants == nil {
-		s.Constants = make([]byte, zeroConstants)
-	}
-	if s.Form == Form2026 && s.Attributes == nil {
-		s.Attributes = []Attribute{{Tag: 9, Value: make([]byte, 8)}}
-	}
-	s.Ports = slices.Clone(s.Ports)
-	for i := range s.Ports {
-		p := &s.Ports[i]
-		if p.Tensor == "" {
-			p.Tensor = p.Name
-		}
-		if p.Strides == [4]uint64{} {
-			p.Strides = SurfaceStrides(p.Element, p.Shape)
-		}
-	}
-	if s.Windows == nil {
-		s.Windows = defaultWindows(s.Ports)
-	}
-}
-
-// SurfaceStrides are the strides of a tensor in memory as Apple's compiler lays
-// it out: rows of whole 64 bytes, packed (h13 3.1).
-func SurfaceStrides(element Element, shape [4]uint32) [4]uint64 {
-	bits := uint64(element.DType().Bits())
-	row := alignUp((uint64(shape[3])*bits+7)/8, tileSize)
-	plane := row * uint64(shape[2])
-	return [4]uint64{plane * uint64(shape[1]), plane, row, bits / 8}
-}
-
-func defaultWindows(ports []PortSpec) []int {
-	var order []int
-	for i := len(ports) - 1; i >= 0; i-- {
-		if ports[i].Direction == In {
-			order = append(order, i)
-		}
-	}
-	for i, p := range ports {
-		if p.Direction != In {
-			order = append(order, i)
-		}
-	}
-	return order
-}
-
-// bytes is the size of the port's window section: all batch elements.
-func (p *PortSpec) bytes() uint64 { return uint64(p.Shape[0]) * p.Strides[0] }
-
-// used is what the tensor thread counts at its end: for an input all bytes, for
-// an output those up to the last element.
-func (p *PortSpec) used() uint64 {
-	if p.Direction == In || p.bytes() == 0 {
-		return p.bytes()
-	}
-	used := (uint64(p.Shape[3])*uint64(p.Element.DType().Bits()) + 7) / 8
-	for i := range 3 {
-		used += uint64(p.Shape[i]-1) * p.Strides[i]
-	}
-	return used
-}
-
-func (s *Spec) check() error {
-	if len(s.Text) == 0 || len(s.Text)%4 != 0 {
-		return fmt.Errorf("0x%x bytes of text, want whole words, and some", len(s.Text))
-	}
-	if s.Tasks < 1 || s.FirstTaskWords < 1 || 4*s.FirstTaskWords > len(s.Text) {
-		return fmt.Errorf("%d tasks, the first of %d words, in 0x%x bytes of text", s.Tasks, s.FirstTaskWords, len(s.Text))
-	}
-	if len(s.Ports) > maxPorts {
-		return fmt.Errorf("%d ports, want %d or fewer", len(s.Ports), maxPorts)
-	}
-	order := slices.Sorted(slices.Values(s.Windows))
-	for i := range s.Ports {
-		if len(order) != len(s.Ports) || order[i] != i {
-			return fmt.Errorf("windows %v do not name each of %d ports once", s.Windows, len(s.Ports))
-		}
-	}
-	names := make(map[string]bool)
-	for _, p := range s.Ports {
-		switch {
-		case p.Name == "" || strings.ContainsRune(p.Name+p.Tensor, 0):
-			return fmt.Errorf("port name %q is empty or has a NUL", p.Name)
-		case names[p.Name]:
-			return fmt.Errorf("a second port named %q", p.Name)
-		case p.Direction != In && p.Direction != Out:
-			return fmt.Errorf("port %q: direction %d, want in or out", p.Name, p.Direction)
-		case p.Element.DType().Bits() == 0:
-			return fmt.Errorf("port %q: no tensor has elements of type %d", p.Name, p.Element)
-		}
-		if reach := uint64(0); slices.Max(p.Strides[:]) > maxUnbackedMemory || !addMul(&reach, uint64(p.Shape[0]), p.Strides[0]) || reach > maxUnbackedMemory {
-			return fmt.Errorf("port %q: shape %d with strides %d, want 0x%x bytes or fewer", p.Name, p.Shape, p.Strides, int64(maxUnbackedMemory))
-		}
-		names[p.Name] = true
-	}
-	if strings.ContainsRune(s.Banner+s.Program, 0) {
-		return errors.New("a NUL in the banner or the program's name")
-	}
-	if s.Form == Form2020 && (s.Scratch != 0 || s.KernelSection != nil || s.Attributes != nil) {
-		return errors.New("scratch, a kernel section and attributes need the form of 2026")
-	}
-	if s.Scratch > maxUnbackedMemory {
-		return fmt.Errorf("0x%x bytes of scratch, want 0x%x or fewer", s.Scratch, int64(maxUnbackedMemory))
-	}
-	for _, off := range s.Relocs {
-		if int64(off)+4 > int64(len(s.Text)) {
-			return fmt.Errorf("relocation at 0x%x of 0x%x bytes of text", off, len(s.Text))
-		}
-	}
-	for _, k := range s.Kernels {
-		for _, off := range k.Offsets {
-			if off > uint64(len(s.kernelData())) {
-				return fmt.Errorf("kernel stream at 0x%x of 0x%x bytes", off, len(s.kernelData()))
-			}
-		}
-		if k.Digest != "" {
-			if _, ok := ParseKernelName("K" + k.Digest); !ok {
-				return fmt.Errorf("kernel digest %q, want 64 hexadecimal digits", k.Digest)
-			}
-		}
-	}
-	return nil
-}
-
-func (s *Spec) kernelData() []byte {
-	if s.KernelSection != nil {
-		return s.KernelSection
-	}
-	return s.Constants
-}
 
 // Build makes the container that a Spec describes. The file holds the slices of
 // the Spec, it does not copy them.
@@ -256,8 +27,9 @@ type builder struct {
 	Spec
 	addr uint64 // next free address
 
-	guard, scratch, text, kernels *Segment
-	windows                       []*Segment // in the order of Spec.Windows
+	guard, data, text, kernels *Segment
+	windows                    []*Segment // in the order of Spec.Windows
+	scratch, derived           *Section   // of data
 
 	syms    []Symbol
 	strings []byte
@@ -289,15 +61,34 @@ func (b *builder) layOut() {
 		b.layOutWindows()
 		return
 	}
-	if b.Scratch > 0 {
-		b.scratch = b.newSegment("__DATA", b.Scratch, ProtRead|ProtWrite, SegmentNoRelocs,
-			newSection("__DATA", "__bss", b.addr, b.Scratch, sectionAlignTile, SectionScratch, nil))
-	}
+	b.layOutData()
 	b.layOutWindows()
 	b.layOutText()
-	if b.KernelSection != nil {
-		b.kernels = b.newSegment("__KERN_0", uint64(len(b.KernelSection)), ProtRead, SegmentNoRelocs,
-			newSection("__KERN_0", "__kern_0", b.addr, uint64(len(b.KernelSection)), sectionAlignTile, SectionConst, b.KernelSection))
+	size, flags := uint64(len(b.KernelSection)), uint32(SectionConst)
+	if b.External > 0 {
+		size, flags = b.External, SectionExternal
+	}
+	if b.KernelSection != nil || b.External > 0 {
+		b.kernels = b.newSegment("__KERN_0", size, ProtRead, SegmentNoRelocs,
+			newSection("__KERN_0", "__kern_0", b.addr, size, sectionAlignTile, flags, b.KernelSection))
+	}
+}
+
+// layOutData places the memory that is neither in the file nor a port's: scratch,
+// then derived memory.
+func (b *builder) layOutData() {
+	derivedStart := alignUp(b.Scratch, tileSize)
+	var sections []*Section
+	if b.Scratch > 0 {
+		b.scratch = newSection("__DATA", "__bss", b.addr, b.Scratch, sectionAlignTile, SectionScratch, nil)
+		sections = append(sections, b.scratch)
+	}
+	if b.Derived > 0 {
+		b.derived = newSection("__DATA", "__derived", b.addr+derivedStart, b.Derived, sectionAlignTile, SectionDerived, nil)
+		sections = append(sections, b.derived)
+	}
+	if sections != nil {
+		b.data = b.newSegment("__DATA", derivedStart+b.Derived, ProtRead|ProtWrite, SegmentNoRelocs, sections...)
 	}
 }
 
@@ -317,8 +108,11 @@ func (b *builder) layOutWindows() {
 	for _, i := range b.Windows {
 		p := &b.Ports[i]
 		name, prot, flags := "__const", uint32(ProtRead), uint32(SectionInput)
-		if p.Direction == Out {
+		switch p.Direction {
+		case Out:
 			name, prot, flags = "__data", ProtWrite, SectionOutput
+		case InOut:
+			name, prot, flags = "__state", ProtRead|ProtWrite, SectionState
 		}
 		b.windows = append(b.windows, b.newSegment("__FVMLIB", p.bytes(), prot, SegmentNoRelocs|SegmentFixedLib,
 			newSection("__FVMLIB", name, b.addr, p.bytes(), sectionAlignPage, flags, nil)))
@@ -332,8 +126,8 @@ func (b *builder) segments() []*Segment {
 		list = append(list, b.text)
 		return append(list, b.windows...)
 	}
-	if b.scratch != nil {
-		list = append(list, b.scratch)
+	if b.data != nil {
+		list = append(list, b.data)
 	}
 	list = append(append(list, b.windows...), b.text)
 	if b.kernels != nil {
@@ -447,15 +241,21 @@ func (b *builder) program() *ProgramThread {
 	t := &ProgramThread{Words: WordsProgram}
 	t.Bases[BaseText] = b.text.Addr
 	t.Bases[BaseConst] = b.kernelSection().Addr
+	if b.Form == Form2026 {
+		t.Bases[BaseTextConst] = b.text.Sections[1].Addr
+	}
 	if b.scratch != nil {
 		t.Bases[BaseScratch] = b.scratch.Addr
+	}
+	if b.derived != nil {
+		t.Bases[BaseDerived] = b.derived.Addr
 	}
 	// v4.2.1 counts the outputs first, compilers of 2026 take the windows as
 	// they come (h13 1.5).
 	next := BasePorts
 	for _, outputs := range []bool{true, false} {
 		for i, port := range b.Windows {
-			if b.Form == Form2026 && outputs || b.Form == Form2020 && outputs != (b.Ports[port].Direction == Out) {
+			if b.Form == Form2026 && outputs || b.Form == Form2020 && outputs != (b.Ports[port].Direction != In) {
 				continue
 			}
 			t.Bases[next] = b.windows[i].Addr

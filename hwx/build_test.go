@@ -86,6 +86,7 @@ func TestMachOReadersReadIt(t *testing.T) {
 		_, files[name] = mustBuild(t, spec(t))
 	}
 	_, files["form of 2026"] = mustBuild(t, identity2026(t))
+	_, files["with what is ours"] = mustBuild(t, ownSpec(true))
 	for name, data := range files {
 		le.PutUint32(data, MachOMagic)
 		m, err := macho.NewFile(bytes.NewReader(data))
@@ -198,8 +199,9 @@ func TestBuildRefuses(t *testing.T) {
 		"the first of 158":      func(s *Spec) { s.FirstTaskWords = 158 },
 		"do not name each":      func(s *Spec) { s.Windows = []int{0, 0} },
 		"NUL":                   func(s *Spec) { s.Ports[0].Name = "a\x00b" },
-		"second port":           func(s *Spec) { s.Ports[1].Name = s.Ports[0].Name },
-		"direction":             func(s *Spec) { s.Ports[0].Direction = 3 },
+		"second port":           func(s *Spec) { s.Ports[1].Name, s.Ports[1].Direction = s.Ports[0].Name, In },
+		"direction":             func(s *Spec) { s.Ports[0].Direction = 4 },
+		"both directions need":  func(s *Spec) { s.Ports[0].Direction = InOut },
 		"elements of type":      func(s *Spec) { s.Ports[0].Element = 8 },
 		"bytes or fewer":        func(s *Spec) { s.Ports[0].Strides = [4]uint64{1 << 40, 1, 1, 2} },
 		"form of 2026":          func(s *Spec) { s.Scratch = 1 },
@@ -325,5 +327,27 @@ func TestLookup(t *testing.T) {
 		if name != row.name || offset != row.offset {
 			t.Errorf("0x%x is 0x%x of %q, want 0x%x of %q", row.addr, offset, name, row.offset, row.name)
 		}
+	}
+}
+
+func TestWriteToWritesWhatEncodeGives(t *testing.T) {
+	f, err := Build(Spec{
+		Form: Form2026, Text: make([]byte, 64), Tasks: 1, FirstTaskWords: 10, Constants: []byte{1, 2, 3},
+		KernelSection: bytes.Repeat([]byte{7}, 5000), Scratch: 100,
+		Ports: []PortSpec{{Name: "x", Direction: In, Element: ElementFloat16, Shape: [4]uint32{1, 1, 1, 8}}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := f.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got bytes.Buffer
+	if n, err := f.WriteTo(&got); err != nil || n != int64(len(want)) {
+		t.Errorf("wrote %d bytes of %d: %v", n, len(want), err)
+	}
+	if !bytes.Equal(got.Bytes(), want) {
+		t.Error("the bytes differ")
 	}
 }

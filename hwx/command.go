@@ -141,12 +141,16 @@ const (
 	SectionScratch    = 0x25 // 2026: __DATA,__bss; from mil-hwx-compiler
 	SectionConst      = 0x26
 	SectionText       = 0x28
+	SectionState      = 0x41 // ours: window of a port that is read and written
+	SectionDerived    = 0x45 // ours: __DATA,__derived, memory that tasks fill once
+	SectionExternal   = 0x46 // ours: a kernel section whose bytes are a weight file, not in this one
 	SectionHasRelocs  = 0x100
 	sectionAlignPage  = 14
 	sectionAlignTile  = 6
 	pageSize          = 0x4000
 	tileSize          = 0x40
 	maxUnbackedMemory = 8 << 30 // most bytes of a section without bytes in the file: --bss-limit of the newest known banner
+	maxExternalBytes  = 1 << 40 // most bytes of external weights, which nobody allocates
 )
 
 // A Reloc is a word of the text that holds an offset into another section

@@ -38,8 +38,14 @@ func (f *File) Describe() (*Spec, error) {
 		if bss := f.Section("__DATA", "__bss"); bss != nil {
 			s.Scratch = bss.Size
 		}
+		if derived := f.Section("__DATA", "__derived"); derived != nil {
+			s.Derived = derived.Size
+		}
 		if kernels := f.Section("__KERN_0", "__kern_0"); kernels != nil {
 			s.KernelSection = kernels.Data
+		}
+		if weights := f.External(); weights != nil {
+			s.External = weights.Size
 		}
 	} else if len(constants.Data) == zeroConstants && len(bytes.Trim(constants.Data, "\x00")) == 0 {
 		s.Constants = nil
@@ -53,7 +59,7 @@ func (f *File) Describe() (*Spec, error) {
 	}
 	for b := range all[*PortBinding](f) {
 		for i, p := range ports {
-			if p.Name == b.Name() {
+			if p.Binding == b {
 				s.Windows = append(s.Windows, i)
 			}
 		}

@@ -21,6 +21,12 @@
 // rests on it, or on other published notes about files of 2026, is likely at
 // best. Where they differ, the fact sheet wins and the difference is noted.
 //
+// Containers for the target `virtual` have the form of 2026 and four things that
+// are ours, each marked so where it is defined: ports that are read and written,
+// for states; derived memory, which tasks fill once from constants; a kernel
+// section whose bytes are a weight file beside the container; an entry of the
+// base-address table by which tasks reach the constants beside the kernels.
+//
 // The package knows bytes and addresses. What a task computes is in td and in
 // the engine.
 package hwx

@@ -3,6 +3,7 @@ package hwx
 import (
 	"cmp"
 	"fmt"
+	"io"
 	"slices"
 )
 
@@ -13,6 +14,7 @@ type part struct {
 	kind         RegionKind
 	name         string
 	put          func(dst []byte)
+	data         []byte // of a section: what put copies
 }
 
 // parts lists the parts in file order.
@@ -20,7 +22,7 @@ func (f *File) parts() ([]part, error) {
 	var parts []part
 	add := func(offset, size int64, kind RegionKind, name string, put func([]byte)) {
 		if size > 0 {
-			parts = append(parts, part{offset, size, kind, name, put})
+			parts = append(parts, part{offset: offset, size: size, kind: kind, name: name, put: put})
 		}
 	}
 	header := f.Header
@@ -39,6 +41,9 @@ func (f *File) parts() ([]part, error) {
 				}
 				name := s.Segment.String() + "," + s.Name.String()
 				add(int64(s.Offset), int64(len(s.Data)), RegionSection, name, func(dst []byte) { copy(dst, s.Data) })
+				if len(s.Data) > 0 {
+					parts[len(parts)-1].data = s.Data
+				}
 				add(int64(s.RelocOffset), 8*int64(len(s.Relocs)), RegionRelocs, name, s.putRelocs)
 			}
 		}
@@ -100,4 +105,45 @@ func (f *File) Encode() ([]byte, error) {
 		p.put(data[p.offset : p.offset+p.size])
 	}
 	return data, nil
+}
+
+// WriteTo writes the bytes of the container. What sections hold goes out as it is:
+// a container whose weights are a mapped file takes no memory for them.
+func (f *File) WriteTo(w io.Writer) (int64, error) {
+	if len(f.Gaps) > 0 { // of a file that was read, and is in memory
+		data, err := f.Encode()
+		if err != nil {
+			return 0, err
+		}
+		n, err := w.Write(data)
+		return int64(n), err
+	}
+	parts, err := f.parts()
+	if err != nil {
+		return 0, fmt.Errorf("encoding a container: %w", err)
+	}
+	at := int64(0)
+	write := func(b []byte) {
+		if err == nil {
+			var n int
+			n, err = w.Write(b)
+			at += int64(n)
+		}
+	}
+	var zeros [4096]byte
+	pad := func(to int64) {
+		for at < to && err == nil {
+			write(zeros[:min(to-at, int64(len(zeros)))])
+		}
+	}
+	for _, p := range parts {
+		pad(p.offset)
+		if p.data == nil {
+			p.data = make([]byte, p.size)
+			p.put(p.data)
+		}
+		write(p.data)
+	}
+	pad(f.Size)
+	return at, err
 }

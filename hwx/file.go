@@ -2,7 +2,6 @@ package hwx
 
 import (
 	"fmt"
-	"io"
 	"iter"
 
 	"github.com/espalier-ane/espalier/internal/osfile"
@@ -90,16 +89,6 @@ func (f *File) Close() error {
 	return m.Close()
 }
 
-// WriteTo writes the encoded container.
-func (f *File) WriteTo(w io.Writer) (int64, error) {
-	data, err := f.Encode()
-	if err != nil {
-		return 0, err
-	}
-	n, err := w.Write(data)
-	return int64(n), err
-}
-
 // all ranges over the commands of one type.
 func all[T Command](f *File) iter.Seq[T] {
 	return func(yield func(T) bool) {
@@ -163,7 +152,8 @@ func (f *File) Text() *Section { return f.Section("__TEXT", "__text") }
 func (f *File) Constants() *Section { return f.Section("__TEXT", "__const") }
 
 // KernelSections are the sections that hold the kernel streams: those of the
-// segments __KERN_0, __KERN_1, … if there are any, else Constants.
+// segments __KERN_0, __KERN_1, … if there are any, else Constants. One that is
+// External has no bytes.
 func (f *File) KernelSections() []*Section {
 	var kernels []*Section
 	for s := range all[*Segment](f) {
@@ -177,6 +167,17 @@ func (f *File) KernelSections() []*Section {
 		}
 	}
 	return kernels
+}
+
+// External is the section whose bytes are not in the file but a weight file
+// that the loader binds, or nil.
+func (f *File) External() *Section {
+	for _, s := range f.Sections() {
+		if s.Flags == SectionExternal && s.Data == nil {
+			return s
+		}
+	}
+	return nil
 }
 
 // Banner is the text in which the compiler describes itself and its

@@ -47,7 +47,7 @@ func compact(t testing.TB, data []byte) []byte {
 // Arbitrary bytes are refused with a place, or read so that they can be written
 // again, and no question about them does harm.
 func FuzzFile(f *testing.F) {
-	for _, spec := range []Spec{reluSpec(16), addSpec(), identitySpec(f), identity2026(f)} {
+	for _, spec := range []Spec{reluSpec(16), addSpec(), identitySpec(f), identity2026(f), ownSpec(false), ownSpec(true)} {
 		_, data := mustBuild(f, spec)
 		f.Add(compact(f, data))
 	}

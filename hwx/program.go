@@ -64,6 +64,7 @@ type Port struct {
 	Bytes      int64 // of the window's section
 	WindowSize int64 // of the window: Bytes rounded up to pages
 	Thread     *TensorThread
+	Binding    *PortBinding
 	Window     *Segment
 }
 
@@ -71,17 +72,9 @@ type Port struct {
 // port is checked: the elements that its shape and strides reach are in its
 // window, and the window has no bytes in the file.
 func (f *File) Ports() ([]Port, error) {
-	bindings := make(map[string]*PortBinding)
-	for at, c := range f.placed() {
-		if b, ok := c.(*PortBinding); ok {
-			if bindings[b.Name()] != nil {
-				return nil, damage(at, "a second port named %q", b.Name())
-			}
-			bindings[b.Name()] = b
-			if len(bindings) > BaseCount {
-				return nil, damage(at, "more ports than the %d entries of the base-address table", BaseCount)
-			}
-		}
+	bindings, err := f.bindings()
+	if err != nil {
+		return nil, err
 	}
 	baseOf := make(map[uint64]int)
 	for thread := range all[*ProgramThread](f) {
@@ -98,7 +91,7 @@ func (f *File) Ports() ([]Port, error) {
 		if !ok {
 			continue
 		}
-		b := bindingOf(bindings, t)
+		b := bindings.of(t)
 		if b == nil {
 			return nil, damage(at, "tensor %q: no port is named %q", t.Name(), t.Port())
 		}
@@ -119,29 +112,72 @@ func (f *File) Ports() ([]Port, error) {
 	return ports, nil
 }
 
-// bindingOf finds the binding of a tensor: by the port's name, or by the
-// tensor's with and without what follows its `@`.
-func bindingOf(bindings map[string]*PortBinding, t *TensorThread) *PortBinding {
+// boundPorts are the bindings of ports by name. An input and an output may have
+// the same name: the flags of their windows tell which is which.
+type boundPorts map[string][]boundPort
+
+type boundPort struct {
+	*PortBinding
+	direction Direction // 0: the window does not say
+}
+
+// windowDirections are the directions of ports by the flags of their windows.
+var windowDirections = map[uint32]Direction{SectionInput: In, SectionOutput: Out, SectionState: InOut}
+
+func (f *File) bindings() (boundPorts, error) {
+	bindings := make(boundPorts)
+	count := 0
+	for at, c := range f.placed() {
+		b, ok := c.(*PortBinding)
+		if !ok {
+			continue
+		}
+		if count++; count > BaseCount {
+			return nil, damage(at, "more ports than the %d entries of the base-address table", BaseCount)
+		}
+		bound := boundPort{PortBinding: b}
+		if s, _ := f.Lookup(b.Addr); s != nil {
+			bound.direction = windowDirections[s.Flags]
+		}
+		for _, other := range bindings[b.Name()] {
+			if other.direction == bound.direction || other.direction == 0 || bound.direction == 0 {
+				return nil, damage(at, "a second port named %q", b.Name())
+			}
+		}
+		bindings[b.Name()] = append(bindings[b.Name()], bound)
+	}
+	return bindings, nil
+}
+
+// of finds the binding of a tensor: by the port's name, or by the tensor's with
+// and without what follows its `@`; among several of a name, by the direction.
+func (bindings boundPorts) of(t *TensorThread) *PortBinding {
 	bare, _, _ := strings.Cut(t.Name(), "@")
 	for _, name := range []string{t.Port(), t.Name(), bare} {
-		if b := bindings[name]; b != nil {
-			return b
+		named := bindings[name]
+		for _, b := range named {
+			if len(named) == 1 || b.direction == t.Direction {
+				return b.PortBinding
+			}
 		}
 	}
 	return nil
 }
 
 func (f *File) port(at int64, t *TensorThread, b *PortBinding) (Port, error) {
-	p := Port{Name: b.Name(), Tensor: t.Name(), Direction: t.Direction, Element: t.Element, Addr: b.Addr, Thread: t}
+	p := Port{Name: b.Name(), Tensor: t.Name(), Direction: t.Direction, Element: t.Element, Addr: b.Addr, Thread: t, Binding: b}
 	bad := func(field int64, format string, args ...any) (Port, error) {
 		return Port{}, damage(at+field, "port %q: "+format, append([]any{p.Name}, args...)...)
 	}
-	if p.Direction != In && p.Direction != Out {
-		return bad(0x14, "direction %d, want 1 (in) or 2 (out)", uint32(p.Direction))
+	if !p.Direction.Valid() {
+		return bad(0x14, "direction %d, want 1 (in), 2 (out) or 3 (both)", uint32(p.Direction))
 	}
 	section, _ := f.Lookup(p.Addr)
 	if section == nil || section.Addr != p.Addr || section.Offset != 0 {
 		return bad(0, "address 0x%x is not that of a window", p.Addr)
+	}
+	if (p.Direction == InOut) != (section.Flags == SectionState) {
+		return bad(0x14, "direction %v, but its window has flags 0x%x", p.Direction, section.Flags)
 	}
 	for _, s := range f.Segments() {
 		if p.Addr >= s.Addr && p.Addr-s.Addr < s.Size {
@@ -210,6 +246,7 @@ const (
 	KindText    BaseKind = "text"
 	KindConst   BaseKind = "const"
 	KindScratch BaseKind = "scratch"
+	KindDerived BaseKind = "derived"
 	KindPort    BaseKind = "port"
 	KindOther   BaseKind = "other" // none of the above: an address that no section holds, or another part of one
 )
@@ -246,8 +283,10 @@ func (f *File) Bases() []Base {
 					b.Kind = KindPort
 				case s == f.Text():
 					b.Kind = KindText
-				case s.Data != nil:
+				case s.Data != nil || s.Flags == SectionExternal:
 					b.Kind = KindConst
+				case s.Flags == SectionDerived:
+					b.Kind = KindDerived
 				default:
 					b.Kind = KindScratch
 				}

@@ -151,9 +151,13 @@ func (r *reader) section(at int64, seg *Segment, body []byte) (*Section, error) 
 		Name: h.Name, Segment: h.Segment, Addr: h.Addr, Size: h.Size, Offset: h.Offset, Align: h.Align,
 		RelocOffset: h.RelocOffset, Flags: h.Flags, Reserved: h.Reserved,
 	}
+	limit := uint64(maxUnbackedMemory)
+	if h.Flags == SectionExternal {
+		limit = maxExternalBytes
+	}
 	switch off := uint64(h.Offset); {
-	case off == 0 && h.Size > maxUnbackedMemory:
-		return nil, bad(0x28, "0x%x bytes of memory, want 0x%x or less", h.Size, int64(maxUnbackedMemory))
+	case off == 0 && h.Size > limit:
+		return nil, bad(0x28, "0x%x bytes of memory, want 0x%x or less", h.Size, limit)
 	case off == 0:
 	case h.Size > seg.FileSize || off < seg.FileOffset || off-seg.FileOffset > seg.FileSize-h.Size:
 		return nil, bad(0x30, "0x%x bytes at offset 0x%x, outside segment %s with 0x%x bytes at 0x%x", h.Size, off, seg.Name, seg.FileSize, seg.FileOffset)

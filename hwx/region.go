@@ -167,7 +167,7 @@ var tensorFields = []Field{
 	{0x08, 4, "flavor", "3, tensor", Certain, "h13 1.6"},
 	{0x0c, 4, "count", "words of state: 0x1e; 0x34a is reported for H16", Certain, "h13 1.6"},
 	{0x10, 4, "word_10", "3", Unknown, "h13 1.6"},
-	{0x14, 4, "direction", "1 in, 2 out", Certain, "h13 1.6"},
+	{0x14, 4, "direction", "1 in, 2 out; 3 both (ours)", Certain, "h13 1.6"},
 	{0x18, 4, "network", "offset of the network's name in the command", Certain, "h13 1.6"},
 	{0x20, 4, "name", "offset of the tensor's name in the command", Certain, "h13 1.6"},
 	{0x24, 4, "element", "number of the element type", Certain, "h13 1.6"},

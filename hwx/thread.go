@@ -27,13 +27,27 @@ type ProgramState struct {
 }
 
 // The base-address table (h13 1.5): its length, and the entries that are not
-// ports. Ports follow from BasePorts on.
+// ports. An operand of a task names an entry and counts from its address.
+//
+//	  0  text             the tasks
+//	  1  const            the kernel section, where the file has one or binds
+//	                      external weights; else __TEXT,__const
+//	  2  derived          __DATA,__derived (ours)
+//	  3  scratch          __DATA,__bss
+//	  4  ports            as many as there are, in the order of Spec.Windows;
+//	  …                   Port.Base has the entry
+//	255  text's const     __TEXT,__const, in Form2026, such that tasks reach it
+//	                      beside a kernel section (ours)
+//
+// What is ours is zero in every known file.
 const (
-	BaseCount   = 256
-	BaseText    = 0
-	BaseConst   = 1
-	BaseScratch = 3
-	BasePorts   = 4
+	BaseCount     = 256
+	BaseText      = 0
+	BaseConst     = 1
+	BaseDerived   = 2
+	BaseScratch   = 3
+	BasePorts     = 4
+	BaseTextConst = 255
 )
 
 // Words of state of a program thread and of a tensor thread.
@@ -140,19 +154,22 @@ type Direction uint32
 
 // The directions.
 const (
-	In  Direction = 1
-	Out Direction = 2
+	In    Direction = 1
+	Out   Direction = 2
+	InOut Direction = 3 // ours: a state, which has content before the program runs and keeps what is written
 )
 
+var directionNames = map[Direction]string{In: "in", Out: "out", InOut: "inout"}
+
 func (d Direction) String() string {
-	switch d {
-	case In:
-		return "in"
-	case Out:
-		return "out"
+	if name, ok := directionNames[d]; ok {
+		return name
 	}
 	return "unknown"
 }
+
+// Valid reports whether d has a name.
+func (d Direction) Valid() bool { return directionNames[d] != "" }
 
 // Network is the name of the network, as `net`.
 func (c *TensorThread) Network() string { return tailString(c.Tail, tensorHeadSize, c.NetworkOffset) }

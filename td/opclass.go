@@ -64,7 +64,7 @@ func (r *classRow) lastResultOptional() *classRow {
 
 // The classes, one row each.
 var (
-	convRow        = newClassRow(ClassConv, func() Params { return new(Convolution) }, "y", "x w bias", 2, append(slices.Clone(windowFields), "Groups")...)
+	convRow        = newClassRow(ClassConv, func() Params { return new(Convolution) }, "y", "x w bias", 2, append(slices.Clone(windowFields), "Groups", "Transposed?")...)
 	poolRow        = newClassRow(ClassPooling, func() Params { return new(Pooling) }, "y", "x", 1, append(slices.Clone(windowFields), "Kind", "CountPad?")...)
 	elementWiseRow = newClassRow(ClassElementWise, func() Params { return new(ElementWise) }, "y", "x z other", 1, "Kind")
 	matMulRow      = newClassRow(ClassMatrixMultiplication, func() Params { return new(MatMul) }, "y", "x z", 2, "TransposeX?", "TransposeZ?")
@@ -168,28 +168,35 @@ func (w *Window) check(x, y *Operand) error {
 // Convolution multiplies windows of x with weights. w has the output channels
 // along N and the input channels of a group along C, its kernel along D, H and
 // W. bias, if it is there, has the output channels along C.
+//
+// A transposed one is in opclass_transposed.go.
 type Convolution struct {
 	Window
-	Groups int
+	Groups     int
+	Transposed bool
 }
 
 func (p *Convolution) row() *classRow { return convRow }
-func (p *Convolution) values() []any  { return append(p.Window.values(), &p.Groups) }
+func (p *Convolution) values() []any  { return append(p.Window.values(), &p.Groups, &p.Transposed) }
 
 func (p *Convolution) check(o *Op) error {
 	y, x, w := &o.Operands[0], &o.Operands[1], &o.Operands[2]
 	if p.Groups < 1 {
 		return fmt.Errorf("%d groups", p.Groups)
 	}
+	makes, takes := int64(w.Dims[AxisN]), int64(w.Dims[AxisC])*int64(p.Groups)
+	if p.Transposed {
+		makes, takes = takes, makes
+	}
 	switch {
 	case y.Dims[AxisN] != x.Dims[AxisN]:
 		return fmt.Errorf("y has %d along N, x has %d", y.Dims[AxisN], x.Dims[AxisN])
-	case y.Dims[AxisC] != w.Dims[AxisN]:
-		return fmt.Errorf("y has %d channels, w makes %d", y.Dims[AxisC], w.Dims[AxisN])
-	case int64(w.Dims[AxisC])*int64(p.Groups) != int64(x.Dims[AxisC]):
-		return fmt.Errorf("x has %d channels, w takes %d of each of %d groups", x.Dims[AxisC], w.Dims[AxisC], p.Groups)
+	case int64(y.Dims[AxisC]) != makes:
+		return fmt.Errorf("y has %d channels, w makes %d", y.Dims[AxisC], makes)
+	case int64(x.Dims[AxisC]) != takes:
+		return fmt.Errorf("x has %d channels, w takes %d in %d groups", x.Dims[AxisC], takes, p.Groups)
 	case w.Dims[AxisN]%p.Groups != 0:
-		return fmt.Errorf("%d output channels do not divide into %d groups", w.Dims[AxisN], p.Groups)
+		return fmt.Errorf("the %d channels along N of w do not divide into %d groups", w.Dims[AxisN], p.Groups)
 	}
 	for i, a := range windowAxes {
 		if w.Dims[a] != p.Kernel[i] {
@@ -200,6 +207,9 @@ func (p *Convolution) check(o *Op) error {
 		if want := [NumAxes]int{1, 1, y.Dims[AxisC], 1, 1}; o.Operands[3].Dims != want {
 			return fmt.Errorf("bias has extents %v, want %v", o.Operands[3].Dims, want)
 		}
+	}
+	if p.Transposed {
+		return p.checkTransposed(x, y)
 	}
 	return p.Window.check(x, y)
 }

@@ -31,7 +31,18 @@ func quantSamples() []*Op {
 	return []*Op{
 		{Params: &ElementWise{Kind: EWSelect}, Operands: []Operand{x, dense(tensor.Bool, 1, 1, 1, 1, 9), x, scale}},
 		{Params: &Quant{}, Operands: []Operand{q, x, scale, zero}},
-		{Params: &DeQuant{}, Operands: []Operand{x, q, scale, {}, x}, Epilogue: []MicroOp{{Code: MicroEW, Function: uint8(EWAdd), Source: FromOperand(4)}}},
+		{Params: &DeQuant{}, Operands: []Operand{x, q, scale, {}, {}, {}, x}, Epilogue: []MicroOp{{Code: MicroEW, Function: uint8(EWAdd), Source: FromOperand(6)}}},
+		{
+			Params: &DeQuant{Blocks: [5]int{2, 1, 4, 1, 3}, VectorAxis: AxisH},
+			Operands: []Operand{
+				dense(tensor.Float32, 2, 1, 8, 6, 9), dense(tensor.UInt3, 2, 1, 8, 2, 9), dense(tensor.Float16, 1, 1, 2, 3, 1), dense(tensor.Int8, 2, 1, 1, 1, 1),
+				dense(tensor.Float16, 1, 1, 24, 5, 3),
+			},
+		},
+		{
+			Params:   &DeQuant{Blocks: [5]int{1, 1, 1, 1, 1}},
+			Operands: []Operand{x, dense(tensor.UInt6, 1, 1, 1, 1, 77), {}, {}, dense(tensor.UInt8, 1, 1, 1, 40, 1), dense(tensor.UInt1, 2, 1, 8, 7, 9)},
+		},
 		{Params: &ScaledElementWise{Kind: ScaledSumSquare, Scale: -0.5}, Operands: []Operand{x, x, scale}},
 		{Params: &RandomGenerator{Low: -1, High: 2.5, Seed: math.MaxUint32}, Operands: []Operand{x}},
 		{
@@ -44,6 +55,7 @@ func quantSamples() []*Op {
 func TestQuantRefusals(t *testing.T) {
 	x, q := dense(tensor.Float16, 2, 1, 8, 7, 9), dense(tensor.Int8, 2, 1, 8, 7, 9)
 	scale, wrong := dense(tensor.Float16, 1, 1, 8, 1, 1), dense(tensor.Float16, 1, 1, 3, 1, 1)
+	table, mask, ones := dense(tensor.Float16, 1, 1, 1, 4, 1), dense(tensor.UInt1, 2, 1, 8, 7, 9), [5]int{1, 1, 1, 1, 1}
 	window, start := dense(tensor.Float16, 2, 1, 8, 7, 4), dense(tensor.Int32, 1, 1, 1, 1, 2)
 	checkRefusals(t, []refusal{
 		{&ElementWise{Kind: EWSelect}, []Operand{x, x, x}, "no third source"},
@@ -54,10 +66,24 @@ func TestQuantRefusals(t *testing.T) {
 		{&Quant{}, []Operand{q, x, q}, "scale is of int8, want floats"},
 		{&Quant{}, []Operand{q, x, wrong}, "scale has 3 along C"},
 		{&Quant{}, []Operand{q, scale, scale}, "x has extents"},
-		{&DeQuant{}, []Operand{x, x, scale}, "x is of fp16, want integers"},
 		{&DeQuant{}, []Operand{x, q, q}, "scale is of int8, want floats"},
-		{&DeQuant{}, []Operand{x, q, scale, wrong}, "zero has 3 along C"},
-		{&DeQuant{}, []Operand{x, q}, "want 3 to 8 operands"},
+		{&DeQuant{}, []Operand{x, q, scale, wrong}, "zero has 3 along C, want what divides 8"},
+		{&DeQuant{}, []Operand{x, q, {}, scale}, "scale is not"},
+		{&DeQuant{}, []Operand{x, dense(tensor.Int8, 2, 1, 8, 7, 3), scale}, "x has extents"},
+		{&DeQuant{Blocks: [5]int{1, 1, 1, 1, 1}}, []Operand{x, q}, "of no table"},
+		{&DeQuant{VectorAxis: 1}, []Operand{x, q}, "of no table"},
+		{&DeQuant{Blocks: ones}, []Operand{x, x, {}, {}, table}, "x is of fp16, want integers"},
+		{&DeQuant{Blocks: ones, VectorAxis: 5}, []Operand{x, q, {}, {}, table}, "5 is no axis"},
+		{&DeQuant{Blocks: [5]int{1, 1, 3, 1, 1}}, []Operand{x, q, {}, {}, table}, "grid has 3 along C"},
+		{&DeQuant{}, []Operand{x, q, {}, {}, table}, "grid has 0 along N"},
+		{&DeQuant{Blocks: [5]int{2, 1, 8, 7, 9}}, []Operand{x, q, {}, {}, table}, "want 1, 1, 1008"},
+		{&DeQuant{Blocks: ones}, []Operand{x, q, {}, {}, dense(tensor.Float16, 1, 1, 1, 0, 1)}, "table has extents"},
+		{&DeQuant{Blocks: ones, VectorAxis: AxisC}, []Operand{x, q, {}, {}, dense(tensor.Float16, 1, 1, 1, 4, 3)}, "entries of 3 elements do not fit blocks of 8 along C"},
+		{&DeQuant{Blocks: ones, VectorAxis: AxisC}, []Operand{x, q, {}, {}, dense(tensor.Float16, 1, 1, 1, 4, 2)}, "x has extents"},
+		{&DeQuant{Blocks: ones, VectorAxis: AxisC}, []Operand{x, q, {}, {}, dense(tensor.Float16, 1, 1, 1, 4, 2), mask}, "want 1 where there is a mask"},
+		{&DeQuant{}, []Operand{x, dense(tensor.Int8, 1, 1, 1, 1, 9), {}, {}, {}, q}, "mask is of int8"},
+		{&DeQuant{}, []Operand{x, dense(tensor.Int8, 1, 1, 1, 1, 9), {}, {}, {}, dense(tensor.Bool, 1, 1, 1, 1, 9)}, "mask has extents"},
+		{&DeQuant{}, []Operand{x, dense(tensor.Int8, 1, 1, 1, 9, 1), {}, {}, {}, mask}, "one axis, for there is a mask"},
 		{&ScaledElementWise{Kind: 6}, []Operand{x, x, x}, "scaled elementwise kind 6 is not known"},
 		{&ScaledElementWise{Kind: ScaledAdd}, []Operand{x, x, wrong}, "z has 3 along C"},
 		{&RandomGenerator{Low: 1, High: 1}, []Operand{x}, "from 1 to 1"},

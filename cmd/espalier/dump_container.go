@@ -282,8 +282,12 @@ func (r *containerReport) addSymbols(f *hwx.File) error {
 
 func (r *containerReport) addConstants(f *hwx.File) {
 	describe := func(s *hwx.Section) constantsReport {
-		sum := sha256.Sum256(s.Data)
-		return constantsReport{sectionName(s), hexAddress(s.Addr), len(s.Data), hex.EncodeToString(sum[:])}
+		c := constantsReport{Name: sectionName(s), Address: hexAddress(s.Addr), Size: int(s.Size)}
+		if s.Data != nil { // not the weights of a bundle, which are in a file of their own
+			sum := sha256.Sum256(s.Data)
+			c.SHA256 = hex.EncodeToString(sum[:])
+		}
+		return c
 	}
 	constants := f.Constants()
 	if constants != nil {

@@ -160,6 +160,10 @@ func (r *containerReport) printSymbols(w *bufio.Writer) {
 		sections = append([]constantsReport{*r.ConstantSection}, sections...)
 	}
 	for _, c := range sections {
-		fmt.Fprintf(w, "constants %s: 0x%x bytes at %s, SHA-256 %s\n", printable(c.Name), c.Size, c.Address, c.SHA256)
+		content := "SHA-256 " + c.SHA256
+		if c.SHA256 == "" {
+			content = "not in the file"
+		}
+		fmt.Fprintf(w, "constants %s: 0x%x bytes at %s, %s\n", printable(c.Name), c.Size, c.Address, content)
 	}
 }

@@ -43,10 +43,13 @@ func (r *inspectReport) describeContainer(file *hwx.File) error {
 	f := functionReport{Name: program.Name, Default: true, Inputs: []featureReport{}, Outputs: []featureReport{}, Tasks: len(tasks)}
 	for _, p := range ports {
 		d := describeFeatures([]coreml.Feature{{Name: p.Name, Type: &coreml.ArrayType{DType: p.Element.DType(), Shape: p.Shape[:]}}})
-		if p.Direction == hwx.In {
+		switch p.Direction {
+		case hwx.In:
 			f.Inputs = append(f.Inputs, d...)
-		} else {
+		case hwx.Out:
 			f.Outputs = append(f.Outputs, d...)
+		default:
+			f.States = append(f.States, d...)
 		}
 	}
 	r.Functions = []functionReport{f}

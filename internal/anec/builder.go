@@ -17,6 +17,20 @@ type Builder struct {
 // Err returns the first error.
 func (b *Builder) Err() error { return b.err }
 
+// Fail keeps an error of the caller's, unless there is one already.
+func (b *Builder) Fail(err error) {
+	if b.err == nil {
+		b.err = err
+	}
+}
+
+// TakeErr returns the first error and forgets it: the builder builds again.
+func (b *Builder) TakeErr() error {
+	err := b.err
+	b.err = nil
+	return err
+}
+
 // Layer adds a layer with one top, named like it, and returns the top. A name
 // that is taken gets a number.
 func (b *Builder) Layer(name string, p Params, bottoms ...*Value) *Value {

@@ -145,15 +145,7 @@ func (g *Graph) ReplaceUses(old, by *Value) error {
 	if !old.Type.Same(by.Type) {
 		return fmt.Errorf("%q is %v, %q is %v", old.Name, old.Type, by.Name, by.Type)
 	}
-	for _, l := range slices.Clone(old.Uses) {
-		g.dropUses(l)
-		for _, slot := range l.slots() {
-			if *slot == old {
-				*slot = by
-			}
-		}
-		g.addUses(l)
-	}
+	g.replaceReads(old, by)
 	for i, v := range g.Outputs {
 		if v == old {
 			g.Outputs[i] = by
@@ -164,6 +156,41 @@ func (g *Graph) ReplaceUses(old, by *Value) error {
 			s.After = by
 		}
 	}
+	return nil
+}
+
+// ReplaceReads is ReplaceUses for layers alone: outputs and states stay as they are, and are not looked through.
+func (g *Graph) ReplaceReads(old, by *Value) error {
+	if !old.Type.Same(by.Type) {
+		return fmt.Errorf("%q is %v, %q is %v", old.Name, old.Type, by.Name, by.Type)
+	}
+	g.replaceReads(old, by)
+	return nil
+}
+
+func (g *Graph) replaceReads(old, by *Value) {
+	for _, l := range slices.Clone(old.Uses) {
+		g.dropUses(l)
+		for _, slot := range l.slots() {
+			if *slot == old {
+				*slot = by
+			}
+		}
+		g.addUses(l)
+	}
+}
+
+// Discard makes a layer read nothing, so that its bottoms no longer count it among their readers. Nobody may read
+// its tops; the graph is whole again after Sweep. It is what a pass does that takes out many layers, for Remove
+// looks through the whole graph.
+func (g *Graph) Discard(l *Layer) error {
+	for _, v := range l.Tops {
+		if len(v.Uses) > 0 {
+			return l.errorf("%q is still read", v.Name)
+		}
+	}
+	g.dropUses(l)
+	l.Bottoms, l.Epilogue = nil, Epilogue{}
 	return nil
 }
 

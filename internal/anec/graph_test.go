@@ -122,6 +122,43 @@ func TestEditRefused(t *testing.T) {
 	}
 }
 
+// A pass that takes out many layers discards them and sweeps once.
+func TestDiscard(t *testing.T) {
+	g := parse(t, `graph g
+input %x fp16[1,1,1,1,4]
+%a fp16[1,1,1,1,4] = Neuron(%x) Type=tanh
+%b fp16[1,1,1,1,4] = Copy(%a)
+%c fp16[1,1,1,1,4] = ElementWise(%b, %a) Type=Add
+output %c
+output %b
+`)
+	a, b := g.Value("a"), g.Value("b")
+	if err := g.Discard(b.Def); err == nil || !strings.Contains(err.Error(), `"b" is still read`) {
+		t.Errorf("discarded what is read: %v", err)
+	}
+	if err := g.ReplaceReads(b, a); err != nil {
+		t.Fatal(err)
+	}
+	if g.Outputs[1] != b || len(b.Uses) != 0 || len(a.Uses) != 2 {
+		t.Errorf("outputs %v, %d readers of b, %d of a", g.Outputs, len(b.Uses), len(a.Uses))
+	}
+	if err := g.ReplaceUses(b, a); err != nil {
+		t.Fatal(err)
+	}
+	if err := g.Discard(b.Def); err != nil {
+		t.Fatal(err)
+	}
+	if len(a.Uses) != 1 || a.Uses[0].Name != "c" {
+		t.Errorf("%d readers of a", len(a.Uses))
+	}
+	if n := g.Sweep(); n != 1 {
+		t.Errorf("%d layers swept, want 1", n)
+	}
+	if err := Verify(g); err != nil {
+		t.Error(err)
+	}
+}
+
 // Nothing goes by the order of storage.
 func TestShuffle(t *testing.T) {
 	g := parse(t, diamond)

@@ -198,7 +198,7 @@ var kindTable = [numKinds]KindInfo{
 	KindMatrixDecomposition:   row("MatrixDecomposition", UnitOnly, "", td.ClassMatrixDecomposition, "unit C", "what it computes", func() Params { return &MatrixDecomposition{} }),
 	KindAlias:                 row("Alias", UnitOnly, "", td.ClassAlias, "C", "that it has one operand", func() Params { return &Alias{} }),
 	KindQuant:                 row("Quant", UnitOnly, "", td.ClassQuant, "C 22 mil", "its keys; scale and zero as operands", func() Params { return &Quant{} }),
-	KindDeQuant:               row("DeQuant", UnitOnly, "", td.ClassDeQuant, "C 22 mil", "its keys; scale and zero as operands", func() Params { return &DeQuant{} }),
+	KindDeQuant:               row("DeQuant", UnitOnly, "", td.ClassDeQuant, "C 22 mil", "its keys; its operands but x", func() Params { return &DeQuant{} }),
 	KindRingBufferReader:      row("RingBufferReader", UnitOnly, "", td.ClassRingBufferReader, "C 26", "all but the class", func() Params { return &RingBufferReader{} }),
 	KindBatchNorm:             row("BatchNorm", UnitOnly, "", td.ClassBatchNorm, "C mil", "its keys; its operands", func() Params { return &BatchNorm{} }),
 

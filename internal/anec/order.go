@@ -10,12 +10,14 @@ func (g *Graph) Order() []*Layer {
 	feeds := make(map[*Layer][]*Layer, len(g.Layers))
 	var ready layerHeap
 	for _, l := range g.Layers {
-		seen := map[*Layer]bool{}
 		for _, v := range l.Reads() {
-			if d := v.Def; d != nil && !seen[d] {
-				seen[d] = true
+			d := v.Def
+			if d == nil {
+				continue
+			}
+			if fed := feeds[d]; len(fed) == 0 || fed[len(fed)-1] != l { // else it is counted already
 				waits[l]++
-				feeds[d] = append(feeds[d], l)
+				feeds[d] = append(fed, l)
 			}
 		}
 		if waits[l] == 0 {

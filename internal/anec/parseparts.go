@@ -177,6 +177,9 @@ func (p *parser) constant(t Type) (*Constant, error) {
 			return nil, fmt.Errorf("a constant has no part %q", name)
 		}
 		*into = part
+		if strings.HasPrefix(name, "table") {
+			c.Palette = palette
+		}
 	}
 	return c, nil
 }

@@ -3,6 +3,7 @@ package anec
 import (
 	"fmt"
 
+	"github.com/espalier-ane/espalier/td"
 	"github.com/espalier-ane/espalier/tensor"
 )
 
@@ -30,24 +31,98 @@ func (p *Quant) infer(o *operands) ([]Type, error) {
 	return one(p.To, o.dims(0))
 }
 
-// DeQuant is (x - zero)*scale. scale and zero broadcast to x; the result has the
-// type of scale.
-type DeQuant struct{}
+// DeQuant decodes what is quantized, or compressed in any form that a Constant
+// has. Each step may be missing, but not all:
+//
+//	mask    x has one axis, W: the elements that mask selects, in the order N, D, C, H, W;
+//	        the others are 0 at the end
+//	table   x has indices into tables
+//	scale   (x - zero)*scale
+//
+// y has the extents of mask, else those of x, times the elements of an entry along
+// VectorAxis. scale and zero have one number for each block of y: along each axis
+// their extent divides that of y. table has a table for each block of y along C,
+// the last axis of Blocks fastest, its entries along H and the elements of an
+// entry along W; y has Blocks[a] blocks along axis a.
+//
+// The result has the type of scale, or of table, or of x.
+type DeQuant struct {
+	Blocks     Dims
+	VectorAxis td.Axis
+}
 
-var deQuantContract = contract("y", "x scale~ zero?~")
+var deQuantContract = contract("y", "x scale?~ zero?~ table?~ mask?~")
 
 func (*DeQuant) Kind() Kind         { return KindDeQuant }
 func (*DeQuant) Contract() Contract { return deQuantContract }
 
 func (p *DeQuant) infer(o *operands) ([]Type, error) {
-	if err := o.floats(1); err != nil {
+	const x, scale, zero, table, mask = 0, 1, 2, 3, 4
+	if o.has(zero) && !o.has(scale) {
+		return nil, fmt.Errorf("zero without scale")
+	}
+	if !o.has(scale) && !o.has(table) && !o.has(mask) {
+		return nil, fmt.Errorf("neither scale nor table nor mask")
+	}
+	if err := o.floats(scale); err != nil {
 		return nil, err
 	}
-	if d := o.types[0].DType; !d.IsInteger() {
-		return nil, fmt.Errorf("x is of %v, want an integer type", d)
+	y := o.typeOf(x)
+	if o.has(table) {
+		y.DType = o.types[table].DType
 	}
-	if err := o.fits(o.dims(0), allAxes, 1, 2); err != nil {
+	if o.has(scale) {
+		y.DType = o.types[scale].DType
+	}
+	if o.has(mask) {
+		if d := o.types[mask].DType; d != tensor.Bool && d != tensor.UInt1 {
+			return nil, fmt.Errorf("mask is of %v, want bool or uint1", d)
+		}
+		if err := o.want(x, Dims{1, 1, 1, 1, o.dims(x)[W]}); err != nil {
+			return nil, err
+		}
+		y.Dims = o.dims(mask)
+	}
+	if err := p.inferTable(o, table, &y.Dims, o.has(mask)); err != nil {
 		return nil, err
 	}
-	return one(o.types[1].DType, o.dims(0))
+	for _, i := range []int{scale, zero} {
+		if o.has(i) {
+			d := o.dims(i)
+			if err := blocks(o.name(i), d[:], y.Dims[:]); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return one(y.DType, y.Dims)
+}
+
+// inferTable holds the tables to the extents of the result, which entries of
+// several elements make larger.
+func (p *DeQuant) inferTable(o *operands, table int, y *Dims, masked bool) error {
+	if !o.has(table) {
+		if *p != (DeQuant{}) {
+			return fmt.Errorf("blocks %v and vectors along %v of no table", p.Blocks, p.VectorAxis)
+		}
+		return nil
+	}
+	if err := checkAxis(p.VectorAxis); err != nil {
+		return err
+	}
+	if d := o.types[0].DType; !d.IsInteger() && d != tensor.Bool {
+		return fmt.Errorf("indices into a table are %v, want integers", d)
+	}
+	tables, ok := p.Blocks.Count()
+	if !ok {
+		return fmt.Errorf("blocks %v", p.Blocks)
+	}
+	entries, vector := o.dims(table)[H], o.dims(table)[W]
+	if entries < 1 || vector < 1 || vector > maxField || y[p.VectorAxis] > maxField || masked && vector > 1 {
+		return fmt.Errorf("tables of %d entries of %d elements", entries, vector)
+	}
+	y[p.VectorAxis] *= vector
+	if err := blocks("the grid of tables", p.Blocks[:], y[:]); err != nil {
+		return err
+	}
+	return o.want(table, Dims{1, 1, tables, entries, vector})
 }

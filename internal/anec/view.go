@@ -47,13 +47,15 @@ func inRange(offset, size, step, extent int) error {
 
 // DynamicSlice is a window of x whose place is live: along Axes[i] it begins at
 // the i-th number of start, which lie along W, and has Sizes[i] elements. What
-// lies outside is by the padding mode.
+// lies outside is by the padding mode. FromEnd: a number below 0 counts from the
+// end of x, as in MIL.
 type DynamicSlice struct {
 	Axes       []td.Axis         `net:"DynamicSliceAxisOrder"`
 	Sizes      []int             `net:"DynamicSliceInfo"`
 	Coordinate td.CoordinateMode `net:"CoordinateInfo"`
 	Padding    td.PaddingMode    `net:"PaddingInfo"`
 	Background float32           `net:"BackgroundValue"`
+	FromEnd    bool
 }
 
 var dynamicSliceContract = contract("y", "x start")

@@ -26,7 +26,8 @@ type Context struct {
 	stopped atomic.Bool     // a worker saw it closed, and left work undone
 }
 
-// NewContext makes a context with all ports zero.
+// NewContext makes a context with all ports zero. Memory of a port is made when
+// it is first used, unless the caller has bound some.
 func (p *Program) NewContext() *Context {
 	c := &Context{
 		program:  p,
@@ -37,9 +38,7 @@ func (p *Program) NewContext() *Context {
 		weights:  make([]float32, p.buffers.weights),
 	}
 	for i := range p.memories {
-		switch m := &p.memories[i]; m.kind {
-		case constant, text: // Run puts the constants there; no task uses the text
-		default:
+		if m := &p.memories[i]; m.kind == onChip || m.kind == scratch {
 			c.memories[i] = make([]byte, m.size)
 		}
 	}
@@ -56,11 +55,7 @@ func (p *Program) Run(ctx context.Context, c *Context) error {
 	}
 	c.done = ctx.Done()
 	c.stopped.Store(false)
-	for i := range p.memories {
-		if m := &p.memories[i]; m.kind == constant {
-			c.memories[i] = m.data
-		}
-	}
+	c.shareMemory()
 	for _, s := range p.steps {
 		if c.stop() {
 			break
@@ -71,6 +66,27 @@ func (p *Program) Run(ctx context.Context, c *Context) error {
 		return ctx.Err()
 	}
 	return nil
+}
+
+// shareMemory gives the context what all contexts share, and memory to the ports
+// that have none yet.
+func (c *Context) shareMemory() {
+	for i := range c.program.memories {
+		switch m := &c.program.memories[i]; {
+		case m.kind.shared():
+			c.memories[i] = m.data
+		case m.kind.port():
+			c.surface(i)
+		}
+	}
+}
+
+// surface is the memory of a port.
+func (c *Context) surface(memory int) []byte {
+	if c.memories[memory] == nil {
+		c.memories[memory] = make([]byte, c.program.memories[memory].size)
+	}
+	return c.memories[memory]
 }
 
 // stop reports whether the run is to end, and then notes that it did not get
@@ -98,35 +114,75 @@ func (c *Context) inTiles(n, steps int, f func(lo, hi int)) {
 	}
 }
 
-// port finds a port by its name.
-func (c *Context) port(name string) (*Port, error) {
+// port finds a port by its name. Where two have it, it is the one that is not of
+// the direction given.
+func (c *Context) port(name string, not Direction) (*Port, error) {
+	var other *Port
 	for i := range c.program.ports {
 		if p := &c.program.ports[i]; p.Name == name {
-			return p, nil
+			if p.Direction != not {
+				return p, nil
+			}
+			other = p
 		}
 	}
-	return nil, fmt.Errorf("engine: no port %q", name)
+	if other == nil {
+		return nil, fmt.Errorf("engine: no port %q", name)
+	}
+	return other, nil
+}
+
+// portAt finds a port by its place in Program.Ports.
+func (c *Context) portAt(i int) (*Port, error) {
+	if i < 0 || i >= len(c.program.ports) {
+		return nil, fmt.Errorf("engine: port %d of %d", i, len(c.program.ports))
+	}
+	return &c.program.ports[i], nil
 }
 
 // Surface is the memory of a port as tasks address it, with the strides of the
-// port.
+// port. Where an input and an output have the same name, it is the input's; see
+// SurfaceAt.
 func (c *Context) Surface(name string) ([]byte, error) {
-	p, err := c.port(name)
+	p, err := c.port(name, Output)
 	if err != nil {
 		return nil, err
 	}
-	return c.memories[p.memory], nil
+	return c.surface(p.memory), nil
 }
 
-// Bind makes a port use memory of the caller, which has to be as large as its
-// Surface. Tasks read and write it directly.
+// SurfaceAt is Surface by the port's place in Program.Ports.
+func (c *Context) SurfaceAt(port int) ([]byte, error) {
+	p, err := c.portAt(port)
+	if err != nil {
+		return nil, err
+	}
+	return c.surface(p.memory), nil
+}
+
+// Bind makes a port use memory of the caller, of Port.Bytes or more. Tasks read
+// and write it directly. Where an input and an output have the same name, it is
+// the input's; see BindAt.
 func (c *Context) Bind(name string, surface []byte) error {
-	p, err := c.port(name)
+	p, err := c.port(name, Output)
 	if err != nil {
 		return err
 	}
-	if want := c.program.memories[p.memory].size; len(surface) < want {
-		return fmt.Errorf("engine: port %q: %d bytes; want %d", name, len(surface), want)
+	return c.bind(p, surface)
+}
+
+// BindAt is Bind by the port's place in Program.Ports.
+func (c *Context) BindAt(port int, surface []byte) error {
+	p, err := c.portAt(port)
+	if err != nil {
+		return err
+	}
+	return c.bind(p, surface)
+}
+
+func (c *Context) bind(p *Port, surface []byte) error {
+	if len(surface) < p.bytes {
+		return fmt.Errorf("engine: port %q: %d bytes; want %d", p.Name, len(surface), p.bytes)
 	}
 	c.memories[p.memory] = surface
 	return nil
@@ -135,11 +191,11 @@ func (c *Context) Bind(name string, surface []byte) error {
 // Set fills a port with the elements of an array N,C,H,W without padding,
 // converted to the type of the port.
 func (c *Context) Set(name string, values []float32) error {
-	p, err := c.portOf(name, len(values))
+	p, err := c.portOf(name, len(values), Output)
 	if err != nil {
 		return err
 	}
-	surface := c.memories[p.memory]
+	surface := c.surface(p.memory)
 	p.eachRow(func(at, i int) {
 		for _, v := range values[i:][:p.Shape[3]] {
 			putElement(surface[at:], p.Type, v)
@@ -151,11 +207,11 @@ func (c *Context) Set(name string, values []float32) error {
 
 // Get reads the elements of a port into an array N,C,H,W without padding.
 func (c *Context) Get(name string, values []float32) error {
-	p, err := c.portOf(name, len(values))
+	p, err := c.portOf(name, len(values), Input)
 	if err != nil {
 		return err
 	}
-	surface := c.memories[p.memory]
+	surface := c.surface(p.memory)
 	p.eachRow(func(at, i int) {
 		row := values[i:][:p.Shape[3]]
 		for w := range row {
@@ -168,14 +224,14 @@ func (c *Context) Get(name string, values []float32) error {
 
 // SetTensor fills a port with an array of its shape and type.
 func (c *Context) SetTensor(name string, t *tensor.Tensor) error {
-	p, err := c.port(name)
+	p, err := c.port(name, Output)
 	if err != nil {
 		return err
 	}
 	if t.DType() != p.Type || t.Rank() != len(p.Shape) || [4]int(t.Shape()) != p.Shape {
 		return fmt.Errorf("engine: port %q: want %v of shape %d, got %v", name, p.Type, p.Shape, t)
 	}
-	surface, elements := c.memories[p.memory], t.Bytes()
+	surface, elements := c.surface(p.memory), t.Bytes()
 	size := p.Type.Size()
 	p.eachRow(func(at, i int) {
 		for w := range p.Shape[3] {
@@ -188,12 +244,12 @@ func (c *Context) SetTensor(name string, t *tensor.Tensor) error {
 
 // Tensor returns the elements of a port as an array of its shape and type.
 func (c *Context) Tensor(name string) (*tensor.Tensor, error) {
-	p, err := c.port(name)
+	p, err := c.port(name, Input)
 	if err != nil {
 		return nil, err
 	}
 	t := tensor.New(p.Type, p.Shape[:]...)
-	surface, elements := c.memories[p.memory], t.Bytes()
+	surface, elements := c.surface(p.memory), t.Bytes()
 	size := p.Type.Size()
 	p.eachRow(func(at, i int) {
 		for w := range p.Shape[3] {
@@ -219,8 +275,8 @@ func (p *Port) eachRow(f func(at, i int)) {
 }
 
 // portOf finds a port for an array of n elements.
-func (c *Context) portOf(name string, n int) (*Port, error) {
-	p, err := c.port(name)
+func (c *Context) portOf(name string, n int, not Direction) (*Port, error) {
+	p, err := c.port(name, not)
 	if err != nil {
 		return nil, err
 	}

@@ -32,11 +32,8 @@ func (c *coverage) add(r *region) { c.pending = append(c.pending, *r) }
 // gap finds a byte of a region that is not in the set.
 func (c *coverage) gap(r *region) (at int, found bool) { return c.find(r, ^uint64(0)) }
 
-// touches reports whether any byte of a region is in the set.
-func (c *coverage) touches(r *region) bool {
-	_, found := c.find(r, 0)
-	return found
-}
+// common finds a byte of a region that is in the set.
+func (c *coverage) common(r *region) (at int, found bool) { return c.find(r, 0) }
 
 // find looks for a byte of a region whose bit, with those of flip turned over,
 // is set.
@@ -50,6 +47,9 @@ func (c *coverage) find(r *region, flip uint64) (at int, found bool) {
 			p := emptyPage
 			if number < len(c.pages) && c.pages[number] != nil {
 				p = c.pages[number]
+			}
+			if p == wholePage && flip != 0 {
+				return true
 			}
 			if i := p.first(lo, hi, flip); i >= 0 {
 				at, found = number*pageBytes+i, true
@@ -98,6 +98,11 @@ func inPages(at, n int, f func(number, lo, hi int) bool) {
 
 func (p *page) set(lo, hi int) {
 	for lo < hi {
+		if lo%64 == 0 && hi-lo >= 64 { // most of a long run
+			p[lo/64] = ^uint64(0)
+			lo += 64
+			continue
+		}
 		mask, n := wordMask(lo, hi)
 		p[lo/64] |= mask
 		lo += n
@@ -108,6 +113,10 @@ func (p *page) set(lo, hi int) {
 // have been turned over, -1 if there is none.
 func (p *page) first(lo, hi int, flip uint64) int {
 	for lo < hi {
+		if lo%64 == 0 && hi-lo >= 64 && p[lo/64] == flip { // most of a long run
+			lo += 64
+			continue
+		}
 		mask, n := wordMask(lo, hi)
 		if hits := (p[lo/64] ^ flip) & mask; hits != 0 {
 			return lo&^63 + bits.TrailingZeros64(hits)

@@ -8,15 +8,21 @@
 // memory that is read before anything wrote it, a form whose meaning is not
 // known. A Program does not change after that.
 //
+// Tasks that make derived memory of constants are run then, once; see derived.go.
+//
 // A Context is one dispatch in flight: the memory of the ports, on-chip memory
 // and scratch. Run executes the tasks in the order of the list, which satisfies
 // every dependency between them (h13 4.2), and allocates nothing.
 //
 //	p, err := engine.Load(file, numerics)
-//	c, err := p.NewContext()
+//	c := p.NewContext()
 //	err = c.Set("image", pixels)
 //	err = p.Run(ctx, c)
 //	err = c.Get("probs", result)
+//
+// A caller that has memory of its own binds it, with no copy: c.BindAt(port, bytes)
+// for an input, an output, or a state, which tasks read and write in place. A
+// bundle's weights, which are in no container, are given to LoadWith.
 //
 // Facts are cited as in "h13 4.3", a section of the fact sheet that was checked
 // on real programs, and "oracles 3", a section of the sheet about recorded

@@ -53,7 +53,7 @@ func execute(t testing.TB, p *engine.Program, inputs map[string][]float32) map[s
 	c := p.NewContext()
 	outputs := make(map[string][]float32)
 	for _, port := range p.Ports() {
-		if port.Output {
+		if port.Direction == engine.Output {
 			continue
 		}
 		if err := c.Set(port.Name, inputs[port.Name]); err != nil {
@@ -64,7 +64,7 @@ func execute(t testing.TB, p *engine.Program, inputs map[string][]float32) map[s
 		t.Fatal(err)
 	}
 	for _, port := range p.Ports() {
-		if !port.Output {
+		if port.Direction == engine.Input {
 			continue
 		}
 		got := make([]float32, port.Len())

@@ -342,6 +342,7 @@ func FuzzLoad(f *testing.F) {
 		virtualFile(f, "virtual", td.V256, gainThenShift()...),
 		virtualFile(f, "h13", td.V7, gainThenShift()...),
 		virtualFile(f, "virtual", td.V256, longProduct(3)),
+		ownFile(f, false, ones, append(derivedSum(), decodeOnce())...),
 	} {
 		data, err := file.Encode()
 		if err != nil {

@@ -15,16 +15,27 @@ const (
 	text                       // the tasks themselves
 	constant                   // bytes of the file
 	scratch                    // as onChip, but outside the chip
+	derived                    // made of constants when the program is loaded; see derived.go
 	input                      // a port that is read
 	output                     // a port that is written
+	state                      // a port that has content, is read and written
 )
 
-var memoryKindNames = [...]string{"on-chip memory", "the text", "constants", "scratch", "input port", "output port"}
+var memoryKindNames = [...]string{"on-chip memory", "the text", "constants", "scratch", "derived memory", "input port", "output port", "state"}
 
 func (k memoryKind) String() string { return memoryKindNames[k] }
 
 // tracked reports whether the memory has no content before a task writes it.
-func (k memoryKind) tracked() bool { return k == onChip || k == scratch || k == output }
+func (k memoryKind) tracked() bool { return k == onChip || k == scratch || k == derived || k == output }
+
+// port reports whether the caller may bind the memory.
+func (k memoryKind) port() bool { return k == input || k == output || k == state }
+
+// shared reports whether the memory is the program's, the same in every dispatch.
+func (k memoryKind) shared() bool { return k == constant || k == derived }
+
+// portKinds are the kinds of port by direction.
+var portKinds = map[hwx.Direction]memoryKind{hwx.In: input, hwx.Out: output, hwx.InOut: state}
 
 // A memory is a run of bytes that tasks address: on-chip memory, or a window of
 // the address space.
@@ -33,10 +44,12 @@ type memory struct {
 	name string // of a port or section
 	addr uint64 // 0 for on-chip memory
 	size int
-	data []byte // of constants and the text; the others have theirs in a Context
+	data []byte // of the text and of what is shared; the others have theirs in a Context
+
+	external bool // constants that the caller gave
 
 	written coverage // while loading: what tasks so far have written
-	reach   int      // the byte after the last that a task writes
+	reach   int      // the byte after the last that a task touches
 }
 
 func (m *memory) String() string {
@@ -53,8 +66,9 @@ const onChipIndex = 0
 // buffers of the kernels together: no program for the chip comes near.
 const maxDispatchBytes = 4 << 30
 
-// mapMemory lists the memories of a container.
-func mapMemory(file *hwx.File, ports []hwx.Port, onChipBytes int) ([]memory, error) {
+// mapMemory lists the memories of a container. The weights are the bytes of its
+// external section, if it has one.
+func mapMemory(file *hwx.File, ports []hwx.Port, onChipBytes int, weights []byte) ([]memory, error) {
 	memories := []memory{{kind: onChip, size: onChipBytes}}
 	byAddr := make(map[uint64]*hwx.Port, len(ports))
 	for i := range ports {
@@ -66,10 +80,7 @@ func mapMemory(file *hwx.File, ports []hwx.Port, onChipBytes int) ([]memory, err
 		size := s.Size
 		switch port := byAddr[s.Addr]; {
 		case port != nil:
-			m.kind, m.name = input, port.Name
-			if port.Direction == hwx.Out {
-				m.kind = output
-			}
+			m.kind, m.name = portKinds[port.Direction], port.Name
 			// The window is mapped in whole pages, and holds every batch
 			// element where the section may count one (oracles 4).
 			size = uint64(max(port.WindowSize, port.Bytes))
@@ -77,10 +88,17 @@ func mapMemory(file *hwx.File, ports []hwx.Port, onChipBytes int) ([]memory, err
 			m.kind, m.data = text, s.Data
 		case s.Data != nil:
 			m.kind, m.data = constant, s.Data
+		case s.Flags == hwx.SectionExternal:
+			m.kind, m.data, m.external = constant, weights, true
+			if uint64(len(weights)) != size {
+				return nil, programError("%v: %#x bytes of external weights were given; want %#x", &m, len(weights), size)
+			}
+		case s.Flags == hwx.SectionDerived:
+			m.kind = derived
 		default:
 			m.kind = scratch
 		}
-		if m.kind.tracked() || m.kind == input {
+		if m.kind != constant && m.kind != text {
 			total += size
 		}
 		if size > math.MaxInt64 || total > maxDispatchBytes || uint64(int(size)) != size {
@@ -122,6 +140,7 @@ func (p *Program) countRuns(regions ...*region) error {
 // unwritten finds a byte of a source that no task has written.
 func (p *Program) unwritten(memory int, r *region) error {
 	m := &p.memories[memory]
+	m.touch(r)
 	if !m.kind.tracked() || r.empty() {
 		return nil
 	}
@@ -141,9 +160,16 @@ func (p *Program) noteWritten(memory int, r *region) error {
 	}
 	m := &p.memories[memory]
 	m.written.add(r)
-	_, hi := r.hull()
-	m.reach = max(m.reach, int(hi))
+	m.touch(r)
 	return p.countRuns(r)
+}
+
+// touch notes that a task reads or writes a region.
+func (m *memory) touch(r *region) {
+	if !r.empty() {
+		_, hi := r.hull()
+		m.reach = max(m.reach, int(hi))
+	}
 }
 
 // overlap reports whether two regions of one memory share a byte.

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/espalier-ane/espalier/hwx"
+	"github.com/espalier-ane/espalier/internal/engine"
 	"github.com/espalier-ane/espalier/internal/testkit"
 	"github.com/espalier-ane/espalier/td"
 	"github.com/espalier-ane/espalier/tensor"
@@ -336,7 +337,7 @@ func TestOwnPrograms(t *testing.T) {
 				inputs := make(map[string][]float32)
 				var in [][]float32
 				for _, port := range p.Ports() {
-					if !port.Output {
+					if port.Direction != engine.Output {
 						inputs[port.Name] = grid(r, port.Len())
 						in = append(in, inputs[port.Name])
 					}

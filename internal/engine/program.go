@@ -2,13 +2,11 @@ package engine
 
 import (
 	"runtime"
-	"slices"
 
 	"github.com/espalier-ane/espalier/hal"
 	"github.com/espalier-ane/espalier/hwx"
 	"github.com/espalier-ane/espalier/internal/kernel/strided"
 	"github.com/espalier-ane/espalier/td"
-	"github.com/espalier-ane/espalier/tensor"
 )
 
 // A Program is a container made ready to run. Running does not change it, so it
@@ -20,15 +18,17 @@ type Program struct {
 	numerics hal.Numerics
 
 	steps   []step
-	scratch strided.Need // of operations of version 256
+	once    []*virtualStep // make the derived memory
+	scratch strided.Need   // of operations of version 256
 	buffers bufferSizes
 
 	weights     map[weightKey]*weightSet // shared by tasks that load the same streams
 	tables      map[weightKey]*activation
 	weightBytes int64
 
-	runs int64   // while loading: how many countRuns has seen
-	work float64 // while loading: the steps of the tasks so far
+	runs     int64   // while loading: how many countRuns has seen
+	work     float64 // while loading: the steps of the tasks so far
+	onceWork float64 // of those, the steps of once
 }
 
 // A step is one task, bound.
@@ -36,19 +36,15 @@ type step interface {
 	run(c *Context)
 }
 
-// A Port is a tensor that the caller provides or gets.
-type Port struct {
-	Name    string
-	Output  bool
-	Shape   [4]int // N, C, H, W
-	Strides [4]int // bytes
-	Type    tensor.DType
+// Options say how a container is loaded.
+type Options struct {
+	Numerics hal.Numerics
 
-	memory int
+	// Weights are the bytes of the container's external section: the weight file
+	// of its bundle. They are not copied, and must not change as long as the
+	// program is in use. A container that has no such section needs none.
+	Weights []byte
 }
-
-// Len is the number of elements.
-func (p *Port) Len() int { return p.Shape[0] * p.Shape[1] * p.Shape[2] * p.Shape[3] }
 
 // Load makes a container ready to run with the given numerics. The container
 // must stay open and unchanged as long as the program is in use.
@@ -56,6 +52,11 @@ func (p *Port) Len() int { return p.Shape[0] * p.Shape[1] * p.Shape[2] * p.Shape
 // An error that a program is to blame for is an *Error, or the format error of
 // package hwx or td.
 func Load(file *hwx.File, n hal.Numerics) (*Program, error) {
+	return LoadWith(file, Options{Numerics: n})
+}
+
+// LoadWith is Load of a container that may have its weights elsewhere.
+func LoadWith(file *hwx.File, o Options) (*Program, error) {
 	target, err := hal.BySubtype(file.Header.CPUSubtype)
 	if err != nil {
 		return nil, err
@@ -68,8 +69,8 @@ func Load(file *hwx.File, n hal.Numerics) (*Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Program{bases: thread.Bases, numerics: n, weights: make(map[weightKey]*weightSet), tables: make(map[weightKey]*activation)}
-	if p.memories, err = mapMemory(file, ports, target.Sizes.OnChip); err != nil {
+	p := &Program{bases: thread.Bases, numerics: o.Numerics, weights: make(map[weightKey]*weightSet), tables: make(map[weightKey]*activation)}
+	if p.memories, err = mapMemory(file, ports, target.Sizes.OnChip, o.Weights); err != nil {
 		return nil, err
 	}
 	for _, port := range ports {
@@ -97,6 +98,10 @@ func Load(file *hwx.File, n hal.Numerics) (*Program, error) {
 	if err != nil {
 		return nil, err
 	}
+	for i := range p.ports { // now that it is known what tasks touch
+		q := &p.ports[i]
+		q.bytes = max(q.bytes, p.memories[q.memory].reach)
+	}
 	// What no task writes, none reads: a context need not have all that the chip
 	// has.
 	p.memories[onChipIndex].size = p.memories[onChipIndex].reach
@@ -106,30 +111,9 @@ func Load(file *hwx.File, n hal.Numerics) (*Program, error) {
 	for i := range p.memories {
 		p.memories[i].written = coverage{}
 	}
+	p.derive()
 	return p, nil
 }
-
-func (p *Program) addPort(port *hwx.Port) error {
-	index, offset, ok := p.find(port.Addr)
-	if !ok || offset != 0 {
-		return programError("port %q: no memory begins at %#x", port.Name, port.Addr)
-	}
-	q := Port{
-		Name: port.Name, Output: port.Direction == hwx.Out, Shape: port.Shape,
-		Type: port.Element.DType(), memory: index,
-	}
-	for i, s := range port.Strides {
-		q.Strides[i] = int(s)
-	}
-	if _, ok := tensor.Count(q.Shape[:]); !ok || q.Type.Size() == 0 {
-		return programError("port %q: shape %d of %v", port.Name, q.Shape, q.Type)
-	}
-	p.ports = append(p.ports, q)
-	return nil
-}
-
-// Ports lists the ports in the order of the container.
-func (p *Program) Ports() []Port { return slices.Clone(p.ports) }
 
 // bufferSizes are the sizes of the dense buffers that kernels work in, in
 // elements.
@@ -150,7 +134,9 @@ func (p *Program) dispatchBytes() int64 {
 	n := 4 * (p.buffers.source1 + p.buffers.source2 + p.buffers.result + p.buffers.weights)
 	n += p.scratch.Bytes() * int64(runtime.GOMAXPROCS(0))
 	for i := range p.memories {
-		if m := &p.memories[i]; m.kind != constant && m.kind != text {
+		switch m := &p.memories[i]; m.kind {
+		case constant, text:
+		default: // derived memory is there once, which is no reason to allow more
 			n += int64(m.size)
 		}
 	}

@@ -13,11 +13,9 @@ func (p *Program) bindV7(tasks []td.Placed) error {
 	registers := td.NewRegisters(td.LayoutOf(td.V7))
 	for i, t := range tasks {
 		if t.Extension() {
-			s, err := p.bindOperation(i, t.Task)
-			if err != nil {
+			if err := p.addOperation(i, t.Task); err != nil {
 				return err
 			}
-			p.steps = append(p.steps, s)
 			continue
 		}
 		registers.Apply(t.Task)
@@ -181,7 +179,7 @@ func (b *binder) claimBuffers(s *v7Step, others []*operand) error {
 	b.p.buffers.grow(need)
 	steps, perTile := s.unit.work()
 	steps += float64(need.source1 + need.source2 + need.result + need.weights)
-	if err := b.p.countWork(steps, perTile); err != nil {
+	if err := b.p.countWork(steps, perTile, false); err != nil {
 		return b.refuse(td.V7Cout, "%v", err)
 	}
 	return nil

@@ -110,6 +110,7 @@ func (b *binder) place(o *operand, memory, offset int) error {
 	if lo, hi := o.region.hull(); lo < 0 || hi > int64(m.size) {
 		return b.refuse(o.base, "bytes %#x to %#x are outside %v with %#x bytes", lo, hi, m, m.size)
 	}
+	m.touch(&o.region)
 	if m.kind.tracked() && !o.region.separate {
 		return b.refuse(o.base, "elements of the tensor overlap each other in %v", m)
 	}

@@ -79,6 +79,7 @@ func (b *binder) streams(k *td.Kernel) (weightKey, error) {
 			return key, b.refuse(ch.Offset, "bytes %#x to %#x are outside %v with %#x bytes", offset, offset+size, m, m.size)
 		}
 		key.offsets[e], key.sizes[e] = int(offset), int(size)
+		m.reach = max(m.reach, int(offset+size))
 	}
 	return key, nil
 }
@@ -260,8 +261,9 @@ func (p *Program) decodeTable(key *weightKey) (*activation, error) {
 
 // Reload takes the constants of another container, which must be the same but
 // for them: as hwx.PatchWeights makes it. Weights and tables are unpacked
-// again, and nothing else is bound anew. Contexts stay valid. No Run may be
-// under way. After an error, the program is as it was.
+// again, derived memory is made again, and nothing else is bound anew. External
+// weights stay. Contexts stay valid. No Run may be under way. After an error, the
+// program is as it was.
 func (p *Program) Reload(file *hwx.File) error {
 	next := *p
 	next.memories = slices.Clone(p.memories)
@@ -274,7 +276,7 @@ func (p *Program) Reload(file *hwx.File) error {
 		if m := &next.memories[i]; m.kind == text && !bytes.Equal(m.data, s.Data) {
 			return programError("the container has other tasks")
 		}
-		if next.memories[i].kind != constant {
+		if next.memories[i].kind != constant || next.memories[i].external {
 			continue
 		}
 		if len(s.Data) != next.memories[i].size {
@@ -283,7 +285,7 @@ func (p *Program) Reload(file *hwx.File) error {
 		next.memories[i].data, found[i] = s.Data, true
 	}
 	for i := range found {
-		if next.memories[i].kind == constant && !found[i] {
+		if m := &next.memories[i]; m.kind == constant && !m.external && !found[i] {
 			return programError("%v: the container has no such constants", &next.memories[i])
 		}
 	}
@@ -311,5 +313,6 @@ func (p *Program) Reload(file *hwx.File) error {
 		*p.tables[key] = *a
 	}
 	p.memories = next.memories
+	p.derive()
 	return nil
 }

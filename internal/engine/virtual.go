@@ -18,34 +18,37 @@ import (
 // bindVirtual binds the tasks of version 256.
 func (p *Program) bindVirtual(tasks []td.Placed) error {
 	for i, t := range tasks {
-		s, err := p.bindOperation(i, t.Task)
-		if err != nil {
+		if err := p.addOperation(i, t.Task); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// addOperation binds one task that holds an operation.
+func (p *Program) addOperation(index int, task *td.Task) error {
+	op, err := task.Op()
+	if err != nil {
+		return &Error{Task: index, Msg: err.Error()}
+	}
+	s, err := p.bindOp(op)
+	if err != nil {
+		return &Error{Task: index, Msg: fmt.Sprintf("%v: %v", op.Class(), err)}
+	}
+	if s.once {
+		p.once = append(p.once, s)
+	} else {
 		p.steps = append(p.steps, s)
 	}
 	return nil
 }
 
-// bindOperation binds one task that holds an operation.
-func (p *Program) bindOperation(index int, task *td.Task) (step, error) {
-	op, err := task.Op()
-	if err != nil {
-		return nil, &Error{Task: index, Msg: err.Error()}
-	}
-	s, err := p.bindOp(op)
-	if err != nil {
-		return nil, &Error{Task: index, Msg: fmt.Sprintf("%v: %v", op.Class(), err)}
-	}
-	return s, nil
-}
-
-func (p *Program) bindOp(op *td.Op) (step, error) {
+func (p *Program) bindOp(op *td.Op) (*virtualStep, error) {
 	want := hal.Numerics{RoundHalfEven: true, TableFromKnots: p.numerics.TableFromKnots}
 	if p.numerics != want {
 		return nil, fmt.Errorf("operations of version 256 are computed with numerics %v only, not %v", want, p.numerics)
 	}
-	places, err := p.place(op)
+	places, once, err := p.place(op)
 	if err != nil {
 		return nil, err
 	}
@@ -58,19 +61,20 @@ func (p *Program) bindOp(op *td.Op) (step, error) {
 		return nil, fmt.Errorf("the task needs %#x bytes of scratch; want %#x or less", bytes, int64(maxDispatchBytes))
 	}
 	p.scratch = need
-	s := &virtualStep{kernel: k}
+	s := &virtualStep{kernel: k, once: once}
 	s.tiles, s.grain = k.Tiles()
 	if s.tiles == 0 {
 		return s, nil
 	}
 	work := operationWork(op)
-	return s, p.countWork(work, work/float64(s.tiles))
+	return s, p.countWork(work, work/float64(s.tiles), once)
 }
 
 // A virtualStep is a bound operation.
 type virtualStep struct {
 	kernel       strided.Kernel
 	tiles, grain int
+	once         bool // when the program is loaded, not in a dispatch
 }
 
 func (s *virtualStep) run(c *Context) {
@@ -122,8 +126,11 @@ func operationWork(op *td.Op) float64 {
 	work := max(count(y[:]...), count(x[:]...))
 	switch p := op.Params.(type) {
 	case *td.Convolution:
-		w := op.Operands[2].Dims
-		work = max(work, count(y[:]...)*count(w[1:]...))
+		w, places := op.Operands[2].Dims, y
+		if p.Transposed { // each element of x meets all taps
+			places = x
+		}
+		work = max(work, count(places[:]...)*count(w[1:]...))
 	case *td.Pooling:
 		for i, a := range [...]td.Axis{td.AxisD, td.AxisH, td.AxisW} {
 			work *= float64(min(p.Kernel[i], max(x[a], 1)))
@@ -187,7 +194,7 @@ func (p *Program) stridedOp(op *td.Op, places []place) *strided.Op {
 	}
 	switch p := op.Params.(type) {
 	case *td.Convolution:
-		o.Params.Window, o.Params.Groups = stridedWindow(&p.Window), p.Groups
+		o.Params.Window, o.Params.Groups, o.Params.Transposed = stridedWindow(&p.Window), p.Groups, p.Transposed
 	case *td.Pooling:
 		o.Params.Window, o.Params.Kind, o.Params.CountPad = stridedWindow(&p.Window), uint8(p.Kind), p.CountPad
 	case *td.ElementWise:
@@ -224,6 +231,8 @@ func (p *Program) stridedOp(op *td.Op, places []place) *strided.Op {
 		o.Params.Scale = p.Scale
 	case *td.ScaledElementWise:
 		o.Params.Kind, o.Params.Scale = uint8(p.Kind), p.Scale
+	case *td.DeQuant:
+		o.Params.Blocks, o.Params.VectorAxis = p.Blocks, int(p.VectorAxis)
 	case *td.RandomGenerator:
 		o.Params.Low, o.Params.High, o.Params.Seed = p.Low, p.High, p.Seed
 	case *td.RingBufferWriter:

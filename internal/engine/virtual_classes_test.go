@@ -3,6 +3,7 @@ package engine
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/espalier-ane/espalier/td"
@@ -51,6 +52,10 @@ func underTaps(w *td.Window, in, o [td.NumAxes]int, f func(tap, x [td.NumAxes]in
 }
 
 func testConvolution(t *testing.T, r *rand.Rand) {
+	if r.IntN(4) == 0 {
+		testTransposedConvolution(t, r)
+		return
+	}
 	p := &td.Convolution{Window: randomWindow(r), Groups: pick(r, 1, 1, 2, 3)}
 	inputs, outputs := pick(r, 1, 2, 3, 5), pick(r, 1, 2, 5)
 	if r.IntN(15) == 0 { // more than a tile
@@ -79,6 +84,57 @@ func testConvolution(t *testing.T, r *rand.Rand) {
 			for c := range inputs {
 				at[td.AxisC] = i[td.AxisC]/outputs*inputs + c
 				tap[td.AxisN], tap[td.AxisC] = i[td.AxisC], c
+				v := b.get(1, at) * b.get(2, tap)
+				sum += v
+				terms += math.Abs(v)
+			}
+		})
+		if biased {
+			sum += b.get(3, [td.NumAxes]int{td.AxisC: i[td.AxisC]})
+		}
+		return sum, terms + math.Abs(sum)
+	})
+}
+
+// testTransposedConvolution adds up what each element of x spreads over y.
+func testTransposedConvolution(t *testing.T, r *rand.Rand) {
+	p := &td.Convolution{Window: randomWindow(r), Groups: pick(r, 1, 1, 2, 3), Transposed: true}
+	inputs, outputs := pick(r, 1, 2, 3, 5), pick(r, 1, 2, 5)
+	x := [td.NumAxes]int{extent(r), pick(r, 1, 1, 3), inputs * p.Groups, 1 + r.IntN(6), 1 + r.IntN(6)}
+	y := x
+	y[td.AxisC] = outputs * p.Groups
+	for i, a := range [...]td.Axis{td.AxisD, td.AxisH, td.AxisW} {
+		reached := (x[a]-1)*p.Stride[i] + (p.Kernel[i]-1)*p.Dilation[i] + 1
+		y[a] = max(0, reached-p.PadBefore[i]-p.PadAfter[i]) + pick(r, 0, 0, 1, 3)
+	}
+	op := &td.Op{ID: uint16(r.Uint32()), Params: p, Operands: []td.Operand{
+		operand256(pick(r, floatTypes...), y[:]...),
+		operand256(pick(r, floatTypes...), x[:]...),
+		operand256(pick(r, floatTypes...), x[td.AxisC], p.Kernel[0], outputs, p.Kernel[1], p.Kernel[2]),
+	}}
+	if r.IntN(2) == 0 {
+		op.Operands = append(op.Operands, operand256(pick(r, floatTypes...), 1, 1, y[td.AxisC], 1, 1))
+	}
+	biased := len(op.Operands) > 3
+	epilogues(r, op, false)
+	b := newBench(t, r, op)
+	for slices.ContainsFunc(op.Operands, func(o td.Operand) bool { return o.Interleave > 1 }) { // refused for some
+		b = newBench(t, r, op)
+	}
+	b.check(t, boundOf(op), func(i [td.NumAxes]int) (sum, terms float64) {
+		each([td.NumAxes]int{1, x[td.AxisD], 1, x[td.AxisH], x[td.AxisW]}, func(at [td.NumAxes]int) {
+			tap := [td.NumAxes]int{}
+			for s, a := range [...]td.Axis{td.AxisD, td.AxisH, td.AxisW} {
+				t := i[a] + p.PadBefore[s] - at[a]*p.Stride[s]
+				if t < 0 || t%p.Dilation[s] != 0 || t/p.Dilation[s] >= p.Kernel[s] {
+					return
+				}
+				tap[a] = t / p.Dilation[s]
+			}
+			at[td.AxisN], tap[td.AxisC] = i[td.AxisN], i[td.AxisC]%outputs
+			for c := range inputs {
+				at[td.AxisC] = i[td.AxisC]/outputs*inputs + c
+				tap[td.AxisN] = at[td.AxisC]
 				v := b.get(1, at) * b.get(2, tap)
 				sum += v
 				terms += math.Abs(v)

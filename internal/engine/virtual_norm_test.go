@@ -181,7 +181,7 @@ func TestNormInPlace(t *testing.T) {
 			continue
 		}
 		c := p.NewContext()
-		copy(c.memories[0], data)
+		copy(c.surface(0), data)
 		if err := p.Run(context.Background(), c); err != nil {
 			t.Fatal(err)
 		}

@@ -15,19 +15,19 @@ type place struct {
 	region         region // empty if there is no element
 }
 
-// place finds the memories of an operation's operands. It refuses operands that
-// leave theirs, sources that no task has written, results that may not be
-// written, and results that lie over a source.
-func (p *Program) place(op *td.Op) ([]place, error) {
-	places := make([]place, len(op.Operands))
+// place finds the memories of an operation's operands, and whether it is run once
+// to make derived memory. It refuses operands that leave their memory, sources
+// that no task has written, results that may not be written, and results that
+// lie over a source.
+func (p *Program) place(op *td.Op) (places []place, once bool, err error) {
+	places = make([]place, len(op.Operands))
 	for i := range op.Operands {
 		o := &op.Operands[i]
 		if !o.Present() {
 			continue
 		}
-		var err error
 		if places[i], err = p.placeOperand(o); err != nil {
-			return nil, fmt.Errorf("operand %d: %w", i, err)
+			return nil, false, fmt.Errorf("operand %d: %w", i, err)
 		}
 		if i >= op.Results() {
 			err = p.checkSource(&places[i])
@@ -35,22 +35,25 @@ func (p *Program) place(op *td.Op) ([]place, error) {
 			err = p.checkResult(o, &places[i])
 		}
 		if err != nil {
-			return nil, fmt.Errorf("operand %d: %w", i, err)
+			return nil, false, fmt.Errorf("operand %d: %w", i, err)
 		}
 	}
 	for result := range op.Results() {
 		for i := result + 1; i < len(places); i++ {
 			if err := p.checkAliasing(op, places, result, i); err != nil {
-				return nil, err
+				return nil, false, err
 			}
 		}
 	}
+	if once, err = p.runsOnce(op, places); err != nil {
+		return nil, false, err
+	}
 	for i := range op.Results() {
 		if err := p.noteWritten(places[i].memory, &places[i].region); err != nil {
-			return nil, err
+			return nil, false, err
 		}
 	}
-	return places, nil
+	return places, once, nil
 }
 
 func (p *Program) placeOperand(o *td.Operand) (place, error) {
@@ -102,7 +105,7 @@ func (p *Program) checkResult(o *td.Operand, pl *place) error {
 	}
 	m := &p.memories[pl.memory]
 	switch m.kind {
-	case scratch, output, onChip:
+	case scratch, output, onChip, state, derived:
 	default:
 		return fmt.Errorf("writes %v", m)
 	}
@@ -138,8 +141,12 @@ func (p *Program) checkAliasing(op *td.Op, places []place, result, i int) error 
 // later than it writes there.
 func inPlace(op *td.Op, i int) bool {
 	switch op.Params.(type) {
-	case *td.ElementWise, *td.ScaledElementWise, *td.Quant, *td.DeQuant, *td.Copy:
+	case *td.ElementWise, *td.ScaledElementWise, *td.Quant, *td.Copy:
 		return true
+	case *td.DeQuant: // with a table or a mask, not element by element
+		const table, mask = 4, 5
+		there := func(j int) bool { return j < len(op.Operands) && op.Operands[j].Present() }
+		return i > mask || !there(table) && !there(mask)
 	case *td.Softmax, *td.LayerNorm, *td.InstanceNorm, *td.L2Norm, *td.MinMaxNorm: // a line is read before it is written
 		return i == 1
 	case *td.RingBufferWriter: // outside the window, the state stays

@@ -307,7 +307,7 @@ func TestVirtualRingInPlace(t *testing.T) {
 		for _, d := range dims {
 			count *= d
 		}
-		if tiles := step.(*virtualStep).tiles; tiles > count {
+		if tiles := step.tiles; tiles > count {
 			t.Fatalf("%d tiles to write %d elements", tiles, count)
 		}
 		c := p.NewContext()

@@ -14,10 +14,15 @@ const maxWork = 1 << 44
 const maxTileWork = 1 << 31
 
 // countWork notes the steps of a task, and refuses a task that has too many in
-// all or in one tile.
-func (p *Program) countWork(steps, perTile float64) error {
+// all, in one tile, or for what is done while loading.
+func (p *Program) countWork(steps, perTile float64, once bool) error {
 	p.work += steps
+	if once {
+		p.onceWork += steps
+	}
 	switch {
+	case p.onceWork > maxOnceWork:
+		return fmt.Errorf("%.3g steps to make derived memory; want %.3g or less in all", p.onceWork, float64(maxOnceWork))
 	case p.work > maxWork:
 		return fmt.Errorf("%.3g steps, after %.3g of the tasks before; want %.3g or less in all", steps, p.work-steps, float64(maxWork))
 	case perTile > maxTileWork:

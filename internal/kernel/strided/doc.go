@@ -59,6 +59,7 @@ type Op struct {
 type Params struct {
 	Window                      // convolution, pooling, argminmax
 	Groups         int          // convolution
+	Transposed     bool         // convolution
 	CountPad       bool         // pooling
 	Kind           uint8        // pooling, elementwise, reduction
 	Axes           uint8        // reduction, the normalizations but local response: bit a is axis a
@@ -72,7 +73,8 @@ type Params struct {
 	Max            bool         // argminmax, sorting: from the greatest down
 	Spatial        bool         // argminmax: in a window, not along channels
 	Indices        bool         // sorting: the result has indices, not values
-	VectorAxis     int          // sorting: with keys, the axis along which elements stay together
+	VectorAxis     int          // sorting: with keys, the axis along which elements stay together; decoding: that of a table's entries
+	Blocks         [NumAxes]int // decoding: how many tables along each axis
 	Keys           []int        // sorting: the elements of a vector that are compared
 	Low, High      float32      // random generator
 	Seed           uint32       // random generator
@@ -128,6 +130,7 @@ type Bound struct{ Result, Terms float64 }
 func (b Bound) Exact() bool { return b == Bound{} }
 
 var rows = slices.Concat(paddingRows(), rearrangeRows(), samplingRows(), []Row{
+	{"conv-transposed", classConv, Bound{2, 256}, isTransposed, bindTransposedConv, "as conv, for the places that meet the same taps"},
 	{"conv", classConv, Bound{2, 256}, nil, bindConv, "tiles of 32 channels and 64 places; sums of 256 products, added up in order"},
 	{"pool", classPooling, Bound{2, 0}, nil, bindPool, "a row of windows at once, summed in fp64"},
 	{"select-move", classElementWise, Bound{}, selectsBytes, bindSelectMove, "bytes"},
@@ -162,6 +165,7 @@ var rows = slices.Concat(paddingRows(), rearrangeRows(), samplingRows(), []Row{
 	{"copy", classCopy, Bound{2, 0}, nil, bindElementWise, "with conversion or epilogue"},
 	{"scaled-elementwise", classScaledElementWise, Bound{2, 0}, nil, bindScaledElementWise, "in fp64"},
 	{"quant", classQuant, Bound{}, nil, bindQuant, "the quotient in fp32, the sum in fp64"},
+	{"decode", classDeQuant, Bound{2, 1}, decodes, bindDecode, "table, mask, blocks of one scale; in fp64"},
 	{"dequant", classDeQuant, Bound{2, 1}, nil, bindDeQuant, "in fp64"},
 	{"ring-write", classRingBufferWriter, Bound{}, nil, bindRingWriter, "bytes; nothing outside the window where the result lies on the state"},
 	{"random", classRandomGenerator, Bound{2, 0}, nil, bindRandom, "exact but for the epilogue"},

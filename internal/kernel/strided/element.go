@@ -194,6 +194,10 @@ func loadFloats(dst []float32, t Type, src []byte, off, stride int) {
 		loadDense(dst, t, src[off:off+stride*len(dst)])
 		return
 	}
+	if stride == 1 && t.packed() {
+		loadPacked(dst, t, src, off)
+		return
+	}
 	switch t {
 	case F16:
 		for i := range dst {
@@ -235,6 +239,26 @@ func loadDense(dst []float32, t Type, src []byte) {
 		for i := range dst {
 			dst[i] = floatAt(t, src, i*t.size())
 		}
+	}
+}
+
+// loadPacked reads elements of a stream of bits from element i on.
+func loadPacked(dst []float32, t Type, src []byte, i int) {
+	bits := t.bits()
+	if 8%bits != 0 { // an element may lie in two bytes
+		for j := range dst {
+			dst[j] = float32(packedAt(src, i+j, bits))
+		}
+		return
+	}
+	mask, sign := byte(1)<<bits-1, byte(0)
+	if t == I4 {
+		sign = 8
+	}
+	for j := range dst {
+		at := (i + j) * bits
+		v := src[at/8] >> (at % 8) & mask
+		dst[j] = float32(int8(v^sign) - int8(sign))
 	}
 }
 

@@ -133,7 +133,7 @@ func (p *pair) applyInts(dst, a, b []int64) {
 // floorDiv rounds the exact quotient down, not its rounding: 1/0.1 gives 9, as
 // the float 0.1 is a little more than a tenth.
 func floorDiv(a, b float64) float64 {
-	if b == 0 || math.IsInf(a, 0) || math.IsInf(b, 0) {
+	if b == 0 || math.IsInf(a, 0) {
 		return math.Floor(a / b)
 	}
 	rest := math.Mod(a, b)

@@ -238,7 +238,8 @@ func (k *reduction) logSumExp(w *Scratch, v []float32, i index) {
 	}
 }
 
-// reductionInt is reduction of integers.
+// reductionInt is reduction of integers. What is no integer, such as an average,
+// is computed in fp64 and truncated towards zero.
 type reductionInt struct{ reduction }
 
 func bindReductionInt(op *Op) (Kernel, error) {
@@ -246,9 +247,8 @@ func bindReductionInt(op *Op) (Kernel, error) {
 	if err != nil {
 		return nil, err
 	}
-	arg := k.kind == reduceArgMin || k.kind == reduceArgMax
-	if k.ints == nil && !arg { // an average, or a logarithm
-		return bindReduction(op)
+	if k.kind == reduceLogSumExp {
+		return k, nil
 	}
 	k.byRow = false
 	return &reductionInt{*k}, nil
@@ -257,16 +257,19 @@ func bindReductionInt(op *Op) (Kernel, error) {
 func (k *reductionInt) Need() Need {
 	n := k.sink.needInts()
 	n.Int += 3 * chunk
+	n.Double = chunk
 	return n
 }
 
 func (k *reductionInt) Run(w *Scratch, lo, hi int) {
 	buf := w.int[k.sink.needInts().Int:]
+	arg := k.kind == reduceArgMin || k.kind == reduceArgMax
 	for t := lo; t < hi; t++ {
 		i, n := k.tile(t)
 		sum, row, at := buf[:n], buf[chunk:][:n], buf[2*chunk:][:n]
+		double := w.double[:n]
 		for j := range sum {
-			sum[j], at[j] = k.from, 0
+			sum[j], at[j], double[j] = k.from, 0, k.start
 		}
 		var place index
 		for p := range k.count {
@@ -275,17 +278,33 @@ func (k *reductionInt) Run(w *Scratch, lo, hi int) {
 				switch {
 				case k.ints != nil:
 					sum[j] = k.ints(sum[j], v)
+				case !arg:
+					double[j] = k.join(double[j], float64(v))
 				case p == 0 || k.kind == reduceArgMax && v > sum[j] || k.kind == reduceArgMin && v < sum[j]:
 					sum[j], at[j] = v, int64(p)
 				}
 			}
 			k.inner.next(&place)
 		}
-		if k.ints == nil {
+		switch {
+		case arg:
 			copy(sum, at)
+		case k.ints == nil:
+			for j, s := range double {
+				sum[j] = truncated(k.end(s, k.count))
+			}
 		}
 		k.sink.putInts(w, sum, i, k.axis)
 	}
+}
+
+// truncated is a number without its fraction; 0 for one that is none, such as the
+// logarithm of 0.
+func truncated(v float64) int64 {
+	if v-v != 0 {
+		return 0
+	}
+	return toInt(v)
 }
 
 // ReductionName returns the name of a reduction kind that can be computed.

@@ -1,0 +1,76 @@
+package engine
+
+import (
+	"fmt"
+
+	"github.com/espalier-ane/espalier/td"
+)
+
+// Derived memory holds what tasks make of constants alone: weights that the file
+// has compressed, for the most part. The program owns it, and all dispatches
+// share it.
+//
+//	constants ──► decode ──► derived ──┐      when the program is loaded
+//	─ ─ ─ ─ ─ ─ ─ ─ ─ ─ ─ ─ ─ ─ ─ ─ ─ ─│─ ─
+//	input ────────────────► multiply ◄─┘      in every dispatch
+//
+// A task that writes derived memory is run by Load, and again by Reload, in the
+// order of the task list, and is no step of a dispatch. So that nobody can tell
+// the difference, it reads constants and derived memory only, and no two tasks
+// write the same byte.
+
+// maxOnceWork bounds the steps of the tasks that make derived memory, and with
+// them the time that Load takes: a minute or two. To decode fp16 numbers until
+// they fill the memory of a dispatch takes a quarter of it.
+const maxOnceWork = 1 << 33
+
+// runsOnce reports whether an operation makes derived memory, and refuses one
+// that does and may not.
+func (p *Program) runsOnce(op *td.Op, places []place) (bool, error) {
+	once := false
+	for i := range op.Results() {
+		pl := &places[i]
+		once = once || !pl.region.empty() && p.memories[pl.memory].kind == derived
+	}
+	if !once {
+		return false, nil
+	}
+	for i := range places {
+		pl := &places[i]
+		if pl.region.empty() {
+			continue
+		}
+		m := &p.memories[pl.memory]
+		switch {
+		case i < op.Results() && m.kind != derived:
+			return false, fmt.Errorf("operand %d: writes %v, but another result is derived memory", i, m)
+		case !m.kind.shared():
+			return false, fmt.Errorf("operand %d: reads %v; what makes derived memory may read constants and derived memory only", i, m)
+		}
+		if i >= op.Results() {
+			continue
+		}
+		if at, found := m.written.common(&pl.region); found {
+			return false, fmt.Errorf("operand %d: writes byte %#x of %v, which another task has written", i, at, m)
+		}
+	}
+	return true, nil
+}
+
+// derive makes the derived memory of the constants that the program has.
+func (p *Program) derive() {
+	for i := range p.memories {
+		if m := &p.memories[i]; m.kind == derived {
+			m.data = make([]byte, m.reach) // of the rest, nobody reads anything
+		}
+	}
+	if len(p.once) == 0 {
+		return
+	}
+	c := &Context{program: p, memories: make([][]byte, len(p.memories))}
+	c.virtual = newVirtualContext(p.scratch, c)
+	c.shareMemory()
+	for _, s := range p.once {
+		s.run(c)
+	}
+}
