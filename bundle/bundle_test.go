@@ -57,8 +57,9 @@ func sample(t testing.TB) *Content {
 					Segments: []Segment{
 						{Operation: "Op1_AneInference", Backend: Engine, Container: ContainerPath(0), Procedure: "net"},
 						{Operation: "Op2_CpuInference", Backend: Host, Function: "host_0"},
-						{Operation: "Op3_AneInference", Backend: Engine, Container: ContainerPath(1), Procedure: "net"},
+						{Operation: "Op3_AneInference", Backend: Engine, Container: ContainerPath(1), Procedure: "net", Weights: "weights/a.bin"},
 					},
+					Classifier: &Classifier{Label: "label", Probabilities: "scores", Texts: []string{"cat", "dog"}},
 				},
 				{Name: "other"},
 			},

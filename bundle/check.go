@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -13,15 +14,16 @@ import (
 	"github.com/espalier-ane/espalier/tensor"
 )
 
-// check finds what is wrong with a manifest by itself.
-func (m *Manifest) check() error {
+// check finds what is wrong with a manifest by itself. A bundle in memory has no
+// digests.
+func (m *Manifest) check(digests bool) error {
 	switch {
 	case m.Format != formatName:
 		return wrong("format", "%q instead of %q", m.Format, formatName)
 	case m.Version != formatVersion:
 		return wrong("version", "%d instead of %d", m.Version, formatVersion)
 	}
-	files, err := m.checkFiles()
+	files, err := m.checkFiles(digests)
 	if err != nil {
 		return err
 	}
@@ -39,6 +41,15 @@ func (m *Manifest) check() error {
 			if err := checkFeatures(field+"."+list, features); err != nil {
 				return err
 			}
+		}
+		if err := f.checkClassifier(field + ".classifier"); err != nil {
+			return err
+		}
+		if f.Source != "" {
+			if _, ok := files[HostPath]; !ok {
+				return wrong(field+".source", "there is no %s for it", HostPath)
+			}
+			used[HostPath] = true
 		}
 		for j, s := range f.Segments {
 			if err := s.check(at(field+".segments", j), files, used); err != nil {
@@ -73,7 +84,7 @@ func (f *Function) features() func(yield func(string, []Feature) bool) {
 }
 
 // checkFiles returns the files by their paths.
-func (m *Manifest) checkFiles() (map[string]File, error) {
+func (m *Manifest) checkFiles(digests bool) (map[string]File, error) {
 	files := map[string]File{}
 	folded := map[string]bool{strings.ToLower(manifestName): true}
 	for i, f := range m.Files {
@@ -90,6 +101,10 @@ func (m *Manifest) checkFiles() (map[string]File, error) {
 		}
 		if f.Size < 0 {
 			return nil, wrong(field+".size", "%d", f.Size)
+		}
+		if f.SHA256 == "" && !digests {
+			files[f.Path] = f
+			continue
 		}
 		if digest, err := hex.DecodeString(f.SHA256); err != nil || len(digest) != 32 || strings.ToLower(f.SHA256) != f.SHA256 {
 			return nil, wrong(field+".sha256", "%q is not 64 lower-case hexadecimal digits", f.SHA256)
@@ -151,8 +166,15 @@ func (s *Segment) check(field string, files map[string]File, used map[string]boo
 			return wrong(field+".container", "there is no container %q", s.Container)
 		}
 		used[s.Container] = true
+		if s.Weights == "" {
+			break
+		}
+		if f, ok := files[s.Weights]; !ok || f.Role != RoleWeights {
+			return wrong(field+".weights", "there is no file of weights %q", s.Weights)
+		}
+		used[s.Weights] = true
 	case Host:
-		if s.Container != "" || s.Procedure != "" {
+		if s.Container != "" || s.Procedure != "" || s.Weights != "" {
 			return wrong(field, "a host segment has no container")
 		}
 		if _, ok := files[HostPath]; !ok {
@@ -164,6 +186,24 @@ func (s *Segment) check(field string, files map[string]File, used map[string]boo
 		used[HostPath] = true
 	default:
 		return wrong(field+".backend", "%q is neither %q nor %q", s.Backend, Engine, Host)
+	}
+	return nil
+}
+
+// checkClassifier refuses outputs that are not there, and classes of two kinds.
+func (f *Function) checkClassifier(field string) error {
+	c := f.Classifier
+	if c == nil {
+		return nil
+	}
+	for _, part := range []struct{ field, output string }{{".label", c.Label}, {".probabilities", c.Probabilities}} {
+		name := part.output
+		if name != "" && !slices.ContainsFunc(f.Outputs, func(o Feature) bool { return o.Name == name }) {
+			return wrong(field+part.field, "there is no output %q", name)
+		}
+	}
+	if len(c.Texts) > 0 && len(c.Numbers) > 0 {
+		return wrong(field, "the classes have both texts and numbers")
 	}
 	return nil
 }
@@ -253,8 +293,10 @@ func (m *Manifest) agree(p *e5.Program) error {
 				return wrong(field, "%s of %s is missing", found[j].Operation, ProgramPath)
 			case j >= len(found):
 				return wrong(field, "%s is not in %s", f.Segments[j].Operation, ProgramPath)
-			case f.Segments[j] != found[j]:
-				return wrong(field, "%+v, and in %s %+v", f.Segments[j], ProgramPath, found[j])
+			}
+			described := f.Segments[j]
+			if found[j].Weights = described.Weights; described != found[j] { // which the descriptor does not know
+				return wrong(field, "%+v, and in %s %+v", described, ProgramPath, found[j])
 			}
 		}
 	}

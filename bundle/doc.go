@@ -15,6 +15,13 @@
 // the bundle's ID is that of the manifest. There is no time and no path of the
 // machine in it, so the same content is the same bytes.
 //
+// New makes a bundle in memory, of the same type and held to the same rules: the
+// runtime takes either. Content makes of a bundle what Write takes.
+//
+// A container may leave out the bytes of its kernel section, which then is a file
+// of weights that the segment names. So containers share the weights of a model,
+// and these are mapped, not copied.
+//
 // The package knows neither graphs nor registers. It keeps host.mil as a text and
 // checks of a container only that it is one.
 package bundle

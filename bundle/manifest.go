@@ -42,6 +42,22 @@ type Function struct {
 	Outputs  []Feature `json:"outputs,omitempty"`
 	States   []Feature `json:"states,omitempty"`
 	Segments []Segment `json:"segments,omitempty"` // in the order of the descriptor
+
+	Classifier *Classifier `json:"classifier,omitempty"` // nil if it is none
+
+	// Source is the function of host.mil that this one was compiled from, of a
+	// function that takes other shapes too: who has the compiler can compile it
+	// for them. "" if there is none.
+	Source string `json:"source,omitempty"`
+}
+
+// A Classifier says which outputs of a function are about classes, and what the
+// classes are called: by texts or by numbers, in the order of the probabilities.
+type Classifier struct {
+	Label         string   `json:"label,omitempty"`         // the output that has the best class
+	Probabilities string   `json:"probabilities,omitempty"` // the output that has those of all classes
+	Texts         []string `json:"texts,omitempty"`
+	Numbers       []int64  `json:"numbers,omitempty"`
 }
 
 // A Segment is a run of operations on one backend: one dispatch.
@@ -52,6 +68,7 @@ type Segment struct {
 	// Of an engine segment.
 	Container string `json:"container,omitempty"` // path
 	Procedure string `json:"procedure,omitempty"`
+	Weights   string `json:"weights,omitempty"` // path of the file that is the container's kernel section; "" if the container has its own
 
 	// Of a host segment: the function of host.mil.
 	Function string `json:"function,omitempty"`
@@ -128,7 +145,7 @@ type File struct {
 	Path   string `json:"path"` // with slashes, from the bundle's folder
 	Role   string `json:"role"`
 	Size   int64  `json:"size"`
-	SHA256 string `json:"sha256"` // in lower-case hexadecimal digits
+	SHA256 string `json:"sha256"` // in lower-case hexadecimal digits; "" in memory
 }
 
 // The roles of files.
@@ -182,7 +199,7 @@ func (f *Float) UnmarshalJSON(data []byte) error {
 
 // Encode writes the manifest. The same manifest always gives the same bytes.
 func (m *Manifest) Encode() ([]byte, error) {
-	if err := m.check(); err != nil {
+	if err := m.check(true); err != nil {
 		return nil, err
 	}
 	var b bytes.Buffer
@@ -227,7 +244,7 @@ func ParseManifest(data []byte) (*Manifest, error) {
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return nil, &FormatError{File: manifestName, Offset: d.InputOffset(), Msg: "something follows the manifest"}
 	}
-	if err := m.check(); err != nil {
+	if err := m.check(true); err != nil {
 		return nil, err
 	}
 	return m, nil

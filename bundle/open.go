@@ -15,14 +15,16 @@ import (
 	"github.com/espalier-ane/espalier/internal/osfile"
 )
 
-// A Bundle is an open bundle. Its files are mapped: what its methods return is
-// valid until Close, and not to be written to.
+// A Bundle is an open bundle, or one in memory (New). The files of an open one
+// are mapped: what its methods return is valid until Close, and not to be written
+// to.
 type Bundle struct {
 	Manifest *Manifest
 	Program  *e5.Program
 
 	id         string
-	files      map[string]*osfile.Mapping
+	mappings   []*osfile.Mapping
+	files      map[string][]byte
 	containers map[string]*hwx.File
 	weights    map[string]Weight
 }
@@ -64,22 +66,28 @@ func open(dir string, digests bool) (b *Bundle, err error) {
 	if err != nil {
 		return nil, err
 	}
-	b = &Bundle{Manifest: m, id: id, files: map[string]*osfile.Mapping{}, containers: map[string]*hwx.File{}, weights: map[string]Weight{}}
+	b = newBundle(m)
+	b.id = id
 	defer func() {
 		if err != nil {
 			b.Close()
 			b = nil
 		}
 	}()
-	for _, w := range m.Weights {
-		b.weights[w.Name] = w
-	}
 	for _, f := range m.Files {
 		if err := b.load(root, f, digests); err != nil {
 			return b, err
 		}
 	}
 	return b, b.agree()
+}
+
+func newBundle(m *Manifest) *Bundle {
+	b := &Bundle{Manifest: m, files: map[string][]byte{}, containers: map[string]*hwx.File{}, weights: map[string]Weight{}}
+	for _, w := range m.Weights {
+		b.weights[w.Name] = w
+	}
+	return b
 }
 
 // readManifest returns the manifest of a folder and the bundle's ID.
@@ -133,8 +141,9 @@ func (b *Bundle) load(root *os.Root, want File, digests bool) error {
 	if err != nil {
 		return badFile(want.Path, plain(err))
 	}
-	b.files[want.Path] = mapping
+	b.mappings = append(b.mappings, mapping)
 	data := mapping.Bytes()
+	b.files[want.Path] = data
 	if int64(len(data)) != want.Size {
 		return badFile(want.Path, fmt.Errorf("%w: it has %d bytes instead of %d", ErrDigest, len(data), want.Size))
 	}
@@ -161,7 +170,7 @@ func (b *Bundle) load(root *os.Root, want File, digests bool) error {
 func (b *Bundle) agree() error { return b.Manifest.agree(b.Program) }
 
 // ID is the SHA-256 of the manifest, and so stands for the content of the whole
-// bundle.
+// bundle. A bundle in memory has none.
 func (b *Bundle) ID() string { return b.id }
 
 // Container returns the container of an engine segment by its path, nil if there
@@ -181,21 +190,17 @@ func (b *Bundle) Weight(name string) ([]byte, bool) {
 	return b.Bytes(w.File)[w.Offset:end:end], true
 }
 
-// Bytes returns the content of a file of the bundle, nil if there is none.
-func (b *Bundle) Bytes(path string) []byte {
-	if f := b.files[path]; f != nil {
-		return f.Bytes()
-	}
-	return nil
-}
+// Bytes returns the content of a file of the bundle, nil if there is none. In
+// memory a container has no bytes yet.
+func (b *Bundle) Bytes(path string) []byte { return b.files[path] }
 
 // Close releases the files. Further calls do nothing.
 func (b *Bundle) Close() error {
 	var all []error
-	for _, f := range b.files {
-		all = append(all, f.Close())
+	for _, m := range b.mappings {
+		all = append(all, m.Close())
 	}
-	b.files, b.containers, b.weights = nil, nil, nil
+	b.mappings, b.files, b.containers, b.weights = nil, nil, nil, nil
 	return errors.Join(all...)
 }
 

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/espalier-ane/espalier/td"
 )
 
 // activation is a function of an element and of constant parameters: scalars, or one number per channel.
@@ -11,26 +13,27 @@ type activation struct {
 	name, doc string
 	params    []string
 	f         func(x float64, p []float64) float64
+	native    LowerFunc
 }
 
 var activationOps = slices.Concat(unaryDefs([]unary{
-	{"relu", "max(x, 0)", func(x float64) float64 { return max(x, 0) }, nil},
-	{"relu6", "min(max(x, 0), 6)", func(x float64) float64 { return min(max(x, 0), 6) }, nil},
-	{"sigmoid", "1 / (1 + e⁻ˣ)", sigmoid, nil},
-	{"silu", "x · sigmoid(x)", func(x float64) float64 { return x * sigmoid(x) }, nil},
-	{"softplus", "log(1 + eˣ)", softplus, nil},
-	{"softsign", "x / (1 + |x|)", func(x float64) float64 { return x / (1 + math.Abs(x)) }, nil},
+	{"relu", "max(x, 0)", func(x float64) float64 { return max(x, 0) }, neuron(td.FuncReLU), nil},
+	{"relu6", "min(max(x, 0), 6)", func(x float64) float64 { return min(max(x, 0), 6) }, neuron(td.FuncReLUN, 6), nil},
+	{"sigmoid", "1 / (1 + e⁻ˣ)", sigmoid, neuron(td.FuncSigmoid), nil},
+	{"silu", "x · sigmoid(x)", func(x float64) float64 { return fading(x, sigmoid(x)) }, neuron(td.FuncSwish, 1), nil},
+	{"softplus", "log(1 + eˣ)", softplus, neuron(td.FuncSoftplus, 1, 1), nil},
+	{"softsign", "x / (1 + |x|)", softsign, neuron(td.FuncSoftsign), nil},
 }), activationDefs([]activation{
-	{"clamped_relu", "min(x, beta) where x ≥ 0, else min(alpha · x, beta)", []string{"alpha", "beta"}, clampedReLU},
-	{"elu", "x where x > 0, else alpha · (eˣ - 1)", []string{"alpha"}, elu},
-	{"leaky_relu", "x where x ≥ 0, else alpha · x", []string{"alpha"}, leakyReLU},
-	{"linear_activation", "alpha · x + beta", []string{"alpha", "beta"}, linearActivation},
-	{"scaled_tanh", "alpha · tanh(beta · x)", []string{"alpha", "beta"}, scaledTanh},
-	{"sigmoid_hard", "alpha · x + beta, but at least 0 and at most 1", []string{"alpha", "beta"}, sigmoidHard},
-	{"thresholded_relu", "x where x ≥ alpha, else 0", []string{"alpha"}, thresholdedReLU},
+	{"clamped_relu", "min(x, beta) where x ≥ 0, else min(alpha · x, beta)", []string{"alpha", "beta"}, clampedReLU, lowerNeuron(td.FuncClampedReLU, "alpha", "beta")},
+	{"elu", "x where x > 0, else alpha · (eˣ - 1)", []string{"alpha"}, elu, lowerNeuron(td.FuncELU, "alpha")},
+	{"leaky_relu", "x where x ≥ 0, else alpha · x", []string{"alpha"}, leakyReLU, lowerNeuron(td.FuncPReLU, "alpha")},
+	{"linear_activation", "alpha · x + beta", []string{"alpha", "beta"}, linearActivation, lowerLinearActivation},
+	{"scaled_tanh", "alpha · tanh(beta · x)", []string{"alpha", "beta"}, scaledTanh, lowerNeuron(td.FuncScaledTanh, "alpha", "beta")},
+	{"sigmoid_hard", "alpha · x + beta, but at least 0 and at most 1", []string{"alpha", "beta"}, sigmoidHard, lowerNeuron(td.FuncSigmoidHard, "alpha", "beta")},
+	{"thresholded_relu", "x where x ≥ alpha, else 0", []string{"alpha"}, thresholdedReLU, lowerNeuron(td.FuncThresholdedReLU, "alpha")},
 }, checkScalars, evalActivation), activationDefs([]activation{
-	{"prelu", "x where x ≥ 0, else alpha · x with an alpha for each channel", []string{"alpha"}, leakyReLU},
-	{"softplus_parametric", "alpha · log(1 + e^(beta · x)) with an alpha and a beta for each channel", []string{"alpha", "beta"}, softplusParametric},
+	{"prelu", "x where x ≥ 0, else alpha · x with an alpha for each channel", []string{"alpha"}, leakyReLU, lowerPReLU},
+	{"softplus_parametric", "alpha · log(1 + e^(beta · x)) with an alpha and a beta for each channel", []string{"alpha", "beta"}, softplusParametric, lowerSoftplusParametric},
 }, checkChannels, evalActivationByChannel), []Def{
 	{
 		Name:     "gelu",
@@ -38,12 +41,13 @@ var activationOps = slices.Concat(unaryDefs([]unary{
 		Versions: since(IOS15, In("x", Float).As("T"), OptConst("mode", Str, "EXACT")),
 		Infer:    likeX(func(c *Call) error { _, err := geluMode(c); return err }),
 		Eval: func(c *Call) error {
-			f, err := geluMode(c)
+			mode, err := geluMode(c)
 			if err != nil {
 				return err
 			}
-			return pointwise(c, f)
+			return pointwise(c, mode.f)
 		},
+		Lower: lowerGELU,
 	},
 	{
 		Name:     "softmax",
@@ -51,6 +55,7 @@ var activationOps = slices.Concat(unaryDefs([]unary{
 		Versions: since(IOS15, In("x", Float).As("T"), OptConst("axis", I32, -1)),
 		Infer:    likeX(func(c *Call) error { _, err := softmaxAxis(c); return err }),
 		Eval:     evalSoftmax,
+		Lower:    lowerSoftmax,
 	},
 })
 
@@ -67,6 +72,7 @@ func activationDefs(rows []activation, check func(*Call, ...string) error, eval 
 			Versions: untiedSince17(params...),
 			Infer:    likeX(func(c *Call) error { return check(c, a.params...) }),
 			Eval:     func(c *Call) error { return eval(c, a) },
+			Lower:    a.native,
 		})
 	}
 	return defs
@@ -94,6 +100,21 @@ func evalActivationByChannel(c *Call, a activation) error {
 }
 
 func sigmoid(x float64) float64 { return 1 / (1 + math.Exp(-x)) }
+
+// fading is x·y for a y that goes to 0 faster than x to -∞: the limit is 0, not NaN.
+func fading(x, y float64) float64 {
+	if y == 0 && math.IsInf(x, 0) {
+		return 0
+	}
+	return x * y
+}
+
+func softsign(x float64) float64 {
+	if math.IsInf(x, 0) {
+		return math.Copysign(1, x)
+	}
+	return x / (1 + math.Abs(x))
+}
 
 // softplus takes e to no positive power, so it does not overflow.
 func softplus(x float64) float64 { return max(x, 0) + math.Log1p(math.Exp(-math.Abs(x))) }
@@ -132,23 +153,28 @@ func softplusParametric(x float64, p []float64) float64 { return p[0] * softplus
 
 // geluModes are written such that nothing cancels where x is very negative: 1 + erf(z) is erfc(-z), and
 // (1 + tanh(z)) / 2 is sigmoid(2z).
-var geluModes = map[string]func(float64) float64{
-	"EXACT": func(x float64) float64 { return 0.5 * x * math.Erfc(-x/math.Sqrt2) },
-	"TANH_APPROXIMATION": func(x float64) float64 {
-		return x * sigmoid(2*math.Sqrt(2/math.Pi)*(x+float64(0.044715*x*x*x)))
-	},
-	"SIGMOID_APPROXIMATION": func(x float64) float64 { return x * sigmoid(1.702*x) },
+var geluModes = map[string]geluForm{
+	"EXACT": {func(x float64) float64 { return fading(x, math.Erfc(-x/math.Sqrt2)) / 2 }, td.FuncGELU},
+	"TANH_APPROXIMATION": {func(x float64) float64 {
+		return fading(x, sigmoid(2*math.Sqrt(2/math.Pi)*(x+float64(0.044715*x*x*x))))
+	}, td.FuncGELUTanhApproximation},
+	"SIGMOID_APPROXIMATION": {func(x float64) float64 { return fading(x, sigmoid(1.702*x)) }, td.FuncGELUSigmoidApproximation},
 }
 
-func geluMode(c *Call) (func(float64) float64, error) {
+type geluForm struct {
+	f      func(float64) float64
+	native td.Function
+}
+
+func geluMode(c *Call) (geluForm, error) {
 	if err := checkScalars(c, "mode"); err != nil {
-		return nil, err
+		return geluForm{}, err
 	}
-	f := geluModes[c.Str("mode")]
-	if f == nil {
-		return nil, fmt.Errorf("mode is %q, expected EXACT, TANH_APPROXIMATION or SIGMOID_APPROXIMATION", c.Str("mode"))
+	mode, ok := geluModes[c.Str("mode")]
+	if !ok {
+		return mode, fmt.Errorf("mode is %q, expected EXACT, TANH_APPROXIMATION or SIGMOID_APPROXIMATION", c.Str("mode"))
 	}
-	return f, nil
+	return mode, nil
 }
 
 func softmaxAxis(c *Call) (int, error) {

@@ -1,6 +1,9 @@
 package ops
 
-import "testing"
+import (
+	"math"
+	"testing"
+)
 
 // Expected values are those that coremltools' value inference, NumPy in fp32, computes; of silu and of the
 // far ends of gelu, softplus and sigmoid, where fp32 cancels, NumPy's in fp64.
@@ -74,4 +77,17 @@ func TestActivationErrors(t *testing.T) {
 	wantErr(t, IOS15, "softplus_parametric", args{"x": x, "alpha": []float64{1, 2}, "beta": 1.0}, "beta is fp32")
 	wantErr(t, IOS15, "elu", args{"x": x}, "alpha is missing")
 	wantErr(t, IOS15, "elu", args{"x": f16(dims(1)), "alpha": fixed(scalarF32(1))}, "alpha is fp32, but must have the element type of x, fp16")
+}
+
+// Towards infinity, functions have their limits.
+func TestActivationsAtTheEnds(t *testing.T) {
+	inf := math.Inf(1)
+	x := f32(dims(2), -inf, inf)
+	for _, kind := range []string{"silu", "gelu"} {
+		wantFloats(t, evalOp(t, IOS15, kind, args{"x": x})[0], 0, 0, inf)
+	}
+	for _, mode := range []string{"TANH_APPROXIMATION", "SIGMOID_APPROXIMATION"} {
+		wantFloats(t, evalOp(t, IOS15, "gelu", args{"x": x, "mode": mode})[0], 0, 0, inf)
+	}
+	wantFloats(t, evalOp(t, IOS15, "softsign", args{"x": x})[0], 0, -1, 1)
 }

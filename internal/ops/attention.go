@@ -16,6 +16,7 @@ var attentionOps = []Def{{
 		Opt("attn_mask", B|Float, nil)),
 	Infer: inferAttention,
 	Eval:  evalAttention,
+	Lower: lowerAttention,
 }}
 
 // inferAttention: query is [batch…, L, E], key [batch…, S, E], value [batch…, S, V], and the mask broadcasts to

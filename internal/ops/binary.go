@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/espalier-ane/espalier/mil"
+	"github.com/espalier-ane/espalier/td"
 	"github.com/espalier-ane/espalier/tensor"
 )
 
@@ -13,19 +14,20 @@ type arithmetic struct {
 	name, doc string
 	float     func(a, b float32) float32
 	int       func(a, b int64) int64
+	native    td.EWKind
 }
 
 // Integer results wrap to their type; an integer divided by zero gives zero.
 var binaryOps = binaryDefs([]arithmetic{
-	{"add", "x + y", plus[float32], plus[int64]},
-	{"sub", "x - y", minus[float32], minus[int64]},
-	{"mul", "x · y", times[float32], times[int64]},
-	{"real_div", "x / y; for integers towards zero", func(a, b float32) float32 { return a / b }, intQuotient},
-	{"floor_div", "x / y, rounded down", floatFloorDiv, intFloorDiv},
-	{"mod", "x - y · floor(x / y), which has the sign of y", floatMod, intMod},
-	{"pow", "x to the power of y", floatPow, intPow},
-	{"maximum", "the greater of x and y", larger[float32], larger[int64]},
-	{"minimum", "the lesser of x and y", smaller[float32], smaller[int64]},
+	{"add", "x + y", plus[float32], plus[int64], td.EWAdd},
+	{"sub", "x - y", minus[float32], minus[int64], td.EWSub},
+	{"mul", "x · y", times[float32], times[int64], td.EWMult},
+	{"real_div", "x / y; for integers towards zero", func(a, b float32) float32 { return a / b }, intQuotient, td.EWDiv},
+	{"floor_div", "x / y, rounded down", floatFloorDiv, intFloorDiv, td.EWFloorDiv},
+	{"mod", "x - y · floor(x / y), which has the sign of y", floatMod, intMod, td.EWMod},
+	{"pow", "x to the power of y", floatPow, intPow, td.EWPower},
+	{"maximum", "the greater of x and y", larger[float32], larger[int64], td.EWMax},
+	{"minimum", "the lesser of x and y", smaller[float32], smaller[int64], td.EWMin},
 })
 
 // comparison is an operation that gives a truth value for pairs of numbers.
@@ -33,21 +35,22 @@ type comparison struct {
 	name, doc string
 	float     func(a, b float32) bool
 	int       func(a, b int64) bool
+	native    td.EWKind
 }
 
 var comparisonOps = comparisonDefs([]comparison{
-	{"equal", "x = y", isEqual[float32], isEqual[int64]},
-	{"not_equal", "x ≠ y", isUnequal[float32], isUnequal[int64]},
-	{"less", "x < y", isLess[float32], isLess[int64]},
-	{"less_equal", "x ≤ y", isAtMost[float32], isAtMost[int64]},
-	{"greater", "x > y", isGreater[float32], isGreater[int64]},
-	{"greater_equal", "x ≥ y", isAtLeast[float32], isAtLeast[int64]},
+	{"equal", "x = y", isEqual[float32], isEqual[int64], td.EWEqual},
+	{"not_equal", "x ≠ y", isUnequal[float32], isUnequal[int64], td.EWNotEqual},
+	{"less", "x < y", isLess[float32], isLess[int64], td.EWLessThan},
+	{"less_equal", "x ≤ y", isAtMost[float32], isAtMost[int64], td.EWLessThanEqual},
+	{"greater", "x > y", isGreater[float32], isGreater[int64], td.EWGreaterThan},
+	{"greater_equal", "x ≥ y", isAtLeast[float32], isAtLeast[int64], td.EWGreaterThanEqual},
 })
 
 var logicalOps = []Def{
-	logicalDef("logical_and", "x and y", func(a, b int64) bool { return a&b != 0 }),
-	logicalDef("logical_or", "x or y", func(a, b int64) bool { return a|b != 0 }),
-	logicalDef("logical_xor", "either x or y", func(a, b int64) bool { return a != b }),
+	logicalDef("logical_and", "x and y", func(a, b int64) bool { return a&b != 0 }, td.EWAnd),
+	logicalDef("logical_or", "x or y", func(a, b int64) bool { return a|b != 0 }, td.EWOr),
+	logicalDef("logical_xor", "either x or y", func(a, b int64) bool { return a != b }, td.EWXor),
 }
 
 func binaryDefs(rows []arithmetic) []Def {
@@ -66,6 +69,7 @@ func binaryDefs(rows []arithmetic) []Def {
 				}
 				return nil
 			},
+			Lower: lowerPair(r.native),
 		})
 	}
 	return defs
@@ -87,12 +91,13 @@ func comparisonDefs(rows []comparison) []Def {
 				}
 				return nil
 			},
+			Lower: lowerPair(r.native),
 		})
 	}
 	return defs
 }
 
-func logicalDef(name, doc string, f func(a, b int64) bool) Def {
+func logicalDef(name, doc string, f func(a, b int64) bool, native td.EWKind) Def {
 	return Def{
 		Name:     name,
 		Doc:      doc,
@@ -102,6 +107,7 @@ func logicalDef(name, doc string, f func(a, b int64) bool) Def {
 			c.ReturnBools(0, mapPairs(c, c.Int64s("x"), c.Int64s("y"), f))
 			return nil
 		},
+		Lower: lowerPair(native),
 	}
 }
 

@@ -24,6 +24,10 @@ var castOps = []Def{{
 		c.Return(0, c.Tensor("x")) // storing a result converts it
 		return nil
 	},
+	Lower: func(l *Lowering) error {
+		l.Give(0, l.Cast(l.In("x"), l.OutDType(0)))
+		return nil
+	},
 }}
 
 func inferCast(allowed TypeSet) InferFunc {

@@ -14,6 +14,7 @@ var classifyOps = []Def{{
 	Versions: since(IOS15, In("probabilities", F32), Const("classes", AnyType).Of(OneList)),
 	Infer:    inferClassify,
 	Eval:     evalClassify,
+	HostOnly: "its results are a label and a dictionary, which no tensor is",
 }}
 
 func inferClassify(c *Call) ([]mil.Type, error) {

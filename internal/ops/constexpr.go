@@ -20,6 +20,9 @@ var (
 	maskType     = Types(tensor.UInt1)
 )
 
+// partOfWeight is why an operation is not lowered by itself.
+const partOfWeight = "its results are parts of a weight, which the constexpr_sparse_to_dense after it puts together"
+
 var constexprOps = []Def{
 	{
 		Name: "constexpr_affine_dequantize",
@@ -31,6 +34,7 @@ var constexprOps = []Def{
 			Const("axis", I32)),
 		Infer: inferAffineDequantize,
 		Eval:  evalAffineDequantize,
+		Lower: lowerConstexpr,
 	},
 	{
 		Name:     "constexpr_cast",
@@ -46,6 +50,7 @@ var constexprOps = []Def{
 			c.Return(0, c.Tensor("source_val"))
 			return nil
 		},
+		Lower: lowerConstexpr,
 	},
 	{
 		Name: "constexpr_blockwise_shift_scale",
@@ -56,6 +61,7 @@ var constexprOps = []Def{
 			OptConst("offset", quantTypes, nil)),
 		Infer: inferBlockwise,
 		Eval:  evalBlockwise,
+		Lower: lowerConstexpr,
 	},
 	{
 		Name: "constexpr_lut_to_dense",
@@ -74,6 +80,7 @@ var constexprOps = []Def{
 				Eval:   evalPalette,
 			},
 		},
+		Lower: lowerConstexpr,
 	},
 	{
 		Name: "constexpr_lut_to_sparse",
@@ -83,8 +90,9 @@ var constexprOps = []Def{
 			Const("indices_nonzero_data", indexTypes),
 			Const("lut", paletteTypes),
 			OptConst("vector_axis", I32, nil)),
-		Infer: inferSparsePalette,
-		Eval:  evalSparsePalette,
+		Infer:    inferSparsePalette,
+		Eval:     evalSparsePalette,
+		HostOnly: partOfWeight,
 	},
 	{
 		Name: "constexpr_sparse_blockwise_shift_scale",
@@ -94,8 +102,9 @@ var constexprOps = []Def{
 			Const("nonzero_data", quantTypes),
 			Const("scale", Float),
 			OptConst("offset", quantTypes, nil)),
-		Infer: inferSparseBlockwise,
-		Eval:  evalSparseBlockwise,
+		Infer:    inferSparseBlockwise,
+		Eval:     evalSparseBlockwise,
+		HostOnly: partOfWeight,
 	},
 	{
 		Name: "constexpr_sparse_to_dense",
@@ -114,6 +123,7 @@ var constexprOps = []Def{
 				Eval:   evalSparse,
 			},
 		},
+		Lower: lowerConstexpr,
 	},
 }
 

@@ -20,6 +20,7 @@ var controlFlowOps = []Def{
 			c.Return(0, c.Value("val"))
 			return nil
 		},
+		Lower: lowerSame("val"),
 	},
 	{
 		Name:     "cond",
@@ -28,6 +29,7 @@ var controlFlowOps = []Def{
 		Blocks:   2,
 		Infer:    inferCond,
 		Eval:     evalCond,
+		HostOnly: "no layer chooses between blocks",
 	},
 	{
 		Name:     "while_loop",
@@ -36,6 +38,7 @@ var controlFlowOps = []Def{
 		Blocks:   2,
 		Infer:    inferWhile,
 		Eval:     evalWhile,
+		HostOnly: "no layer repeats a block",
 	},
 }
 

@@ -30,6 +30,7 @@ var convOps = []Def{
 		},
 		Infer: inferConv,
 		Eval:  func(c *Call) error { return evalConv(c, c.Floats("weight")) },
+		Lower: lowerConv,
 	},
 	{
 		Name: "conv_quantized",
@@ -39,6 +40,7 @@ var convOps = []Def{
 			Const("quant_scale", Float).As("T"), Const("quant_bias", Float).As("T")}, slideParams()...)...),
 		Infer: inferConvQuantized,
 		Eval:  evalConvQuantized,
+		Lower: lowerConvQuantized,
 	},
 	{
 		Name: "conv_transpose",
@@ -51,6 +53,7 @@ var convOps = []Def{
 		},
 		Infer: inferConvTranspose,
 		Eval:  evalConvTranspose,
+		Lower: lowerConvTranspose,
 	},
 }
 

@@ -17,10 +17,12 @@ var cropOps = []Def{
 		Versions: since(IOS15, In("x", Float).As("T"), Const("crop_height", I32), Const("crop_width", I32)),
 		Infer:    inferCrop,
 		Eval:     evalCrop,
+		Lower:    lowerCrop,
 	},
 	{
-		Name: "crop_resize",
-		Doc:  "boxes cut out of images and resized by linear interpolation",
+		Name:  "crop_resize",
+		Doc:   "boxes cut out of images and resized by linear interpolation",
+		Lower: lowerCropResize,
 		Versions: []Version{
 			{Since: IOS15, Infer: inferCropROI, Eval: evalCropROI, Params: cropResizeParams(
 				In("x", Float).As("T"), In("roi", Float).As("T"))},

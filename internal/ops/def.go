@@ -14,11 +14,15 @@ type Def struct {
 	Versions []Version // oldest first; each holds until the next one
 	Infer    InferFunc // unless the version has its own
 	Eval     EvalFunc  // unless the version has its own
+	Lower    LowerFunc // nil: it has no native form, and HostOnly says why
+	HostOnly string
 	// Blocks is how many nested blocks the operation has.
 	Blocks int
 	// Impure operations read or change something beside their arguments (states, random numbers): they are
 	// neither folded nor removed.
 	Impure bool
+	// FromTypes operations look at the types of their arguments alone.
+	FromTypes bool
 }
 
 // Version is an operation's signature from one opset on.

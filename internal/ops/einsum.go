@@ -19,6 +19,7 @@ var einsumOps = []Def{{
 	Versions: since(IOS15, Many("values", Float).As("T"), Const("equation", Str)),
 	Infer:    inferEinsum,
 	Eval:     evalEinsum,
+	Lower:    lowerEinsum,
 }}
 
 // equation is what an einsum computes: a label for each axis of each operand and of the result.

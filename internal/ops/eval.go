@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 
 	"github.com/espalier-ane/espalier/mil"
@@ -133,8 +134,11 @@ func (r *run) compute(ctx context.Context, op *mil.Operation) ([]Value, error) {
 
 // isConstant reports whether an operation's results are part of the program: const and the constexpr family.
 func isConstant(op *mil.Operation) bool {
-	return op.Kind == "const" || len(op.Kind) > 10 && op.Kind[:10] == "constexpr_"
+	return op.Kind == "const" || IsConstexpr(op.Kind)
 }
+
+// IsConstexpr reports whether an operation of the kind gives a weight that is stored in another form.
+func IsConstexpr(kind string) bool { return strings.HasPrefix(kind, "constexpr_") }
 
 func (ev *Evaluator) cached(op *mil.Operation) ([]Value, bool) {
 	if !isConstant(op) {
@@ -220,7 +224,7 @@ func (ev *Evaluator) findLastUses(b *mil.Block) {
 		}
 	}
 	for _, op := range b.Operations {
-		visitUses(op, func(v *mil.Value) {
+		op.VisitUses(func(v *mil.Value) {
 			if _, here := last[v]; here {
 				last[v] = op
 			}
@@ -234,23 +238,5 @@ func (ev *Evaluator) findLastUses(b *mil.Block) {
 	}
 	for v, op := range last {
 		ev.uses[op] = append(ev.uses[op], v)
-	}
-}
-
-func visitUses(op *mil.Operation, f func(*mil.Value)) {
-	for _, in := range op.Inputs {
-		for _, a := range in.Args {
-			if a.Value != nil {
-				f(a.Value)
-			}
-		}
-	}
-	for _, b := range op.Blocks {
-		for _, inner := range b.Operations {
-			visitUses(inner, f)
-		}
-		for _, v := range b.Outputs {
-			f(v)
-		}
 	}
 }

@@ -37,6 +37,7 @@ var gatherOps = []Def{
 		},
 		Infer: inferGather,
 		Eval:  evalGather,
+		Lower: lowerGather,
 	},
 	{
 		Name: "gather_along_axis",
@@ -55,6 +56,7 @@ var gatherOps = []Def{
 		},
 		Infer: inferGatherAlongAxis,
 		Eval:  evalGatherAlongAxis,
+		Lower: lowerGatherAlongAxis,
 	},
 	{
 		Name: "gather_nd",
@@ -73,6 +75,7 @@ var gatherOps = []Def{
 		},
 		Infer: inferGatherND,
 		Eval:  evalGatherND,
+		Lower: lowerGatherND,
 	},
 }
 

@@ -17,6 +17,7 @@ var generateOps = []Def{
 		Versions: since(IOS15, In("shape", I32), OptConst("value", movable15, float32(0)).As("T")),
 		Infer:    inferFill,
 		Eval:     evalFill,
+		Lower:    lowerFill,
 	},
 	{
 		Name: "fill_like",
@@ -29,7 +30,9 @@ var generateOps = []Def{
 			}
 			return one(c.DType("value"), c.Shape("ref_tensor"))
 		},
-		Eval: evalFill,
+		FromTypes: true, // but for value, which is constant
+		Eval:      evalFill,
+		Lower:     lowerFill,
 	},
 	{
 		Name:     "range_1d",
@@ -37,6 +40,7 @@ var generateOps = []Def{
 		Versions: since(IOS15, In("end", Number).As("T"), In("start", Number).As("T"), In("step", Number).As("T")),
 		Infer:    inferRange,
 		Eval:     evalRange,
+		Lower:    lowerRange,
 	},
 	{
 		Name: "one_hot",
@@ -46,6 +50,7 @@ var generateOps = []Def{
 			OptConst("on_value", movable15, 1).As("T"), OptConst("off_value", movable15, 0).As("T")),
 		Infer: inferOneHot,
 		Eval:  evalOneHot,
+		Lower: lowerOneHot,
 	},
 	{
 		Name:     "tile",
@@ -53,6 +58,7 @@ var generateOps = []Def{
 		Versions: since(IOS15, In("x", movable15).As("T"), In("reps", I32)),
 		Infer:    inferTile,
 		Eval:     evalTile,
+		Lower:    lowerTile,
 	},
 }
 

@@ -395,6 +395,7 @@ func runOp(t *testing.T, o Opset, kind string, a args, opts []evalOption) ([]Val
 		}
 	}
 	checkLaws(t, o, kind, a, cfg, types, vals)
+	checkLowering(t, o, kind, a, cfg, types, vals)
 	return vals, types, nil
 }
 

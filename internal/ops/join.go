@@ -17,6 +17,7 @@ var joinOps = []Def{
 			Many("values", AnyType), Const("axis", I32), OptConst("interleave", B, false)),
 		Infer: inferConcat,
 		Eval:  evalConcat,
+		Lower: lowerConcat,
 	},
 	{
 		Name:     "stack",
@@ -24,6 +25,7 @@ var joinOps = []Def{
 		Versions: since(IOS15, Many("values", AnyType), Const("axis", I32)),
 		Infer:    inferStack,
 		Eval:     evalStack,
+		Lower:    lowerStack,
 	},
 	{
 		Name: "split",
@@ -32,6 +34,7 @@ var joinOps = []Def{
 			In("x", movable15).As("T"), OptConst("num_splits", I32, nil), OptConst("split_sizes", I32, nil), Const("axis", I32)),
 		Infer: inferSplit,
 		Eval:  evalSplit,
+		Lower: lowerSplit,
 	},
 }
 

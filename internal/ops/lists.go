@@ -18,6 +18,9 @@ const listTypes = B | Float | I32
 // maxListLength bounds lists: an index in a file must not ask for memory beyond reason.
 const maxListLength = 1 << 24
 
+// noLists is why the operations here run on the host.
+const noLists = "no layer holds a list"
+
 var listOps = []Def{
 	{
 		Name: "make_list",
@@ -27,8 +30,9 @@ var listOps = []Def{
 			OptConst("dynamic_length", B, true),
 			OptConst("elem_shape", I32|Str, nil).Of(ManyTensors), // absent: the elements are scalars
 			OptConst("dtype", Str, "fp32")),
-		Infer: inferMakeList,
-		Eval:  evalMakeList,
+		Infer:    inferMakeList,
+		Eval:     evalMakeList,
+		HostOnly: noLists,
 	},
 	{
 		Name:     "list_length",
@@ -39,6 +43,7 @@ var listOps = []Def{
 			c.Return(0, tensor.Scalar(int32(len(listOf(c).Items))))
 			return nil
 		},
+		HostOnly: noLists,
 	},
 	{
 		Name:     "list_read",
@@ -53,6 +58,7 @@ var listOps = []Def{
 			c.Return(0, v)
 			return err
 		},
+		HostOnly: noLists,
 	},
 	{
 		Name:     "list_write",
@@ -64,6 +70,7 @@ var listOps = []Def{
 		Eval: func(c *Call) error {
 			return returnWritten(c, c.Int64s("index")[:1], []*tensor.Tensor{c.Tensor("value")})
 		},
+		HostOnly: noLists,
 	},
 	{
 		Name:     "list_gather",
@@ -71,6 +78,7 @@ var listOps = []Def{
 		Versions: since(IOS15, listParam, In("indices", I32)),
 		Infer:    inferListGather,
 		Eval:     evalListGather,
+		HostOnly: noLists,
 	},
 	{
 		Name:     "list_scatter",
@@ -78,6 +86,7 @@ var listOps = []Def{
 		Versions: since(IOS15, listParam, In("indices", I32), In("value", listTypes).As("T")),
 		Infer:    inferListScatter,
 		Eval:     evalListScatter,
+		HostOnly: noLists,
 	},
 }
 

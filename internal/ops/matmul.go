@@ -19,6 +19,7 @@ var matmulOps = []Def{
 		},
 		Infer: inferLinear,
 		Eval:  evalLinear,
+		Lower: lowerLinear,
 	},
 	{
 		Name: "matmul",
@@ -31,6 +32,7 @@ var matmulOps = []Def{
 		},
 		Infer: inferMatmul,
 		Eval:  evalMatmul,
+		Lower: lowerMatmul,
 	},
 }
 

@@ -9,8 +9,9 @@ import (
 )
 
 var nmsOps = []Def{{
-	Name: "non_maximum_suppression",
-	Doc:  "the boxes with the highest scores, without those that overlap a better one",
+	Name:     "non_maximum_suppression",
+	Doc:      "the boxes with the highest scores, without those that overlap a better one",
+	HostOnly: "no task suppresses boxes: which ones are left depends on the data, one after the other",
 	Versions: []Version{
 		{
 			Since: IOS15, Infer: inferNMS15, Eval: evalNMS15,

@@ -20,7 +20,8 @@ var normalizationOps = []Def{
 			}
 			return checkChannels(c, "mean", "variance", "gamma", "beta")
 		}),
-		Eval: evalBatchNorm,
+		Eval:  evalBatchNorm,
+		Lower: lowerBatchNorm,
 	},
 	{
 		Name: "instance_norm",
@@ -33,7 +34,8 @@ var normalizationOps = []Def{
 			}
 			return checkChannels(c, "gamma", "beta")
 		}),
-		Eval: evalInstanceNorm,
+		Eval:  evalInstanceNorm,
+		Lower: lowerInstanceNorm,
 	},
 	{
 		Name: "layer_norm",
@@ -42,6 +44,7 @@ var normalizationOps = []Def{
 			OptConst("gamma", Float, nil).As("T"), OptConst("beta", Float, nil).As("T"), OptConst("epsilon", Float, 1e-5).As("T")),
 		Infer: likeX(checkLayerNorm),
 		Eval:  evalLayerNorm,
+		Lower: lowerLayerNorm,
 	},
 	{
 		Name:     "l2_norm",
@@ -53,7 +56,8 @@ var normalizationOps = []Def{
 			}
 			return checkScalars(c, "epsilon")
 		}),
-		Eval: evalL2Norm,
+		Eval:  evalL2Norm,
+		Lower: lowerL2Norm,
 	},
 	{
 		Name: "local_response_norm",
@@ -69,7 +73,8 @@ var normalizationOps = []Def{
 			}
 			return checkChannels(c)
 		}),
-		Eval: evalLocalResponseNorm,
+		Eval:  evalLocalResponseNorm,
+		Lower: lowerLocalResponseNorm,
 	},
 }
 

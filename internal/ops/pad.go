@@ -17,6 +17,7 @@ var padOps = []Def{
 			OptConst("constant_val", Float, float32(0)).As("T")),
 		Infer: inferPad,
 		Eval:  evalPad,
+		Lower: lowerPad,
 	},
 }
 

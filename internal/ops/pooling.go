@@ -6,14 +6,17 @@ import (
 
 	"github.com/espalier-ane/espalier/internal/pool"
 	"github.com/espalier-ane/espalier/mil"
+	"github.com/espalier-ane/espalier/td"
 	"github.com/espalier-ane/espalier/tensor"
 )
 
 var poolOps = []Def{
 	poolOp("avg_pool", "average of a window that moves over the spatial axes", averagePool,
-		OptConst("exclude_padding_from_average", B, false)),
-	poolOp("l2_pool", "square root of the sum of squares of a window that moves over the spatial axes", l2Pool),
-	poolOp("max_pool", "maximum of a window that moves over the spatial axes", maxPool),
+		lowerPool(td.PoolAvg, td.PadZero), OptConst("exclude_padding_from_average", B, false)),
+	poolOp("l2_pool", "square root of the sum of squares of a window that moves over the spatial axes", l2Pool,
+		lowerPool(td.PoolL2, td.PadZero)),
+	poolOp("max_pool", "maximum of a window that moves over the spatial axes", maxPool,
+		lowerPool(td.PoolMax, td.PadNegative)),
 }
 
 // pooler reduces the part of a window that lies over input, [d0, d1)×[h0, h1)×[w0, w1) of a plane, to
@@ -23,7 +26,7 @@ type pooler func(plane []float32, at *[3]indexRange, height, width int, count fl
 // indexRange is a range of indices on an axis.
 type indexRange struct{ lo, hi int }
 
-func poolOp(name, doc string, f pooler, more ...Param) Def {
+func poolOp(name, doc string, f pooler, lower LowerFunc, more ...Param) Def {
 	return Def{
 		Name: name,
 		Doc:  doc,
@@ -31,6 +34,7 @@ func poolOp(name, doc string, f pooler, more ...Param) Def {
 			Const("pad_type", Str), OptConst("pad", I32, nil), OptConst("ceil_mode", B, false)}, more...)...),
 		Infer: inferPool,
 		Eval:  func(c *Call) error { return evalPool(c, f) },
+		Lower: lower,
 	}
 }
 

@@ -21,6 +21,7 @@ var quantizeOps = []Def{
 			Const("output_dtype", Str)),
 		Infer: inferQuantize,
 		Eval:  evalQuantize,
+		Lower: lowerQuantize,
 	},
 	{
 		Name: "dequantize",
@@ -36,7 +37,8 @@ var quantizeOps = []Def{
 			}
 			return one(c.DType("scale"), c.Shape("input"))
 		},
-		Eval: evalDequantize,
+		Eval:  evalDequantize,
+		Lower: lowerDequantize,
 	},
 }
 

@@ -32,15 +32,17 @@ var randomOps = []Def{
 		Impure: true,
 		Infer:  inferRandom("prob"),
 		Eval:   evalBernoulli,
+		Lower:  lowerBernoulli,
 	},
 	{
 		Name: "random_categorical",
 		Doc:  "numbers of classes, drawn by their probabilities",
 		Versions: since(IOS15,
 			In("x", Float).As("T"), OptConst("mode", Str, "logits"), OptConst("size", I32, 1), OptConst("seed", I32, -1)),
-		Impure: true,
-		Infer:  inferCategorical,
-		Eval:   evalCategorical,
+		Impure:   true,
+		Infer:    inferCategorical,
+		Eval:     evalCategorical,
+		HostOnly: "it looks classes up in running sums that end where a random number lies",
 	},
 	{
 		Name: "random_normal",
@@ -50,6 +52,7 @@ var randomOps = []Def{
 		Impure: true,
 		Infer:  inferRandom("mean", "stddev"),
 		Eval:   evalNormal,
+		Lower:  lowerNormal,
 	},
 	{
 		Name: "random_uniform",
@@ -59,6 +62,7 @@ var randomOps = []Def{
 		Impure: true,
 		Infer:  inferRandom("low", "high"),
 		Eval:   evalUniform,
+		Lower:  lowerUniform,
 	},
 }
 

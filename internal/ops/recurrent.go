@@ -22,6 +22,7 @@ var recurrentOps = []Def{
 		}),
 		Infer: inferRNN,
 		Eval:  unlessEmpty(evalRNN),
+		Lower: lowerRNN,
 	},
 	{
 		Name: "gru",
@@ -34,6 +35,7 @@ var recurrentOps = []Def{
 		}),
 		Infer: inferGRU,
 		Eval:  unlessEmpty(evalGRU),
+		Lower: lowerGRU,
 	},
 	{
 		Name:     "lstm",
@@ -41,6 +43,7 @@ var recurrentOps = []Def{
 		Versions: fp16Since17(lstmParams),
 		Infer:    inferLSTM,
 		Eval:     unlessEmpty(evalLSTM),
+		Lower:    lowerLSTM,
 	},
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/espalier-ane/espalier/internal/pool"
 	"github.com/espalier-ane/espalier/mil"
+	"github.com/espalier-ane/espalier/td"
 	"github.com/espalier-ane/espalier/tensor"
 )
 
@@ -17,23 +18,24 @@ type reduction struct {
 	float     func(row []float32) float64
 	int       func(row []int64) int64
 	nonEmpty  bool // there is no result for no elements
+	native    td.ReductionKind
 }
 
 // Floats are accumulated in fp64. Integer results that are no integers are truncated towards zero.
 var reductionOps = slices.Concat(reductionDefs([]reduction{
-	{"reduce_l1_norm", "Σ |x| over axes", l1Norm, intL1Norm, false},
-	{"reduce_l2_norm", "√(Σ x²) over axes", l2Norm[float32], truncated(l2Norm[int64]), false},
-	{"reduce_log_sum", "log(Σ x) over axes", logSum[float32], truncated(logSum[int64]), false},
-	{"reduce_log_sum_exp", "log(Σ eˣ) over axes, without overflow on the way", logSumExp[float32], truncated(logSumExp[int64]), false},
-	{"reduce_max", "the greatest element over axes", greatestOf, slices.Max[[]int64], true},
-	{"reduce_mean", "the mean over axes", meanOf[float32], truncated(meanOf[int64]), false},
-	{"reduce_min", "the least element over axes", leastOf, slices.Min[[]int64], true},
-	{"reduce_prod", "the product over axes", floatProduct, intProduct, false},
-	{"reduce_sum", "the sum over axes", sumOf[float32], intSum, false},
-	{"reduce_sum_square", "Σ x² over axes", sumSquare[float32], intSumSquare, false},
+	{"reduce_l1_norm", "Σ |x| over axes", l1Norm, intL1Norm, false, td.ReduceL1},
+	{"reduce_l2_norm", "√(Σ x²) over axes", l2Norm[float32], truncated(l2Norm[int64]), false, td.ReduceL2},
+	{"reduce_log_sum", "log(Σ x) over axes", logSum[float32], truncated(logSum[int64]), false, td.ReduceLogSum},
+	{"reduce_log_sum_exp", "log(Σ eˣ) over axes, without overflow on the way", logSumExp[float32], truncated(logSumExp[int64]), false, td.ReduceLogSumExp},
+	{"reduce_max", "the greatest element over axes", greatestOf, slices.Max[[]int64], true, td.ReduceMax},
+	{"reduce_mean", "the mean over axes", meanOf[float32], truncated(meanOf[int64]), false, td.ReduceAvg},
+	{"reduce_min", "the least element over axes", leastOf, slices.Min[[]int64], true, td.ReduceMin},
+	{"reduce_prod", "the product over axes", floatProduct, intProduct, false, td.ReduceProduct},
+	{"reduce_sum", "the sum over axes", sumOf[float32], intSum, false, td.ReduceSum},
+	{"reduce_sum_square", "Σ x² over axes", sumSquare[float32], intSumSquare, false, td.ReduceSumSquare},
 }), []Def{
-	argDef("reduce_argmax", "where along an axis the greatest element is; the first of equals", func(a, b float64) bool { return a > b }),
-	argDef("reduce_argmin", "where along an axis the least element is; the first of equals", func(a, b float64) bool { return a < b }),
+	argDef("reduce_argmax", "where along an axis the greatest element is; the first of equals", func(a, b float64) bool { return a > b }, td.Max),
+	argDef("reduce_argmin", "where along an axis the least element is; the first of equals", func(a, b float64) bool { return a < b }, td.Min),
 })
 
 func reductionDefs(rows []reduction) []Def {
@@ -53,13 +55,14 @@ func reductionDefs(rows []reduction) []Def {
 				}
 				return inferReduced(c, c.DType("x"), axes, r.nonEmpty)
 			},
-			Eval: func(c *Call) error { return evalReduction(c, r) },
+			Eval:  func(c *Call) error { return evalReduction(c, r) },
+			Lower: func(l *Lowering) error { return lowerReduction(l, r.native) },
 		})
 	}
 	return defs
 }
 
-func argDef(name, doc string, better func(a, b float64) bool) Def {
+func argDef(name, doc string, better func(a, b float64) bool, native td.Extreme) Def {
 	params := []Param{In("x", Number).As("T"), OptConst("axis", I32, -1), OptConst("keep_dims", B, false)}
 	return Def{
 		Name: name,
@@ -70,6 +73,7 @@ func argDef(name, doc string, better func(a, b float64) bool) Def {
 		},
 		Infer: inferArg,
 		Eval:  func(c *Call) error { return evalArg(c, better) },
+		Lower: func(l *Lowering) error { return lowerArg(l, native) },
 	}
 }
 

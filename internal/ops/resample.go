@@ -26,6 +26,7 @@ var resampleOps = []Def{
 			Const("align_corners", B)),
 		Infer: inferAffine,
 		Eval:  evalAffine,
+		Lower: lowerAffine,
 	},
 	{
 		Name: "resample",
@@ -37,6 +38,7 @@ var resampleOps = []Def{
 		},
 		Infer: inferResample,
 		Eval:  evalResample,
+		Lower: lowerResample,
 	},
 }
 

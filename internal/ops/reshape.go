@@ -40,11 +40,13 @@ var reshapeOps = []Def{
 			c.Return(0, c.Value("x"))
 			return nil
 		},
+		Lower: lowerSame("x"),
 	},
 	{
-		Name:     "shape",
-		Doc:      "the lengths of a tensor's axes",
-		Versions: since(IOS15, In("x", movable15).As("T")),
+		Name:      "shape",
+		Doc:       "the lengths of a tensor's axes",
+		Versions:  since(IOS15, In("x", movable15).As("T")),
+		FromTypes: true,
 		Infer: func(c *Call) ([]mil.Type, error) {
 			return one(tensor.Int32, tensor.ShapeOf(c.Rank("x")))
 		},
@@ -57,6 +59,7 @@ var reshapeOps = []Def{
 			c.ReturnInts(0, vals)
 			return nil
 		},
+		Lower: lowerShape,
 	},
 	{
 		Name: "reshape",
@@ -65,7 +68,8 @@ var reshapeOps = []Def{
 			{Since: IOS15, Params: []Param{In("x", movable15).As("T"), In("shape", I32)}, Infer: inferReshape(false)},
 			{Since: IOS17, Params: []Param{In("x", movable17).As("T"), In("shape", index17).As("U")}, Infer: inferReshape(true)},
 		},
-		Eval: evalReshape,
+		Eval:  evalReshape,
+		Lower: lowerReshape,
 	},
 	{
 		Name: "reshape_like",
@@ -79,6 +83,7 @@ var reshapeOps = []Def{
 		}),
 		Infer: inferReshapeLike,
 		Eval:  evalReshape,
+		Lower: lowerReshape,
 	},
 	{
 		Name: "expand_dims",
@@ -88,6 +93,7 @@ var reshapeOps = []Def{
 		}),
 		Infer: inferExpandDims,
 		Eval:  evalReshape,
+		Lower: lowerReshape,
 	},
 	{
 		Name: "squeeze",
@@ -97,6 +103,7 @@ var reshapeOps = []Def{
 		}),
 		Infer: inferSqueeze,
 		Eval:  evalReshape,
+		Lower: lowerReshape,
 	},
 	{
 		Name: "flatten2d",
@@ -105,6 +112,7 @@ var reshapeOps = []Def{
 			In("x", movable15).As("T"), OptConst("axis", I32, 1)),
 		Infer: inferFlatten2D,
 		Eval:  evalReshape,
+		Lower: lowerReshape,
 	},
 	{
 		Name: "transpose",
@@ -114,6 +122,7 @@ var reshapeOps = []Def{
 		}),
 		Infer: inferTranspose,
 		Eval:  evalTranspose,
+		Lower: lowerTranspose,
 	},
 }
 

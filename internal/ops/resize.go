@@ -21,6 +21,7 @@ var resizeOps = []Def{
 			OptConst("sampling_mode", Str, "DEFAULT")),
 		Infer: inferResize,
 		Eval:  evalResize,
+		Lower: lowerResize,
 	},
 	{
 		Name: "resize_bilinear",
@@ -35,6 +36,7 @@ var resizeOps = []Def{
 			returnLinear(c, 2, c.Str("sampling_mode"))
 			return nil
 		},
+		Lower: func(l *Lowering) error { return l.resizeLinearly(l.Str("sampling_mode")) },
 	},
 	{
 		Name: "resize_nearest_neighbor",
@@ -45,6 +47,7 @@ var resizeOps = []Def{
 			Const("target_size_width", I32)),
 		Infer: inferTargetSize,
 		Eval:  evalNearest,
+		Lower: lowerNearest,
 	},
 	{
 		Name: "upsample_bilinear",
@@ -58,6 +61,7 @@ var resizeOps = []Def{
 			returnLinear(c, 2, upsampleMode(c))
 			return nil
 		},
+		Lower: func(l *Lowering) error { return l.resizeLinearly(upsampleMode(l.Call)) },
 	},
 	{
 		Name: "upsample_nearest_neighbor",
@@ -68,6 +72,7 @@ var resizeOps = []Def{
 			OptConst("scale_factor_width", F32|I32, 1).As("U")),
 		Infer: inferUpsample,
 		Eval:  evalNearest,
+		Lower: lowerNearest,
 	},
 }
 

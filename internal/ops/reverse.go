@@ -21,7 +21,8 @@ var reverseOps = []Def{
 			}
 			return []mil.Type{c.Type("x")}, nil
 		},
-		Eval: evalReverse,
+		Eval:  evalReverse,
+		Lower: lowerReverse,
 	},
 	{
 		Name: "reverse_sequence",
@@ -32,6 +33,7 @@ var reverseOps = []Def{
 		}),
 		Infer: inferReverseSequence,
 		Eval:  evalReverseSequence,
+		Lower: lowerReverseSequence,
 	},
 	{
 		Name: "sliding_windows",
@@ -42,6 +44,7 @@ var reverseOps = []Def{
 		},
 		Infer: inferSlidingWindows,
 		Eval:  evalSlidingWindows,
+		Lower: lowerSlidingWindows,
 	},
 }
 

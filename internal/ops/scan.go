@@ -19,7 +19,8 @@ var scanOps = []Def{
 			}
 			return []mil.Type{c.Type("x")}, nil
 		},
-		Eval: evalCumSum,
+		Eval:  evalCumSum,
+		Lower: lowerCumSum,
 	},
 	{
 		Name: "band_part",
@@ -32,7 +33,8 @@ var scanOps = []Def{
 			}
 			return []mil.Type{c.Type("x")}, nil
 		},
-		Eval: evalBandPart,
+		Eval:  evalBandPart,
+		Lower: lowerBandPart,
 	},
 	{
 		Name:     "non_zero",
@@ -45,7 +47,8 @@ var scanOps = []Def{
 			}
 			return one(tensor.Int32, tensor.Shape{found, tensor.Dim(c.Rank("x"))})
 		},
-		Eval: evalNonZero,
+		Eval:     evalNonZero,
+		HostOnly: "how many elements its result has depends on the values of x",
 	},
 }
 

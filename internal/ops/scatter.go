@@ -19,6 +19,7 @@ var scatterOps = []Def{
 			In("data", Number).As("T"), In("indices", I32), In("updates", Number).As("T"), OptConst("axis", I32, 0)),
 		Infer: inferScatter,
 		Eval:  evalScatter,
+		Lower: lowerScatter,
 	},
 	{
 		Name: "scatter_along_axis",
@@ -27,6 +28,7 @@ var scatterOps = []Def{
 			In("data", Number).As("T"), In("indices", I32), In("updates", Number).As("T"), OptConst("axis", I32, 0)),
 		Infer: inferScatterAlongAxis,
 		Eval:  evalScatterAlongAxis,
+		Lower: lowerScatterAlongAxis,
 	},
 	{
 		Name: "scatter_nd",
@@ -35,6 +37,7 @@ var scatterOps = []Def{
 			In("data", Number).As("T"), In("indices", I32), In("updates", Number).As("T")),
 		Infer: inferScatterND,
 		Eval:  evalScatterND,
+		Lower: lowerScatterND,
 	},
 }
 

@@ -19,6 +19,7 @@ var selectOps = []Def{{
 		}
 		return nil
 	},
+	Lower: lowerSelect,
 }}
 
 // inferSelect lets the three arguments meet. coremltools leaves cond out of the shape that it declares;

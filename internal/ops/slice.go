@@ -27,7 +27,8 @@ var sliceOps = []Def{
 			}
 			return one(c.DType("x"), shape)
 		},
-		Eval: evalSliceByIndex,
+		Eval:  evalSliceByIndex,
+		Lower: lowerSliceByIndex,
 	},
 	{
 		Name: "slice_update",
@@ -36,6 +37,7 @@ var sliceOps = []Def{
 			In("x", movable17).As("T"), In("update", movable17).As("T")}, sliceParams(index17)...)...),
 		Infer: inferSliceUpdate,
 		Eval:  evalSliceUpdate,
+		Lower: lowerSliceUpdate,
 	},
 	{
 		Name: "slice_by_size",
@@ -45,6 +47,7 @@ var sliceOps = []Def{
 		}),
 		Infer: inferSliceBySize,
 		Eval:  evalSliceBySize,
+		Lower: lowerSliceBySize,
 	},
 }
 

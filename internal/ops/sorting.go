@@ -31,6 +31,7 @@ var sortOps = []Def{
 			c.ReturnInts(0, sortedIndices(c.Tensor("x"), axis, c.Int("ascending") != 0))
 			return nil
 		},
+		Lower: lowerArgsort,
 	},
 	{
 		Name: "topk",
@@ -46,6 +47,7 @@ var sortOps = []Def{
 		},
 		Infer: inferTopK,
 		Eval:  evalTopK,
+		Lower: lowerTopK,
 	},
 }
 

@@ -47,6 +47,7 @@ var spaceBlockOps = append(blockMoveDefs(),
 			In("x", Float).As("T"), Const("block_shape", I32), Const("crops", I32)),
 		Infer: inferBatchToSpace,
 		Eval:  evalBatchToSpace,
+		Lower: lowerBatchToSpace,
 	},
 	Def{
 		Name: "space_to_batch",
@@ -55,6 +56,7 @@ var spaceBlockOps = append(blockMoveDefs(),
 			In("x", Float).As("T"), Const("block_shape", I32), Const("paddings", I32)),
 		Infer: inferSpaceToBatch,
 		Eval:  evalSpaceToBatch,
+		Lower: lowerSpaceToBatch,
 	},
 )
 
@@ -67,6 +69,7 @@ func blockMoveDefs() []Def {
 			Versions: since(m.since, In("x", Float).As("T"), Const(m.factor, m.types)),
 			Infer:    m.infer,
 			Eval:     m.eval,
+			Lower:    m.lower,
 		})
 	}
 	return defs

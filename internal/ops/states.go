@@ -23,6 +23,7 @@ var stateOps = []Def{
 			c.Return(0, c.Value("input").(*State).Read())
 			return nil
 		},
+		Lower: lowerReadState,
 	},
 	{
 		Name:     "write_state",
@@ -36,6 +37,7 @@ var stateOps = []Def{
 			c.Value("input").(*State).Write(c.Tensor("data"))
 			return nil
 		},
+		Lower: lowerWriteState,
 	},
 	{
 		Name:     "coreml_update_state",
@@ -51,6 +53,7 @@ var stateOps = []Def{
 			c.Return(0, v)
 			return nil
 		},
+		Lower: lowerUpdateState,
 	},
 }
 

@@ -25,19 +25,12 @@ func Verify(p *mil.Program) error {
 // Infer returns the type of every value of a function: the declared one, refined by what the type rules
 // give. Each unknown length of an input becomes a symbol.
 func Infer(f *mil.Function) (map[*mil.Value]mil.Type, error) {
-	o, err := ParseOpset(f.Opset)
+	a, err := Analyze(f, nil)
 	if err != nil {
-		return nil, fmt.Errorf("function %s: %w", f.Name, err)
-	}
-	in := &inferrer{f: f, opset: o, known: map[*mil.Value]argument{}}
-	for _, v := range f.Inputs {
-		in.known[v] = argument{typ: in.withSymbols(v.Type)}
-	}
-	if err := in.block(f.Body); err != nil {
 		return nil, err
 	}
-	types := make(map[*mil.Value]mil.Type, len(in.known))
-	for v, a := range in.known {
+	types := make(map[*mil.Value]mil.Type, len(a.in.known))
+	for v, a := range a.in.known {
 		types[v] = a.typ
 	}
 	return types, nil
@@ -48,6 +41,14 @@ type inferrer struct {
 	opset   Opset
 	known   map[*mil.Value]argument
 	symbols int
+}
+
+func newInferrer(f *mil.Function) (*inferrer, error) {
+	o, err := ParseOpset(f.Opset)
+	if err != nil {
+		return nil, fmt.Errorf("function %s: %w", f.Name, err)
+	}
+	return &inferrer{f: f, opset: o, known: map[*mil.Value]argument{}}, nil
 }
 
 func (in *inferrer) withSymbols(t mil.Type) mil.Type {
@@ -68,15 +69,20 @@ func (in *inferrer) withSymbols(t mil.Type) mil.Type {
 
 func (in *inferrer) block(b *mil.Block) error {
 	for _, op := range b.Operations {
-		if err := in.operation(op); err != nil {
-			var inner *Error
-			if errors.As(err, &inner) {
-				return err // from a nested block: the innermost operation is the one to name
-			}
-			return &Error{Function: in.f.Name, Op: op, Err: err}
+		if err := in.infer(op); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// infer gives the results of an operation their types, and an error the operation's name.
+func (in *inferrer) infer(op *mil.Operation) error {
+	err := in.operation(op)
+	if _, nested := errors.AsType[*Error](err); err == nil || nested {
+		return err // from a nested block: the innermost operation is the one to name
+	}
+	return &Error{Function: in.f.Name, Op: op, Err: err}
 }
 
 func (in *inferrer) operation(op *mil.Operation) error {
@@ -167,7 +173,7 @@ func (in *inferrer) fold(c *Call) {
 	}
 	for _, args := range c.args {
 		for i := range args {
-			if args[i].val == nil {
+			if args[i].val == nil && !(c.Def.FromTypes && hasShape(args[i].typ)) {
 				return
 			}
 		}
@@ -192,6 +198,11 @@ func (in *inferrer) fold(c *Call) {
 			in.known[v] = a
 		}
 	}
+}
+
+func hasShape(t mil.Type) bool {
+	tt, ok := t.(*mil.TensorType)
+	return ok && !tt.AnyRank && tt.Shape.Known()
 }
 
 func (in *inferrer) value(v *mil.Value) (argument, error) {

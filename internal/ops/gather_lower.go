@@ -1,0 +1,148 @@
+package ops
+
+import (
+	"slices"
+
+	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/td"
+	"github.com/espalier-ane/espalier/tensor"
+)
+
+// gather takes elements of x along an axis at indices, which broadcast to the result.
+func (l *Lowering) gather(x, indices *anec.Value, axis td.Axis) *anec.Value {
+	return l.Layer(l.Name(), &anec.Gather{Axes: []td.Axis{axis}}, x, indices)
+}
+
+// take takes slices of x along an axis at known places. Places that are equally far apart are a view.
+func (l *Lowering) take(x *anec.Value, axis td.Axis, at []int) *anec.Value {
+	if step, ok := evenly(at); ok {
+		return l.view(x, section{axis: axis, first: at[0], count: len(at), step: step})
+	}
+	vals := make([]int32, len(at))
+	for i, p := range at {
+		vals[i] = int32(p)
+	}
+	return l.gather(x, l.integers(along(axis, len(at)), vals), axis)
+}
+
+// evenly finds how far apart places are, if all of them equally.
+func evenly(at []int) (step int, ok bool) {
+	if len(at) < 2 {
+		return 1, len(at) == 1
+	}
+	step = at[1] - at[0]
+	for i := 2; i < len(at); i++ {
+		if at[i]-at[i-1] != step {
+			return 0, false
+		}
+	}
+	return step, step != 0
+}
+
+// knownPositions are where known indices point on an axis of length n; nil if they are not known. The evaluator
+// reads zero where an index points nowhere, a layer the nearest element: such indices are refused.
+func (l *Lowering) knownPositions(n int) ([]int, error) {
+	if !l.Known("indices") {
+		return nil, nil
+	}
+	at := positions(l.Call, n)
+	if i := slices.Index(at, nowhere); i >= 0 {
+		return nil, l.Refuse("indices has %d at element %d, which is no place of %d", l.Int64s("indices")[i], i, n)
+	}
+	return at, nil
+}
+
+// lowerGather looks at x as [batch, before, n, inner] and at indices as [batch, m], and takes along the third axis.
+// A vector of indices needs no other look at x than its own.
+func lowerGather(l *Lowering) error {
+	axis, err := l.Axis("axis", l.Rank("x"))
+	if err != nil {
+		return err
+	}
+	batch, err := gatherBatch(l.Call)
+	if err != nil {
+		return err
+	}
+	s, _ := l.Shape("x").Ints()
+	at, err := l.knownPositions(s[axis])
+	if err != nil {
+		return err
+	}
+	indices, _ := l.Shape("indices").Ints()
+	m := lengthOf(indices[batch:])
+	if lengthOf(s[:batch]) > 1 {
+		x := l.Reshape(l.In("x"), anec.Dims{lengthOf(s[:batch]), 1, lengthOf(s[batch:axis]), s[axis], lengthOf(s[axis+1:])})
+		chosen := l.Reshape(l.In("indices"), anec.Dims{lengthOf(s[:batch]), 1, 1, m, 1})
+		l.Give(0, l.Reshape(l.gather(x, chosen, anec.H), l.OutDims(0)))
+		return nil
+	}
+	a := l.Axis5("x", axis)
+	x := l.In("x")
+	if at != nil {
+		x = l.take(x, a, at)
+	} else {
+		x = l.gather(x, l.Reshape(l.In("indices"), along(a, m)), a)
+	}
+	l.Give(0, l.Reshape(x, l.OutDims(0)))
+	return nil
+}
+
+func lowerGatherAlongAxis(l *Lowering) error {
+	axis, err := l.Axis("axis", l.Rank("x"))
+	if err != nil {
+		return err
+	}
+	n, _ := l.Shape("x").Ints()
+	if _, err := l.knownPositions(n[axis]); err != nil {
+		return err
+	}
+	l.Give(0, l.gather(l.In("x"), l.In("indices"), l.Axis5("x", axis)))
+	return nil
+}
+
+// lowerGatherND makes one index of each vector of indices, into the axes that they point into, strung together:
+//
+//	x [2, 3, 4], indices [[0, 1], [1, 2]]     x as [6, 4] at 1 and 5
+func lowerGatherND(l *Lowering) error {
+	batch, err := gatherBatch(l.Call)
+	if err != nil {
+		return err
+	}
+	s, _ := l.Shape("x").Ints()
+	indices, _ := l.Shape("indices").Ints()
+	depth := indices[len(indices)-1]
+	end := batch + depth
+	batches, n, inner := lengthOf(s[:batch]), lengthOf(s[batch:end]), lengthOf(s[end:])
+	m := lengthOf(indices[batch : len(indices)-1])
+	x := l.Reshape(l.In("x"), anec.Dims{batches, 1, 1, n, inner})
+	if l.Known("indices") && batches == 1 {
+		at := vectorPositions(l.Call, s[batch:end], m)
+		if i := slices.Index(at, nowhere); i >= 0 {
+			return l.Refuse("vector %d of indices, %v, points nowhere", i, l.Int64s("indices")[i*depth:][:depth])
+		}
+		l.Give(0, l.Reshape(l.take(x, anec.H, at), l.OutDims(0)))
+		return nil
+	}
+	at := l.position(l.Reshape(l.In("indices"), anec.Dims{batches, 1, 1, m, depth}), s[batch:end])
+	l.Give(0, l.Reshape(l.gather(x, at, anec.H), l.OutDims(0)))
+	return nil
+}
+
+// position makes one index of the vectors along W, which count into axes of some lengths. Indices below 0 count
+// from the end, if they may: index mod length is the place.
+func (l *Lowering) position(vectors *anec.Value, lengths []int) *anec.Value {
+	vectors = l.Cast(vectors, tensor.Int32)
+	var sum *anec.Value
+	for i, n := range lengths {
+		at := l.view(vectors, section{axis: anec.W, first: i, count: 1, step: 1})
+		if indexRuleOf(l.Call).fromEnd && len(lengths) > 1 { // a layer counts from the end by itself
+			at = l.elementWise(td.EWMod, at, l.integer(n))
+		}
+		if sum == nil {
+			sum = at
+			continue
+		}
+		sum = l.elementWise(td.EWAdd, l.elementWise(td.EWMult, sum, l.integer(n)), at)
+	}
+	return sum
+}
