@@ -1,0 +1,298 @@
+package compiler
+
+import (
+	"slices"
+
+	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/td"
+	"github.com/espalier-ane/espalier/tensor"
+)
+
+// fuseRuns makes one layer of a layer and the elementwise layers after it. Values between them are never stored:
+// they stay fp32.
+//
+//	%a = Conv(%x, %w)
+//	%s = Neuron(%a) Type=sigmoid
+//	%m = ElementWise(%a, %s) Type=Mult
+//	%y = ElementWise(%m, %r) Type=Add
+//
+//	%y = Conv(%x, %w) | act sigmoid | ew Mult #0 | ew Add %r
+//
+// It goes from the outputs to the inputs. A layer swallows the producer of a value that it reads if nobody else
+// reads the value, so whole graphs of elementwise layers end as one, whichever way their values go: what the
+// producer made is an earlier value, which any number of steps may read.
+//
+// Where the value comes through reshapes or transposes, the layer moves before them.
+//
+// An integer is never one of the values between, for fp32 does not hold all of them.
+func fuseRuns(s *Segment) error {
+	f := newFusion(s.Graph)
+	order := s.Graph.Order()
+	for _, l := range slices.Backward(order) {
+		for f.swallow(l) {
+		}
+	}
+	s.Graph.Sweep()
+	f.tidy() // views that stand side by side now
+	s.Graph.Sweep()
+	return f.err
+}
+
+// A fusion is a pass at work.
+type fusion struct {
+	*anec.Graph
+	kept map[*anec.Value]bool // outputs, and what states are left with
+	gone map[*anec.Layer]bool // discarded
+
+	// overwritten are the contents of states that something writes over. Who reads them must stay where it is.
+	overwritten map[*anec.Value]bool
+
+	origin []string // of layers that are added
+
+	err error
+}
+
+func newFusion(g *anec.Graph) *fusion {
+	f := &fusion{Graph: g, kept: map[*anec.Value]bool{}, gone: map[*anec.Layer]bool{}, overwritten: map[*anec.Value]bool{}}
+	for _, v := range g.Outputs {
+		f.kept[v] = true
+	}
+	for _, s := range g.States {
+		f.kept[s.After] = true
+		if s.After != s.Before {
+			f.overwritten[s.Before] = true
+		}
+	}
+	for _, l := range g.Layers {
+		if l.Kind() == anec.KindRingBufferWriter {
+			f.overwritten[l.Bottoms[0]] = true
+		}
+	}
+	return f
+}
+
+// isOverwritten reports whether a value is the content of a state that something writes over, or a view of it.
+func (f *fusion) isOverwritten(v *anec.Value) bool {
+	for v.Def != nil && viewKinds[v.Def.Kind()] && len(v.Def.Bottoms) > 0 {
+		v = v.Def.Bottoms[0]
+	}
+	return f.overwritten[v]
+}
+
+// viewKinds are the kinds that may be another way to look at the memory of their bottom.
+var viewKinds = setOf(anec.KindReshape, anec.KindTranspose, anec.KindInputView, anec.KindBroadcast, anec.KindFlatten,
+	anec.KindUnflatten, anec.KindAlias)
+
+// discard takes a layer out of the readers of its bottoms. That somebody still reads it is a fault of the pass.
+func (f *fusion) discard(l *anec.Layer) {
+	f.gone[l] = true
+	f.check(f.Discard(l))
+}
+
+// check keeps an error of an edit that cannot fail, unless the pass is at fault.
+func (f *fusion) check(err error) {
+	if f.err == nil && err != nil {
+		f.err = err
+	}
+}
+
+// readBy reports whether a value is there for one layer alone.
+func (f *fusion) readBy(v *anec.Value, l *anec.Layer) bool {
+	return !f.kept[v] && len(v.Uses) == 1 && v.Uses[0] == l
+}
+
+// canDelay reports whether a layer may run later, where its reader stands.
+func (f *fusion) canDelay(l *anec.Layer) bool {
+	return !slices.ContainsFunc(l.Reads(), f.isOverwritten)
+}
+
+// takers are the kinds whose class does an epilogue. Among the others are views, which are no tasks, those that
+// move bytes, and Random, which makes other numbers for another type of its result.
+var takers = setOf(
+	anec.KindConv, anec.KindPooling, anec.KindMatMul, anec.KindLinear, anec.KindSDPA, anec.KindCrossCorrelation,
+	anec.KindElementWise, anec.KindScaledElementWise, anec.KindSelect, anec.KindNeuron, anec.KindGOC, anec.KindDynamicGOC,
+	anec.KindCopy, anec.KindTypeCast, anec.KindDeQuant,
+	anec.KindReduction, anec.KindSoftmax, anec.KindInstanceNorm, anec.KindL2Norm, anec.KindMinMaxNorm,
+	anec.KindLayerNorm, anec.KindLRN, anec.KindGather, anec.KindCrossProduct, anec.KindCostVolume,
+	anec.KindPadding, anec.KindDynamicSlice, anec.KindPixelShuffle, anec.KindPixelUnshuffle, anec.KindSpaceToBatch,
+	anec.KindBatchToSpace, anec.KindSpaceToChannel, anec.KindChannelToSpace,
+	anec.KindResize, anec.KindResizeAs, anec.KindResample, anec.KindAffineTransform, anec.KindCropResize,
+)
+
+// takesSteps reports whether steps can follow in the epilogue of a layer. With them, a class that can compute in
+// integers would compute in fp32.
+func takesSteps(l *anec.Layer) bool {
+	if exactKinds[l.Kind()] && !inFloats(l) {
+		return false
+	}
+	return takers[l.Kind()] && len(l.Tops) == 1 && isExact(l.Top().Type.DType) &&
+		l.Epilogue.Transpose == nil && l.Epilogue.Quant == nil
+}
+
+// exactKinds are the kinds that compute with integers, in integers.
+var exactKinds = setOf(anec.KindElementWise, anec.KindScaledElementWise, anec.KindNeuron, anec.KindGOC, anec.KindDynamicGOC)
+
+// swallow puts one producer before the elementwise layer e. Elementwise producers go first, because those of
+// another kind end the run.
+func (f *fusion) swallow(e *anec.Layer) bool {
+	if f.gone[e] || f.err != nil {
+		return false
+	}
+	s, ok := scriptOf(e)
+	if !ok {
+		return false
+	}
+	var others []*anec.Layer
+	for _, v := range e.Reads() {
+		p := v.Def
+		if p == nil || f.gone[p] || !f.readBy(v, e) || v.Type.Dims != s.dims || !takesSteps(p) || !f.canDelay(p) {
+			continue
+		}
+		if _, elementwise := scriptOf(p); !elementwise {
+			others = append(others, p)
+		} else if f.merge(p, e, s) {
+			return true
+		}
+	}
+	slices.SortStableFunc(others, func(a, b *anec.Layer) int { return a.ID - b.ID })
+	for _, p := range others {
+		if f.merge(p, e, s) {
+			return true
+		}
+	}
+	return f.moveBeforeViews(e, s)
+}
+
+// merge makes of e the layer p with e's steps, if a task holds it.
+func (f *fusion) merge(p, e *anec.Layer, s script) bool {
+	if q := s.quant; q != nil && (q.Scale == p.Top() || q.Zero == p.Top()) {
+		return false
+	}
+	m := basis(p)
+	m.Epilogue.Steps = follow(m.Epilogue.Steps, s, p.Top())
+	m.Epilogue.Quant = s.quant
+	m.Epilogue.Transpose = e.Epilogue.Transpose
+	if !fits(&m) {
+		return false
+	}
+	out := e.Top().Type.DType
+	if s.quant != nil || out == naturalType(&m, p) {
+		out = tensor.Invalid
+	}
+	f.check(f.Edit(e, func(l *anec.Layer) {
+		l.Params, l.Bottoms, l.Epilogue, l.OutputType = m.Params, slices.Clone(m.Bottoms), m.Epilogue, out
+		l.Origin = joinOrigins(p.Origin, e.Origin)
+	}))
+	f.discard(p)
+	return true
+}
+
+// naturalType is the element type that a basis makes if it says nothing; Invalid if that is not clear.
+func naturalType(m, p *anec.Layer) tensor.DType {
+	switch {
+	case m.Kind() == anec.KindCopy:
+		return m.Bottoms[0].Type.DType
+	case p.OutputType == tensor.Invalid:
+		return p.Top().Type.DType
+	}
+	return tensor.Invalid
+}
+
+// joinOrigins appends, each operation once.
+func joinOrigins(a, b []string) []string {
+	joint := slices.Clone(a)
+	for _, o := range b {
+		if !slices.Contains(joint, o) {
+			joint = append(joint, o)
+		}
+	}
+	return joint
+}
+
+// basis is a producer to which steps can be added, not yet in the graph. One that is nothing but steps becomes a
+// Copy with them:
+//
+//	GOC(%x, %gain, %offset)
+//
+//	Copy(%x) | ew Mult %gain | ew Add %offset
+//
+// A layer that combines two tensors stays what it is.
+func basis(p *anec.Layer) anec.Layer {
+	m := anec.Layer{Params: p.Params, Bottoms: p.Bottoms, Epilogue: p.Epilogue, OutputType: p.OutputType, Tops: p.Tops}
+	m.Epilogue.Steps = slices.Clone(p.Epilogue.Steps)
+	s, ok := scriptOf(p)
+	if !ok || s.steps[0].Operand.Type.Dims != s.dims {
+		return m
+	}
+	switch p.Kind() {
+	case anec.KindElementWise, anec.KindScaledElementWise:
+		if len(s.steps) > 1 && s.steps[1].Operand != nil || len(p.Bottoms) == 1 {
+			return m
+		}
+	}
+	m.Params, m.Bottoms = &anec.Copy{}, []*anec.Value{s.steps[0].Operand}
+	m.Epilogue = anec.Epilogue{Steps: tighten(withoutLoad(s.steps))}
+	return m
+}
+
+// withoutLoad are steps that begin with the loaded value in place.
+func withoutLoad(steps []anec.Step) []anec.Step {
+	rest := slices.Clone(steps[1:])
+	for i := range rest {
+		if rest[i].Earlier > 0 {
+			rest[i].Earlier--
+		}
+	}
+	return rest
+}
+
+// follow appends a script to the steps of the layer that makes v. What the script reads of v is then an earlier
+// value:
+//
+//	steps of v   act relu                         act relu
+//	script       load %v | ew Mult %z | ew Add %v         ew Mult %z | ew Add #1
+//	script       load %z | ew Sub %v              act relu | ew Sub %z swap
+//	script       load %z | act tanh | ew Add %v   act relu | load %z | act tanh | ew Add #1
+//
+// Where a step that is not continuous reads v, v is rounded first to the type that it would have been stored in.
+func follow(steps []anec.Step, s script, v *anec.Value) []anec.Step {
+	more := slices.Clone(s.steps)
+	isV := func(i int) bool { return i < len(more) && more[i].Operand == v }
+	inPlace := 0 // 1: the load goes, because its value is in place
+	switch {
+	case isV(0):
+		inPlace = 1
+	case len(more) > 1 && isV(1) && !reads(more, 2) && !isLoad(&more[1]):
+		more[1].Operand, more[1].Swap = more[0].Operand, !more[1].Swap && !commutes[more[1].EW]
+		inPlace = 1
+	}
+	more = more[inPlace:]
+	if v.Type.DType != tensor.Float32 && v.Type.DType != tensor.Bool && jumpsFrom(more, v, inPlace == 1, s.quant != nil) {
+		steps = append(steps, anec.Step{Code: td.MicroTypeCast, Type: v.Type.DType})
+	}
+	made := len(steps)
+	for _, step := range more {
+		switch {
+		case step.Operand == v:
+			step.Operand, step.Earlier = nil, made+1
+		case step.Earlier > 0:
+			step.Earlier += made - inPlace
+		}
+		steps = append(steps, step)
+	}
+	return tighten(steps)
+}
+
+// commutes has the kinds that do not care for the order of their values.
+var commutes = setOf(td.EWAdd, td.EWMult, td.EWMax, td.EWMin, td.EWEqual, td.EWNotEqual, td.EWAnd, td.EWOr, td.EWXor)
+
+// jumpsFrom reports whether a step that is not continuous, or a quantization, reads v: as the value in place, or as an operand.
+func jumpsFrom(steps []anec.Step, v *anec.Value, inPlace, quantizes bool) bool {
+	for i := range steps {
+		first := inPlace && (i == 0 || steps[i].Earlier == 2)
+		if jumps(&steps[i]) && (first || steps[i].Operand == v) {
+			return true
+		}
+	}
+	return quantizes && len(steps) == 0
+}

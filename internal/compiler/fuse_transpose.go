@@ -1,0 +1,50 @@
+package compiler
+
+import (
+	"slices"
+
+	"github.com/espalier-ane/espalier/internal/anec"
+)
+
+// fuseTransposes makes a layer write its result transposed where somebody wants it dense: an output, a state, or a
+// reshape. Everywhere else a transpose is a view, for operands have strides.
+//
+//	%a = Conv(%x, %w)
+//	%y = Transpose(%a) Perm=[N,D,H,W,C]
+//	output %y
+//
+//	%y = Conv(%x, %w) | transpose NDHWC
+//	output %y
+func fuseTransposes(s *Segment) error {
+	f := newFusion(s.Graph)
+	for _, l := range s.Graph.Order() {
+		if l.Kind() != anec.KindTranspose || !isMove(l) || !f.wantedDense(l.Top()) {
+			continue
+		}
+		x := l.Bottoms[0]
+		p := x.Def
+		if p == nil || !takers[p.Kind()] || len(p.Tops) != 1 || p.Epilogue.Quant != nil || !f.readBy(x, l) || !f.canDelay(p) {
+			continue
+		}
+		perm := l.Params.(*anec.Transpose).Perm
+		if p.Epilogue.Transpose != nil {
+			perm = p.Epilogue.Transpose.Then(perm)
+		}
+		f.check(f.Edit(l, func(l *anec.Layer) {
+			l.Params, l.Bottoms, l.Epilogue, l.OutputType = p.Params, slices.Clone(p.Bottoms), p.Epilogue, p.OutputType
+			l.Epilogue.Transpose = &perm
+			l.Origin = joinOrigins(p.Origin, l.Origin)
+		}))
+		f.discard(p)
+	}
+	s.Graph.Sweep()
+	return f.err
+}
+
+// wantedDense reports whether a transposed view of a value would be copied.
+func (f *fusion) wantedDense(v *anec.Value) bool {
+	if f.kept[v] {
+		return true
+	}
+	return slices.ContainsFunc(v.Uses, func(l *anec.Layer) bool { return l.Kind() == anec.KindReshape || l.Kind() == anec.KindFlatten })
+}

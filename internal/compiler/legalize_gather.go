@@ -1,0 +1,74 @@
+package compiler
+
+import (
+	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/td"
+	"github.com/espalier-ane/espalier/tensor"
+)
+
+// legalizeGather makes one axis of the several that a gather has, and one number of the indices along C.
+//
+//	%y = Gather(%x, %i) Axes=[H,W]            %x [n,1,c,h,w], %i [1,1,2,1,k]
+//
+//	%r = InputView(%i) Axis=C Offset=0 Size=1
+//	%a = Copy(%r) | ew LessThanZero | ew Mult h | ew Add #0 | ew Max 0 | ew Min h-1 | ew Mult w
+//	%s = InputView(%i) Axis=C Offset=1 Size=1
+//	%b = Copy(%s) | ew LessThanZero | ew Mult w | ew Add #0 | ew Max 0 | ew Min w-1 | ew Add %a
+//	%y = Gather(%flat, %b) Axes=[W]           %flat [n,1,c,1,h*w], a view of %x
+//
+// The first three steps count a negative index from the end, the next two take the nearest element for what lies
+// outside. All of it is on integers.
+var legalizeGather = rewriteKinds(flattenGather, anec.KindGather)
+
+func flattenGather(b *anec.Builder, l *anec.Layer) (*anec.Value, error) {
+	axes := l.Params.(*anec.Gather).Axes
+	if len(axes) == 1 {
+		return nil, nil
+	}
+	x, indices := l.Bottoms[0], l.Bottoms[1]
+	var flat *anec.Value // the index into all axes at once, with extent 1 along C
+	for i, a := range axes {
+		inner := 1
+		for _, later := range axes[i+1:] {
+			inner *= x.Type.Dims[later]
+		}
+		extent := float32(x.Type.Dims[a])
+		steps := []anec.Step{
+			{Code: td.MicroEW, EW: td.EWLessThanZero}, ewNumber(td.EWMult, extent), {Code: td.MicroEW, EW: td.EWAdd, Earlier: 1},
+			ewNumber(td.EWMax, 0), ewNumber(td.EWMin, extent-1), ewNumber(td.EWMult, float32(inner)),
+		}
+		if flat != nil {
+			steps = append(steps, ewValue(td.EWAdd, flat))
+		}
+		one := b.Layer(l.Name, &anec.InputView{Axis: anec.C, Offset: i, Size: 1, Step: 1}, indices)
+		flat = layerWith(b, tensor.Int32, l.Name, &anec.Copy{}, anec.Epilogue{Steps: steps}, one)
+	}
+	if flat == nil {
+		return nil, b.Err()
+	}
+
+	// The axes of the gather go to the end and become W; the others keep their order.
+	var perm anec.Perm
+	rest := 0
+	for a := range td.Axis(anec.NumAxes) {
+		if !td.AxesOf(axes...).Has(a) {
+			perm[rest] = a
+			rest++
+		}
+	}
+	copy(perm[rest:], axes)
+	merged := func(v *anec.Value) (*anec.Value, anec.Dims) {
+		d := perm.Apply(v.Type.Dims)
+		m := anec.Dims{1, 1, 1, 1, 1}
+		copy(m[:rest], d[:rest])
+		for _, n := range d[rest:] {
+			m[anec.W] *= n
+		}
+		return b.Layer(l.Name, &anec.Reshape{Dims: m}, b.Layer(l.Name, &anec.Transpose{Perm: perm}, v)), d
+	}
+	data, dims := merged(x)
+	at, atDims := merged(flat)
+	copy(dims[rest:], atDims[rest:])
+	y := b.Layer(l.Name, &anec.Gather{Axes: []td.Axis{anec.W}}, data, at)
+	return b.Layer(l.Name, &anec.Transpose{Perm: perm.Inverse()}, b.Layer(l.Name, &anec.Reshape{Dims: dims}, y)), nil
+}

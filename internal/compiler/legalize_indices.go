@@ -1,0 +1,35 @@
+package compiler
+
+import (
+	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/tensor"
+)
+
+// legalizeIndices makes integers of indices that are floats: Apple's layers count in fp16 too, tasks do not.
+//
+//	%y = Gather(%x, %i) Axes=[W]       %i fp16
+//
+//	%a int32 = TypeCast(%i) To=int32
+//	%y = Gather(%x, %a) Axes=[W]
+func legalizeIndices(s *Segment) error {
+	for _, l := range s.Graph.Order() {
+		i, ok := indexBottoms[l.Kind()]
+		if !ok || i >= len(l.Bottoms) || !l.Bottoms[i].Type.DType.IsFloat() {
+			continue
+		}
+		b := &anec.Builder{Graph: s.Graph, Origin: l.Origin}
+		whole := b.Layer(l.Name+"_indices", &anec.TypeCast{To: tensor.Int32}, l.Bottoms[i])
+		if err := b.Err(); err != nil {
+			return err
+		}
+		if err := s.Graph.Edit(l, func(l *anec.Layer) { l.Bottoms[i] = whole }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// indexBottoms says which bottom of a kind has indices.
+var indexBottoms = map[anec.Kind]int{
+	anec.KindGather: 1, anec.KindDynamicSlice: 1, anec.KindRingBufferWriter: 2, anec.KindRingBufferReader: 1,
+}

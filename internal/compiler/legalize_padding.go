@@ -1,0 +1,68 @@
+package compiler
+
+import (
+	"fmt"
+
+	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/td"
+)
+
+// legalizePadding puts a layer of its own for padding that a window does not have: the class of a convolution pads
+// with zeros, that of a pooling leaves out what is outside.
+//
+//	%y = Conv(%x, %w) Kernel=[1,3,3] PadBefore=[0,1,1] PadAfter=[0,1,1] PaddingMode=Reflective
+//
+//	%p = Padding(%x) Before=[0,0,0,1,1] After=[0,0,0,1,1] Mode=Reflective
+//	%y = Conv(%p, %w) Kernel=[1,3,3]
+func legalizePadding(s *Segment) error {
+	for _, l := range s.Graph.Order() {
+		var w anec.Window
+		var mode td.PaddingMode
+		switch p := l.Params.(type) {
+		case *anec.Conv:
+			if !convPadsOtherwise(p) {
+				continue
+			}
+			w, mode = p.Window, p.PaddingMode
+		case *anec.Pooling:
+			if !poolPadsOtherwise(p) {
+				continue
+			}
+			if p.ExcludePad {
+				return &anec.LayerError{Layer: l.Name, Kind: l.Kind(), Origin: l.Origin,
+					Err: fmt.Errorf("padding mode %v of elements that do not count", p.PaddingMode)}
+			}
+			w, mode = p.Window, p.PaddingMode
+		default:
+			continue
+		}
+		b := &anec.Builder{Graph: s.Graph, Origin: l.Origin}
+		padding := &anec.Padding{Mode: mode}
+		for i, a := range windowAxes {
+			padding.Before[a], padding.After[a] = w.PadBefore[i], w.PadAfter[i]
+		}
+		padded := b.Layer(l.Name+"_padded", padding, l.Bottoms[0])
+		if err := b.Err(); err != nil {
+			return err
+		}
+		if err := s.Graph.Edit(l, func(l *anec.Layer) {
+			l.Bottoms[0] = padded
+			var w *anec.Window
+			switch p := l.Params.(type) {
+			case *anec.Conv:
+				w = &p.Window
+				p.PaddingMode = td.PadZero
+			case *anec.Pooling:
+				w = &p.Window
+				p.PaddingMode = td.PadZero
+			}
+			w.PadBefore, w.PadAfter = [3]int{}, [3]int{}
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// windowAxes are the axes of a window, in its order.
+var windowAxes = [3]td.Axis{anec.D, anec.H, anec.W}

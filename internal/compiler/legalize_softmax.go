@@ -1,0 +1,29 @@
+package compiler
+
+import (
+	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/td"
+	"github.com/espalier-ane/espalier/tensor"
+)
+
+// legalizeSoftmax takes a softmax over several axes apart: its class has one.
+//
+//	%y = Softmax(%x) Axes=HW
+//
+//	%m = Reduction(%x) Type=Max Axes=HW
+//	%e fp32 = ElementWise(%x, %m) Type=Sub | act exp
+//	%s fp32 = Reduction(%e) Type=Sum Axes=HW
+//	%y = ElementWise(%e, %s) Type=Div
+var legalizeSoftmax = rewriteKinds(splitSoftmax, anec.KindSoftmax)
+
+func splitSoftmax(b *anec.Builder, l *anec.Layer) (*anec.Value, error) {
+	if _, ok := softmaxAxis(l); ok {
+		return nil, nil
+	}
+	axes, x := l.Params.(*anec.Softmax).Axes, l.Bottoms[0]
+	most := b.Layer(l.Name, &anec.Reduction{Type: td.ReduceMax, Axes: axes}, x)
+	exp := layerWith(b, tensor.Float32, l.Name, &anec.ElementWise{Type: td.EWSub},
+		anec.Epilogue{Steps: []anec.Step{{Code: td.MicroActivation, Function: td.FuncExp}}}, x, most)
+	sum := b.Layer(l.Name, &anec.Reduction{Type: td.ReduceSum, Axes: axes}, exp)
+	return layerAs(b, x.Type.DType, l.Name, &anec.ElementWise{Type: td.EWDiv}, exp, sum), nil
+}

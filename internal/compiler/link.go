@@ -1,0 +1,142 @@
+package compiler
+
+import (
+	"path"
+	"strings"
+
+	"github.com/espalier-ane/espalier/bundle"
+	"github.com/espalier-ane/espalier/e5"
+	"github.com/espalier-ane/espalier/hwx"
+	"github.com/espalier-ane/espalier/mil"
+)
+
+// generator is who the manifest says wrote the bundle.
+const generator = "espalier"
+
+// link puts compiled functions together: descriptor, containers, host program and weights, as a bundle in memory.
+func (job *Job) link(functions []*Function, weights *weights) (*Result, error) {
+	m := bundle.Manifest{Generator: generator, Target: job.Target.Name, Numerics: job.Target.Name}
+	program := &e5.Program{}
+	containers := map[string]*hwx.File{}
+	files := map[string][]byte{}
+	host := &mil.Program{Version: hostVersion}
+	for i, f := range functions {
+		paths := make([]string, len(f.Segments))
+		external := make([]string, len(f.Segments))
+		for j, s := range f.Segments {
+			if s == nil {
+				host.Functions = append(host.Functions, f.Hosts[j])
+				continue
+			}
+			paths[j] = bundle.ContainerPath(len(containers))
+			containers[paths[j]] = s.File
+			if s.usesWeights() {
+				external[j] = bundleWeights(weights.path)
+				files[external[j]] = weights.data
+			}
+		}
+		described := f.descriptor(paths)
+		program.Functions = append(program.Functions, described)
+		entry := job.Functions[i].Features
+		entry.Name = f.Name
+		entry.Segments = segmentsOf(described, paths, external)
+		if source := job.Functions[i].source(); source != nil {
+			host.Functions = append(host.Functions, source)
+			entry.Source = source.Name
+		}
+		m.Functions = append(m.Functions, entry)
+	}
+	r := &Result{Functions: functions}
+	text := ""
+	if len(host.Functions) > 0 {
+		r.Host = host
+		if err := addHostWeights(host, &m, files); err != nil {
+			return nil, err
+		}
+		formatted, err := mil.FormatText(host)
+		if err != nil {
+			return nil, err
+		}
+		text = string(formatted)
+	}
+	var err error
+	r.Bundle, err = bundle.New(m, program, containers, text, files)
+	return r, err
+}
+
+// source is the whole function, of one that takes other shapes too.
+func (e *Entry) source() *mil.Function {
+	if len(e.Shapes) == 0 {
+		return nil
+	}
+	f := *e.Function
+	f.Name += "__source"
+	return &f
+}
+
+// hostVersion is the version of MIL that the host program is written in.
+const hostVersion = "1.3"
+
+// segmentsOf lists the operations of a descriptor that compute, as the manifest has them.
+func segmentsOf(f *e5.Function, containers, weights []string) []bundle.Segment {
+	var list []bundle.Segment
+	for _, op := range f.Operations() {
+		switch a := op.Attrs.(type) {
+		case e5.AneInferenceAttrs:
+			i := len(list) // one operation for each part, in order
+			list = append(list, bundle.Segment{
+				Operation: op.Name, Backend: bundle.Engine, Container: containers[i], Procedure: a.ProcedureName, Weights: weights[i],
+			})
+		case e5.CpuInferenceAttrs:
+			list = append(list, bundle.Segment{Operation: op.Name, Backend: bundle.Host, Function: a.Function})
+		}
+	}
+	return list
+}
+
+// bundleWeights is the path in the bundle of a weight file of the model.
+func bundleWeights(ref string) string {
+	name := path.Clean(strings.TrimPrefix(ref, "@model_path/"))
+	if !strings.HasPrefix(name, "weights/") {
+		name = "weights/" + name
+	}
+	return name
+}
+
+// addHostWeights adds the weight files that the host program reads, under the names by which it calls them.
+func addHostWeights(host *mil.Program, m *bundle.Manifest, files map[string][]byte) error {
+	seen := map[string]bool{}
+	var failed error
+	add := func(c *mil.Constant) {
+		if c == nil || c.File == nil || c.File.Files == nil || seen[c.File.Path] || failed != nil {
+			return
+		}
+		seen[c.File.Path] = true
+		data, err := c.File.Files.Bytes(c.File.Path)
+		if err != nil {
+			failed = err
+			return
+		}
+		to := bundleWeights(c.File.Path)
+		files[to] = data
+		m.Weights = append(m.Weights, bundle.Weight{Name: c.File.Path, File: to, Size: int64(len(data))})
+	}
+	for _, f := range host.Functions {
+		f.Body.Walk(func(op *mil.Operation) { visitConstants(op, add) })
+	}
+	return failed
+}
+
+// visitConstants calls f for the constants of an operation.
+func visitConstants(op *mil.Operation, f func(*mil.Constant)) {
+	for _, a := range op.Attributes {
+		f(a.Value)
+	}
+	for _, in := range op.Inputs {
+		for _, a := range in.Args {
+			if a.Const != nil {
+				f(a.Const)
+			}
+		}
+	}
+}

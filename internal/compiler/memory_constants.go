@@ -1,0 +1,128 @@
+package compiler
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"unsafe"
+
+	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/tensor"
+)
+
+// constants are those that the tasks read. What lies in the weight file is read there:
+//
+//	weight file  [ … %w … %b … ]      %w, %b    weights + where they are
+//	                                  %scale    constants + 0
+//	                                  %one      constants + 64
+//	                                  %scale_1  constants + 0       the same bytes: stored once
+type constants struct {
+	weights *buffer
+	copied  *buffer
+
+	stored map[[sha256.Size]byte]int64
+	pieces []piece
+	size   int64
+
+	bytes []byte // at last
+}
+
+type piece struct {
+	offset int64
+	bytes  []byte
+}
+
+// place finds the spot of a constant.
+func (c *constants) place(v *anec.Value, weights []byte) (spot, error) {
+	if c.stored == nil {
+		c.stored = map[[sha256.Size]byte]int64{}
+		c.weights, c.copied = &buffer{region: InWeights}, &buffer{region: InConstants}
+	}
+	if !v.Const.Plain() {
+		return spot{}, fmt.Errorf("constant %q is compressed; no task reads it as it is", v.Name)
+	}
+	t := v.Const.Stored
+	if v.Type.DType.SubByte() {
+		data := t.Bytes() // packed in order; its own memory if it lies so
+		if at, ok := offsetIn(weights, data); ok {
+			return spot{buffer: c.weights, offset: at}, nil
+		}
+		return spot{buffer: c.copied, offset: c.store(data)}, nil
+	}
+	size := int64(v.Type.DType.Size())
+	s := spot{buffer: c.weights}
+	first := t
+	for a, n := range t.Shape() {
+		s.strides[a] = int64(t.Strides()[a]) * size
+		if n > 1 {
+			first, _ = first.Slice(a, 0, 1, 1)
+		}
+	}
+	if inside(weights, t) {
+		if at, ok := offsetIn(weights, first.Bytes()); ok && at%size == 0 {
+			s.offset = at
+			return s, nil
+		}
+	}
+	distinct := t // what strides of 0 repeat is stored once
+	for a, n := range t.Shape() {
+		if n > 1 && s.strides[a] == 0 {
+			distinct, _ = distinct.Slice(a, 0, 1, 1)
+		}
+	}
+	dense := denseSpot(c.copied, anec.Type{DType: v.Type.DType, Dims: anec.Dims(distinct.Shape())})
+	for a, n := range t.Shape() {
+		if n > 1 && s.strides[a] == 0 {
+			dense.strides[a] = 0
+		}
+	}
+	dense.offset = c.store(distinct.Bytes())
+	return dense, nil
+}
+
+// store keeps bytes, once.
+func (c *constants) store(data []byte) int64 {
+	digest := sha256.Sum256(data)
+	at, ok := c.stored[digest]
+	if !ok {
+		at = c.size
+		c.stored[digest] = at
+		c.pieces = append(c.pieces, piece{at, data})
+		c.size = aligned(at + int64(len(data)))
+	}
+	return at
+}
+
+// build copies what was stored into one piece.
+func (c *constants) build() error {
+	if len(c.pieces) == 0 {
+		return nil
+	}
+	c.bytes = make([]byte, c.size)
+	for _, p := range c.pieces {
+		copy(c.bytes[p.offset:], p.bytes)
+	}
+	return nil
+}
+
+// inside reports whether all memory of a tensor lies in the weights.
+func inside(weights []byte, t *tensor.Tensor) bool {
+	start, size := t.Memory()
+	if size == 0 {
+		return false
+	}
+	_, ok := offsetIn(weights, unsafe.Slice(start, size))
+	return ok
+}
+
+// offsetIn returns where bytes begin in memory that they are a part of.
+func offsetIn(memory, part []byte) (int64, bool) {
+	if len(part) == 0 || len(memory) == 0 {
+		return 0, false
+	}
+	from := uintptr(unsafe.Pointer(unsafe.SliceData(memory)))
+	at := uintptr(unsafe.Pointer(unsafe.SliceData(part)))
+	if at < from || at-from > uintptr(len(memory)) || uintptr(len(part)) > uintptr(len(memory))-(at-from) {
+		return 0, false
+	}
+	return int64(at - from), true
+}

@@ -1,0 +1,81 @@
+package compiler
+
+import (
+	"github.com/espalier-ane/espalier/internal/anec"
+)
+
+// inPlace lets tasks write over an operand that nobody reads after them:
+//
+//	%a = Conv(%x, %w)      %a   0..512              %a, %y   0..512
+//	%y = Neuron(%a)        %y 512..1024      →
+//
+// The two must be all that their buffers hold, with the same strides, extents and element size.
+func (p *planner) inPlace() error {
+	p.touch()
+	for i, l := range p.tasks {
+		y := l.Top()
+		at := p.spots[y]
+		bytes, _ := y.Type.Bytes()
+		if b := at.buffer; b.region != InScratch || b.first != i || b.size != int64(bytes) {
+			continue
+		}
+		for _, x := range l.Reads() {
+			from := p.spots[x].buffer.root()
+			if from.region == InScratch && from.size == at.buffer.size && from.last == i && p.takesOver(l, from) {
+				from.last = at.buffer.last
+				at.buffer.into = from
+				break
+			}
+		}
+	}
+	return nil
+}
+
+// takesOver reports whether a task may write its first top into a buffer that it reads: all that it reads there
+// has to be what the top takes the place of, element by element.
+func (p *planner) takesOver(l *anec.Layer, b *buffer) bool {
+	to := p.spots[l.Top()]
+	to.buffer = b
+	for _, x := range l.Reads() {
+		s := p.spots[x]
+		if s.buffer = s.buffer.root(); s.buffer != b {
+			continue
+		}
+		if !overwrites(l, x) || !s.same(to, x.Type.Dims) {
+			return false
+		}
+	}
+	return true
+}
+
+// overwrites reports whether a layer may write its first top over a value that it reads, if both lie at one spot:
+// the extents and the element size are the same, and each element is read no later than written. What the engine
+// allows stands in its inPlace.
+func overwrites(l *anec.Layer, v *anec.Value) bool {
+	y, e := l.Top().Type, &l.Epilogue
+	if v.Type.Dims != y.Dims || v.Type.DType.Bits() != y.DType.Bits() {
+		return false
+	}
+	if e.Texture != nil || e.Transpose != nil || e.Broadcast != (anec.Dims{}) {
+		return false
+	}
+	for i, bottom := range l.Bottoms {
+		if bottom == v && !overwritesBottom(l, i) {
+			return false
+		}
+	}
+	return true // what the epilogue alone reads may always be written over
+}
+
+func overwritesBottom(l *anec.Layer, i int) bool {
+	switch p := l.Params.(type) {
+	case *anec.ElementWise, *anec.ScaledElementWise, *anec.Select, *anec.Neuron, *anec.GOC, *anec.DynamicGOC,
+		*anec.Copy, *anec.TypeCast, *anec.Dropout, *anec.Quant, *anec.DeQuant:
+		return true
+	case *anec.Softmax, *anec.InstanceNorm, *anec.L2Norm, *anec.MinMaxNorm, *anec.RingBufferWriter:
+		return i == 0
+	case *anec.LayerNorm:
+		return i == 0 && p.Groups <= 1
+	}
+	return false
+}

@@ -1,0 +1,290 @@
+package compiler
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/espalier-ane/espalier/internal/anec"
+)
+
+// planMemory says where everything lies, and adds the copies that this takes:
+//
+//	before   %a = Conv(%x, %w)           after   port 1: %y
+//	         %r = Reshape(%a)                    %a, %r    port 1 + 0      Conv writes there
+//	         %y = Concat(%r, %x)                 %x_copy   port 1 + 512    a new layer, Copy(%x)
+//	                                             %y        port 1 + 0      nobody writes it: it is its parts
+//
+// The layers that move nothing are views (memory_views.go). What has to lie at a certain spot — outputs, states,
+// parts of concatenations — is asked of the layer that makes it (memory_demand.go); where that layer cannot comply,
+// a copy does. Everything else gets a buffer of its own, or that of an operand that ends there
+// (memory_inplace.go), and buffers that are not needed at the same time share bytes (memory_scratch.go).
+func planMemory(s *Segment) error {
+	p := &planner{
+		Segment:  s,
+		position: map[*anec.Layer]int{},
+		kept:     map[*anec.Layer]bool{},
+		before:   map[*anec.Layer][]*anec.Layer{},
+		after:    map[*anec.Layer][]*anec.Layer{},
+		demands:  map[*anec.Value]spot{},
+		spots:    map[*anec.Value]spot{},
+		awkward:  map[*anec.Layer]bool{},
+		plan:     &Plan{Places: map[*anec.Value]Place{}},
+	}
+	for _, step := range []func() error{
+		p.simplify, p.ports, p.guess, p.states, p.outputs, p.backwards, p.forwards, p.inPlace, p.constants.build, p.finish,
+	} {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// A planner is a plan that is being made.
+type planner struct {
+	*Segment
+	plan *Plan
+
+	derived map[*anec.Layer]bool
+
+	// position is that of a layer in the order: the layers of the schedule have multiples of 4, a copy that stands
+	// before or after one has 1 less or more.
+	position map[*anec.Layer]int
+
+	// The copies that were added: kept, they are no views; and where they go into the order.
+	kept          map[*anec.Layer]bool
+	first, last   []*anec.Layer
+	before, after map[*anec.Layer][]*anec.Layer
+
+	demands map[*anec.Value]spot // where tops of tasks and concatenations have to lie
+	spots   map[*anec.Value]spot // where values lie: first as a guess, at last
+	awkward map[*anec.Layer]bool // views that strides did not express in the guess
+	asked   []promise
+
+	buffers   []*buffer
+	constants constants
+	tasks     []*anec.Layer
+}
+
+// A promise is a value that was asked to lie at a spot, and will.
+type promise struct {
+	value *anec.Value
+	spot  spot
+}
+
+// A buffer is a run of bytes in a region.
+type buffer struct {
+	region Region
+	port   int
+	state  *anec.State // whose memory it is
+	size   int64
+	offset int64
+
+	first, last int     // tasks that touch it; -1: none
+	into        *buffer // it is this one, written over
+}
+
+// root returns the buffer that this one has become.
+func (b *buffer) root() *buffer {
+	for b.into != nil {
+		b = b.into
+	}
+	return b
+}
+
+// newBuffer makes a buffer for values of a layer: bytes of constants alone are derived.
+func (p *planner) newBuffer(l *anec.Layer, t anec.Type) *buffer {
+	bytes, _ := t.Bytes()
+	b := &buffer{size: int64(bytes), first: -1}
+	if p.derived[l] {
+		b.region = InDerived
+	}
+	p.buffers = append(p.buffers, b)
+	return b
+}
+
+// isView reports whether the layer becomes no task.
+func (p *planner) isView(l *anec.Layer) bool { return !p.kept[l] && isView(l) }
+
+// isTask reports whether the layer writes its tops.
+func (p *planner) isTask(l *anec.Layer) bool { return l.Kind() != anec.KindConcat && !p.isView(l) }
+
+// ports lists what the caller binds: inputs, states, outputs, each in the order of the graph. All are dense. What
+// leaves by an output is known at the end.
+func (p *planner) ports() error {
+	add := func(port Port, state *anec.State) *buffer {
+		bytes, _ := port.Value.Type.Bytes()
+		b := &buffer{region: InPort, port: len(p.plan.Ports), size: int64(bytes), state: state}
+		p.plan.Ports = append(p.plan.Ports, port)
+		return b
+	}
+	for _, v := range p.Graph.Inputs {
+		p.spots[v] = denseSpot(add(Port{Name: v.Name, Value: v, In: true}, nil), v.Type)
+	}
+	for _, s := range p.Graph.States {
+		p.spots[s.Before] = denseSpot(add(Port{Name: s.Before.Name, Value: s.Before, In: true, Out: s.After != s.Before}, s), s.Before.Type)
+	}
+	for _, v := range p.Graph.Values {
+		if v.Def == nil && v.Type.Interleave > 1 {
+			return fmt.Errorf("%q has interleave %d, which has no place here", v.Name, v.Type.Interleave)
+		}
+	}
+	return nil
+}
+
+// guess finds where values lie if every task writes a dense buffer of its own. It says which values are views of
+// states, and which views strides may not express.
+func (p *planner) guess() error {
+	own := func(v *anec.Value) spot { return denseSpot(&buffer{region: InScratch}, v.Type) }
+	for _, l := range p.Order {
+		if !p.isView(l) {
+			for _, v := range l.Tops {
+				p.spots[v] = own(v)
+			}
+			continue
+		}
+		x, ok := p.spots[l.Bottoms[0]]
+		if !ok {
+			x = own(l.Bottoms[0]) // a constant
+		}
+		y, ok := viewOf(l, x)
+		if !ok {
+			p.awkward[l] = true
+			y = own(l.Top())
+		}
+		p.spots[l.Top()] = y
+	}
+	return nil
+}
+
+// forwards puts the added copies into the order and finds where everything lies.
+func (p *planner) forwards() error {
+	given := map[*anec.Value]spot{}
+	for _, port := range p.plan.Ports {
+		if port.In {
+			given[port.Value] = p.spots[port.Value]
+		}
+	}
+	p.spots = given
+	all := slices.Clone(p.first)
+	for _, l := range p.Order {
+		all = append(all, p.before[l]...)
+		all = append(all, l)
+		all = append(all, p.after[l]...)
+	}
+	all = append(all, p.last...)
+	slices.SortStableFunc(all, func(a, b *anec.Layer) int { return cmp.Compare(p.turn(a), p.turn(b)) })
+	order := make([]*anec.Layer, 0, len(all))
+	for _, l := range all {
+		added, err := p.settle(l)
+		if err != nil {
+			return &anec.LayerError{Layer: l.Name, Kind: l.Kind(), Origin: l.Origin, Err: err}
+		}
+		if added != nil {
+			order = append(order, added)
+		}
+		order = append(order, l)
+	}
+	p.Order = order
+	for _, a := range p.asked {
+		if !p.spots[a.value].same(a.spot, a.value.Type.Dims) {
+			return fmt.Errorf("bug: %q does not lie where it was promised to", a.value.Name)
+		}
+	}
+	return nil
+}
+
+// turn is 0 for layers that run when the program is loaded, 1 for the others.
+func (p *planner) turn(l *anec.Layer) int {
+	if p.derived[l] {
+		return 0
+	}
+	return 1
+}
+
+// settle finds the spots of a layer's tops. It returns a copy that it had to add before.
+func (p *planner) settle(l *anec.Layer) (added *anec.Layer, err error) {
+	for _, v := range l.Reads() {
+		if v.Const != nil {
+			if _, ok := p.spots[v]; !ok {
+				if p.spots[v], err = p.constants.place(v, p.Weights); err != nil {
+					return nil, err
+				}
+			}
+		}
+	}
+	if p.isView(l) {
+		y, ok := viewOf(l, p.spots[l.Bottoms[0]])
+		if !ok {
+			if added, err = p.addCopy(l.Bottoms[0]); err != nil {
+				return nil, err
+			}
+			if p.derived[l] {
+				p.derived[added] = true
+			}
+			if _, err = p.settle(added); err != nil {
+				return nil, err
+			}
+			if err = p.Graph.Edit(l, func(l *anec.Layer) { l.Bottoms = added.Tops }); err != nil {
+				return nil, err
+			}
+			if y, ok = viewOf(l, p.spots[added.Top()]); !ok {
+				return nil, fmt.Errorf("bug: %q is no view of a dense value", l.Name)
+			}
+		}
+		p.spots[l.Top()] = y
+		return added, nil
+	}
+	for _, v := range l.Tops {
+		y, ok := p.demands[v]
+		if !ok {
+			if v.Type.DType.SubByte() {
+				return nil, fmt.Errorf("%q is of %v: elements that share bytes cannot be written", v.Name, v.Type)
+			}
+			y = denseSpot(p.newBuffer(l, v.Type), v.Type)
+		}
+		p.spots[v] = y
+	}
+	if p.isTask(l) {
+		p.tasks = append(p.tasks, l)
+	}
+	return added, nil
+}
+
+// finish gives buffers their places and writes the plan down.
+func (p *planner) finish() error {
+	p.plan.Scratch, p.plan.ScratchSum = assignScratch(p.buffers)
+	for _, b := range p.buffers {
+		if b.region == InDerived && b.first >= 0 {
+			b.offset = p.plan.Derived
+			p.plan.Derived = aligned(p.plan.Derived + b.size)
+		}
+	}
+	write := func(values ...*anec.Value) {
+		for _, v := range values {
+			s := p.spots[v]
+			b := s.buffer.root()
+			p.plan.Places[v] = Place{Region: b.region, Port: b.port, Offset: b.offset + s.offset, Strides: s.strides}
+		}
+	}
+	for _, l := range p.tasks {
+		write(l.Reads()...)
+		write(l.Tops...)
+	}
+	for _, port := range p.plan.Ports {
+		write(port.Value)
+	}
+	for _, s := range p.Graph.States {
+		write(s.After)
+	}
+	p.plan.Layers = p.tasks
+	p.plan.Constants = p.constants.bytes
+	p.Plan = p.plan
+	return nil
+}
+
+// alignment is that of buffers: a line of the cache, and what the widest kernels like.
+const alignment = 64
+
+func aligned(n int64) int64 { return (n + alignment - 1) &^ (alignment - 1) }

@@ -1,0 +1,216 @@
+package compiler
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/ops"
+	"github.com/espalier-ane/espalier/mil"
+	"github.com/espalier-ane/espalier/tensor"
+)
+
+// A Backend is what runs an operation.
+type Backend uint8
+
+// The backends.
+const (
+	OnEngine   Backend = iota
+	OnHost             // by package ops
+	AtBoundary         // a cast of the descriptor, between the features and the first or last segment
+)
+
+func (b Backend) String() string { return [...]string{"engine", "host", "boundary"}[b] }
+
+// A Placed operation has a backend.
+type Placed struct {
+	Op      *mil.Operation
+	Backend Backend
+	Reason  string // of OnHost: why the engine does not take it
+
+	level int // the segments' order: see cut
+}
+
+// A Placement says where the operations of a function run. Constants, what follows from constants and shapes alone, and what nobody
+// needs are not among them.
+type Placement struct {
+	Function *mil.Function
+	Analysis *ops.Analysis
+	Ops      []*Placed // in program order
+	Parts    []*Part   // in the order in which they run
+
+	top map[*mil.Operation]bool // the operations of the function's body, not of nested blocks
+}
+
+// A Part is a segment before it is compiled: its operations, in program order, and the values that cross its
+// borders.
+type Part struct {
+	Backend         Backend // OnEngine or OnHost
+	Ops             []*Placed
+	Inputs, Outputs []*mil.Value
+	States          []*mil.Value // inputs of the function that hold states
+}
+
+// place decides where the operations of a function run, for concrete shapes of its inputs. Refused are operations,
+// by name, that a pass did not take, with its reasons.
+func place(f *mil.Function, shapes map[string][]int, refused map[string]string) (*Placement, error) {
+	analysis, err := ops.Analyze(f, shapes)
+	if err != nil {
+		return nil, err
+	}
+	p := &Placement{Function: f, Analysis: analysis, top: map[*mil.Operation]bool{}}
+	for _, op := range f.Body.Operations {
+		p.top[op] = true
+	}
+	needed := p.needed()
+	for _, op := range f.Body.Operations {
+		if !needed[op] || p.isConstant(op) {
+			continue
+		}
+		placed := &Placed{Op: op}
+		if reason, ok := refused[op.Name()]; ok {
+			placed.Backend, placed.Reason = OnHost, reason
+		} else if err := p.tryLower(op); err != nil {
+			var fault *ops.LoweringError
+			if errors.As(err, &fault) {
+				return nil, &ops.Error{Function: f.Name, Op: op, Err: err}
+			}
+			placed.Backend, placed.Reason = OnHost, err.Error()
+		}
+		p.Ops = append(p.Ops, placed)
+	}
+	p.findBoundaryCasts()
+	p.cut()
+	return p, nil
+}
+
+// needed are the operations that an output or a state depends on.
+func (p *Placement) needed() map[*mil.Operation]bool {
+	needed := map[*mil.Operation]bool{}
+	wanted := map[*mil.Value]bool{}
+	for _, v := range p.Function.Body.Outputs {
+		wanted[v] = true
+	}
+	body := p.Function.Body.Operations
+	for i := len(body) - 1; i >= 0; i-- {
+		op := body[i]
+		use := writesState(op)
+		for _, v := range op.Outputs {
+			use = use || wanted[v]
+		}
+		if !use {
+			continue
+		}
+		needed[op] = true
+		if p.isKnown(op) {
+			continue // its arguments are not read any more
+		}
+		op.VisitUses(func(v *mil.Value) { wanted[v] = true })
+	}
+	return needed
+}
+
+// writesState reports whether an operation, or one in its blocks, changes a state.
+func writesState(op *mil.Operation) bool {
+	if op.Kind == "write_state" || op.Kind == "coreml_update_state" {
+		return true
+	}
+	found := false
+	for _, b := range op.Blocks {
+		b.Walk(func(inner *mil.Operation) { found = found || writesState(inner) })
+	}
+	return found
+}
+
+// isConstant reports whether an operation computes nothing when the program runs.
+func (p *Placement) isConstant(op *mil.Operation) bool {
+	return op.Kind == "const" || ops.IsConstexpr(op.Kind) || p.isKnown(op)
+}
+
+// isKnown reports whether the results follow from constants and shapes.
+func (p *Placement) isKnown(op *mil.Operation) bool {
+	if len(op.Outputs) == 0 || op.Kind == "const" || ops.IsConstexpr(op.Kind) {
+		return false
+	}
+	for _, v := range op.Outputs {
+		if _, ok := p.Analysis.Known(v); !ok {
+			return false
+		}
+	}
+	return true
+}
+
+// tryLower reports why the engine does not take an operation: it lowers it by itself.
+func (p *Placement) tryLower(op *mil.Operation) error {
+	for _, v := range op.Outputs {
+		if t, ok := p.Analysis.Type(v).(*mil.TensorType); ok && t.Shape.Known() {
+			if n, _ := t.Shape.Count(); n == 0 {
+				return &ops.Refusal{Reason: fmt.Sprintf("its result, %v, has no elements", t)}
+			}
+		}
+	}
+	l := newLowerer(p, anec.New("trial"))
+	l.open = true
+	return l.lower(op)
+}
+
+// findBoundaryCasts gives the descriptor the casts between features and engine:
+//
+//	x ─cast fp16─ a ─ layers … b ─cast fp32─ y
+//
+// A cast between fp16 and fp32 of an input that the engine reads, or of what the engine makes for an output alone,
+// is one between the layouts of host and engine, as Apple's descriptors have them.
+func (p *Placement) findBoundaryCasts() {
+	by := p.definers()
+	readers := map[*mil.Value][]*Placed{}
+	for _, o := range p.Ops {
+		o.Op.VisitUses(func(v *mil.Value) { readers[v] = append(readers[v], o) })
+	}
+	outputs := map[*mil.Value]bool{}
+	for _, v := range p.Function.Body.Outputs {
+		outputs[v] = true
+	}
+	for _, o := range p.Ops {
+		if o.Backend != OnEngine || o.Op.Kind != "cast" {
+			continue
+		}
+		x, y := o.Op.Input("x")[0].Value, o.Op.Outputs[0]
+		if x == nil || !isHalfOrSingle(p.Analysis.Type(x)) || !isHalfOrSingle(p.Analysis.Type(y)) {
+			continue
+		}
+		if isInput(p.Function, x) {
+			for _, r := range readers[y] {
+				if r.Backend == OnEngine {
+					o.Backend = AtBoundary
+				}
+			}
+		} else if from := by[x]; outputs[y] && len(readers[y]) == 0 && from != nil && from.Backend == OnEngine {
+			o.Backend = AtBoundary
+		}
+	}
+}
+
+func isHalfOrSingle(t mil.Type) bool {
+	tt, ok := t.(*mil.TensorType)
+	return ok && (tt.DType == tensor.Float16 || tt.DType == tensor.Float32)
+}
+
+func isInput(f *mil.Function, v *mil.Value) bool {
+	for _, in := range f.Inputs {
+		if in == v {
+			return true
+		}
+	}
+	return false
+}
+
+// definers are the placed operations by the values that they make.
+func (p *Placement) definers() map[*mil.Value]*Placed {
+	by := make(map[*mil.Value]*Placed, len(p.Ops))
+	for _, o := range p.Ops {
+		for _, v := range o.Op.Outputs {
+			by[v] = o
+		}
+	}
+	return by
+}

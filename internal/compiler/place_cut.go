@@ -1,0 +1,189 @@
+package compiler
+
+import (
+	"slices"
+
+	"github.com/espalier-ane/espalier/mil"
+)
+
+// cut makes maximal segments. Every operation gets a level: that of the operations it waits for, or the next
+// one where the backend changes. Even levels are one backend's, odd ones the other's, so a level is a
+// segment, and segments run in the order of their levels:
+//
+//	engine  a─b───────e─f        level 0: a b   1: c d   2: e f
+//	host        └─c─d─┘
+//
+// Which backend has level 0 is chosen such that there are fewer segments.
+func (p *Placement) cut() {
+	waits := p.waits()
+	levels := p.levels(waits, OnEngine)
+	if other := p.levels(waits, OnHost); distinct(other) < distinct(levels) {
+		levels = other
+	}
+	parts := map[int]*Part{}
+	for i, o := range p.Ops {
+		if o.Backend == AtBoundary {
+			continue
+		}
+		o.level = levels[i]
+		part := parts[o.level]
+		if part == nil {
+			part = &Part{Backend: o.Backend}
+			parts[o.level] = part
+			p.Parts = append(p.Parts, part)
+		}
+		part.Ops = append(part.Ops, o)
+	}
+	slices.SortFunc(p.Parts, func(a, b *Part) int { return a.Ops[0].level - b.Ops[0].level })
+	p.giveConstantOutputs()
+	p.findBorders()
+}
+
+// waits are the operations, by their index, that each operation comes after: those whose values it reads, and the
+// one before it that touches the same state.
+func (p *Placement) waits() [][]int {
+	by := map[*mil.Value]int{}
+	touched := map[*mil.Value]int{}
+	waits := make([][]int, len(p.Ops))
+	for i, o := range p.Ops {
+		o.Op.VisitUses(func(v *mil.Value) {
+			if _, isState := v.Type.(*mil.StateType); isState {
+				if j, ok := touched[v]; ok && j != i {
+					waits[i] = append(waits[i], j)
+				}
+				touched[v] = i
+			} else if j, ok := by[v]; ok {
+				waits[i] = append(waits[i], j)
+			}
+		})
+		for _, v := range o.Op.Outputs {
+			by[v] = i
+		}
+	}
+	return waits
+}
+
+// levels gives every operation its level, where the first one belongs to a backend.
+func (p *Placement) levels(waits [][]int, first Backend) []int {
+	levels := make([]int, len(p.Ops))
+	for i, o := range p.Ops {
+		if o.Backend == AtBoundary {
+			levels[i] = -1 // nothing waits for it: it runs before all segments or after
+			continue
+		}
+		level := 0
+		if o.Backend != first {
+			level = 1
+		}
+		for _, j := range waits[i] {
+			if from := p.Ops[j]; from.Backend == o.Backend {
+				level = max(level, levels[j])
+			} else {
+				level = max(level, levels[j]+1)
+			}
+		}
+		levels[i] = level
+	}
+	return levels
+}
+
+func distinct(levels []int) int {
+	seen := map[int]bool{}
+	for _, l := range levels {
+		if l >= 0 {
+			seen[l] = true
+		}
+	}
+	return len(seen)
+}
+
+// giveConstantOutputs sees to outputs that are constants: a segment of the engine hands them over, or of the host what the
+// engine cannot hold. An output that is an input needs nobody: it is one symbol.
+func (p *Placement) giveConstantOutputs() {
+	by := p.definers()
+	for _, v := range p.Function.Body.Outputs {
+		if by[v] != nil || isInput(p.Function, v) {
+			continue
+		}
+		backend := OnHost
+		if p.holdable(v) {
+			backend = OnEngine
+		}
+		part := p.lastPart(backend)
+		if !slices.Contains(part.Outputs, v) {
+			part.Outputs = append(part.Outputs, v)
+		}
+	}
+}
+
+// lastPart is the last segment of a backend, one more if there is none.
+func (p *Placement) lastPart(b Backend) *Part {
+	for i := len(p.Parts) - 1; i >= 0; i-- {
+		if p.Parts[i].Backend == b {
+			return p.Parts[i]
+		}
+	}
+	part := &Part{Backend: b}
+	p.Parts = append(p.Parts, part)
+	return part
+}
+
+// findBorders finds the values that cross the borders of segments.
+func (p *Placement) findBorders() {
+	home := map[*mil.Value]*Part{}
+	for _, part := range p.Parts {
+		for _, o := range part.Ops {
+			for _, v := range o.Op.Outputs {
+				home[v] = part
+			}
+		}
+	}
+	leave := func(v *mil.Value) {
+		if from := home[v]; from != nil && !slices.Contains(from.Outputs, v) {
+			from.Outputs = append(from.Outputs, v)
+		}
+	}
+	for _, part := range p.Parts {
+		seen := map[*mil.Value]bool{}
+		enter := func(v *mil.Value) {
+			if seen[v] || home[v] == part || !p.crosses(v) {
+				return
+			}
+			seen[v] = true
+			if _, ok := v.Type.(*mil.StateType); ok {
+				part.States = append(part.States, v)
+				return
+			}
+			part.Inputs = append(part.Inputs, v)
+			leave(v)
+		}
+		for _, o := range part.Ops {
+			o.Op.VisitUses(enter)
+		}
+		for _, v := range part.Outputs {
+			if home[v] == nil {
+				enter(v)
+			}
+		}
+	}
+	for _, o := range p.Ops {
+		if o.Backend == AtBoundary {
+			o.Op.VisitUses(leave)
+		}
+	}
+	for _, v := range p.Function.Body.Outputs {
+		leave(v)
+	}
+}
+
+// crosses reports whether a value comes from outside of every segment, or from another: not a constant, and not
+// one of a nested block.
+func (p *Placement) crosses(v *mil.Value) bool {
+	if v.Def != nil && p.isConstant(v.Def) {
+		return false
+	}
+	if isInput(p.Function, v) {
+		return true
+	}
+	return v.Def != nil && p.top[v.Def]
+}

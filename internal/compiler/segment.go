@@ -1,0 +1,69 @@
+package compiler
+
+import (
+	"github.com/espalier-ane/espalier/hal"
+	"github.com/espalier-ane/espalier/hwx"
+	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/td"
+)
+
+// A Segment is a run of operations on the engine on its way to a container. Passes fill it in from the top
+// down.
+type Segment struct {
+	Name   string // of the procedure
+	Target *hal.Target
+	Graph  *anec.Graph
+
+	Outputs []string // names of the output ports
+
+	// Weights is the memory of the model's weight file, which constants may lie in. Tasks read them there: it
+	// becomes the container's kernel section, and is never copied.
+	Weights []byte
+
+	Order []*anec.Layer // by the schedule: those that become tasks, and views
+	Plan  *Plan         // by the memory phase
+	Tasks []*td.Op      // by emission
+	File  *hwx.File
+}
+
+// A Plan says where everything lies.
+type Plan struct {
+	Places map[*anec.Value]Place
+	Ports  []Port
+
+	// Layers are those that become tasks, in order; the others of the schedule are views.
+	Layers []*anec.Layer
+
+	Scratch    int64  // bytes between tasks
+	ScratchSum int64  // what they would be if no two buffers shared any, for reports
+	Derived    int64  // bytes that tasks make of constants, once, when the program is loaded
+	Constants  []byte // constants that are not in the weight file
+}
+
+// A Region is a memory that tasks address.
+type Region uint8
+
+// The regions.
+const (
+	InScratch   Region = iota // between the tasks of a dispatch
+	InDerived                 // made of constants when the program is loaded
+	InConstants               // Plan.Constants
+	InWeights                 // Segment.Weights
+	InPort                    // the memory that the caller binds
+)
+
+// A Place is where a value lies: Offset is in bytes from the region's start, and so are strides, along N, D, C, H, W.
+type Place struct {
+	Region  Region
+	Port    int // of InPort: index into Plan.Ports
+	Offset  int64
+	Strides [anec.NumAxes]int64
+}
+
+// A Port is a value that the caller provides, gets, or both: a state.
+type Port struct {
+	Name  string
+	Value *anec.Value // of a state: Before
+	In    bool
+	Out   bool
+}
