@@ -42,10 +42,11 @@ var layers = [][]string{
 	6:  {"internal/compiler", "internal/engine"},
 	7:  {"internal/driver"},
 	8:  {"e5rt"},
-	9:  {"aneclient", "espalier"}, // espalier is the root
-	10: {"server", "inspect"},
-	11: {"cmd/espalier"},
-	12: {"internal/conformance"}, // judges the built command
+	9:  {"internal/host"},         // what e5rt must not import: the host segments, over ops
+	10: {"aneclient", "espalier"}, // espalier is the root
+	11: {"server", "inspect"},
+	12: {"cmd/espalier"},
+	13: {"internal/conformance"}, // judges the built command
 }
 
 // testsOnly are the packages that only test files may import.
@@ -61,6 +62,12 @@ var never = []struct {
 		from: []string{"internal/engine"},
 		to:   []string{"mil", "internal/ops", "coreml", "internal/compiler"},
 		why:  "what runs is what was compiled: the bundle is the seam",
+	},
+	{
+		from: []string{"e5rt"},
+		to:   []string{"mil", "internal/ops", "coreml", "internal/compiler"},
+		deep: true,
+		why:  "a bundle without host segments runs without operations and compiler",
 	},
 	{
 		from: []string{"td", "hwx", "e5", "firmware"},
@@ -391,10 +398,10 @@ func TestLayersBite(t *testing.T) {
 		{"tensor/x.go", own("mil"), "tensor (line 1) imports mil (line 2)"},
 		{"tensor/x.go", own("hal"), "tensor (line 1) imports hal (line 1)"},
 		{"tensor/x_test.go", own("mil"), ""},
-		{"tensor/x.go", modulePath, "tensor (line 1) imports espalier (line 9)"},
+		{"tensor/x.go", modulePath, "tensor (line 1) imports espalier (line 10)"},
 		{"cmd/espalier/x.go", modulePath, ""},
 		{"espalier.go", own("coreml"), ""},
-		{"espalier.go", own("server"), "espalier (line 9) imports server (line 10)"},
+		{"espalier.go", own("server"), "espalier (line 10) imports server (line 11)"},
 		{"util/x.go", "fmt", "package util stands on no line"},
 		{"util/x_test.go", "fmt", "package util stands on no line"},
 		{"mil/text/x.go", "fmt", "package mil/text stands on no line"},
@@ -412,6 +419,8 @@ func TestLayersBite(t *testing.T) {
 		{"internal/engine/x.go", own("coreml"), "never imports coreml: what runs"},
 		{"internal/engine/x.go", own("internal/compiler"), "never imports internal/compiler: what runs"},
 		{"internal/engine/x_test.go", own("internal/ops"), ""},
+		{"e5rt/x.go", own("internal/ops"), "e5rt: never imports internal/ops: a bundle without host segments"},
+		{"internal/host/x.go", own("internal/ops"), ""},
 		{"hwx/x.go", own("mil"), "hwx: never imports mil: formats"},
 		{"td/x.go", own("mil"), "td: never imports mil: formats"},
 		{"internal/ops/x.go", own("internal/kernel/gemm"), "never imports internal/kernel/gemm: the yardstick"},

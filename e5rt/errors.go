@@ -1,0 +1,44 @@
+package e5rt
+
+import (
+	"errors"
+	"strings"
+)
+
+// Errors to be tested with errors.Is.
+var (
+	// ErrNoHost is wrapped by the error about a bundle with host segments that is
+	// opened without a host.
+	ErrNoHost = errors.New("the bundle has host segments, and there is no host to run them")
+	// ErrNotFound is wrapped by errors about functions, ports and states that are
+	// not there.
+	ErrNotFound = errors.New("there is no such name")
+	// ErrBusy is wrapped by errors about operations and states that are in use.
+	ErrBusy = errors.New("it is in use by another goroutine")
+	// ErrState is wrapped by errors about states that are missing or that another
+	// function has.
+	ErrState = errors.New("the state is not that of the function")
+)
+
+// An Error says where in a bundle something is that cannot be run, or that
+// failed.
+type Error struct {
+	Function  string
+	Operation string // of the descriptor; "" if it is about the function
+	Symbol    string // of an operand or port; "" if none is to blame
+	Err       error
+}
+
+func (e *Error) Error() string {
+	var b strings.Builder
+	b.WriteString("function " + e.Function)
+	if e.Operation != "" {
+		b.WriteString(": " + e.Operation)
+	}
+	if e.Symbol != "" {
+		b.WriteString(": " + e.Symbol)
+	}
+	return b.String() + ": " + e.Err.Error()
+}
+
+func (e *Error) Unwrap() error { return e.Err }

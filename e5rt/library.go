@@ -1,0 +1,135 @@
+package e5rt
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/espalier-ane/espalier/bundle"
+	"github.com/espalier-ane/espalier/e5"
+	"github.com/espalier-ane/espalier/hal"
+	"github.com/espalier-ane/espalier/internal/engine"
+	"github.com/espalier-ane/espalier/tensor"
+)
+
+// Options are what Open may need beside the bundle.
+type Options struct {
+	// Host runs host segments. A bundle without any needs none.
+	Host Host
+}
+
+// A Library is a bundle made ready to run. It is safe for concurrent use.
+type Library struct {
+	functions []*Function
+}
+
+// Open makes a bundle ready to run: it loads the containers, and finds the
+// buffers of every operation. What cannot be run is refused here. The bundle must
+// stay open as long as the library is in use.
+func Open(b *bundle.Bundle, o Options) (*Library, error) {
+	numerics, err := hal.ParseNumerics(b.Manifest.Numerics)
+	if err != nil {
+		return nil, err
+	}
+	l := &loader{bundle: b, host: o.Host, numerics: numerics, programs: map[programKey]*engine.Program{}}
+	lib := &Library{}
+	for i, described := range b.Program.Functions {
+		f, err := l.function(described, &b.Manifest.Functions[i])
+		if err != nil {
+			return nil, err
+		}
+		lib.functions = append(lib.functions, f)
+	}
+	return lib, nil
+}
+
+// Functions returns the functions in the order of the bundle.
+func (l *Library) Functions() []*Function { return slices.Clone(l.functions) }
+
+// Function finds a function by its name.
+func (l *Library) Function(name string) (*Function, error) {
+	for _, f := range l.functions {
+		if f.name == name {
+			return f, nil
+		}
+	}
+	return nil, fmt.Errorf("function %q: %w", name, ErrNotFound)
+}
+
+// A Function is what can be called. It is safe for concurrent use: each call has
+// its own Operation.
+type Function struct {
+	name                    string
+	inputs, outputs, states []int // slots
+	slots                   []slot
+	symbols                 map[string]int
+	steps                   []step
+}
+
+// Name returns the name of the function.
+func (f *Function) Name() string { return f.name }
+
+// A Port is where a caller binds or finds a buffer.
+type Port struct {
+	Name  string
+	Type  tensor.DType // Invalid: the port holds a value of the host, without a layout
+	Shape []int
+	Bytes int
+}
+
+// Inputs returns the ports that a caller fills, without states.
+func (f *Function) Inputs() []Port { return f.ports(f.inputs) }
+
+// Outputs returns the ports that hold the results.
+func (f *Function) Outputs() []Port { return f.ports(f.outputs) }
+
+// States returns the ports that a State binds.
+func (f *Function) States() []Port { return f.ports(f.states) }
+
+func (f *Function) ports(slots []int) []Port {
+	ports := make([]Port, len(slots))
+	for i, s := range slots {
+		v := &f.slots[s]
+		ports[i] = Port{Name: v.symbol, Type: f.typeOf(s), Shape: slices.Clone(v.shape), Bytes: v.size}
+	}
+	return ports
+}
+
+// typeOf is the element type of a slot, Invalid if it has no layout.
+func (f *Function) typeOf(i int) tensor.DType { return f.slots[f.slots[i].root].typ }
+
+// programKey names a loaded program: containers are shared between the functions
+// of a bundle.
+type programKey struct{ container, weights string }
+
+// A loader makes the functions of a bundle ready.
+type loader struct {
+	bundle   *bundle.Bundle
+	host     Host
+	numerics hal.Numerics
+	programs map[programKey]*engine.Program
+}
+
+// program loads the container of an engine segment.
+func (l *loader) program(a e5.AneInferenceAttrs, weights string) (*engine.Program, error) {
+	file := l.bundle.Container(a.ProgramSymbol)
+	if file == nil {
+		return nil, fmt.Errorf("the bundle has no container %q", a.ProgramSymbol)
+	}
+	thread, err := file.Program()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", a.ProgramSymbol, err)
+	}
+	if thread.Name != a.ProcedureName {
+		return nil, fmt.Errorf("%s: its procedure is %q, and %q is asked for", a.ProgramSymbol, thread.Name, a.ProcedureName)
+	}
+	key := programKey{a.ProgramSymbol, weights}
+	if p := l.programs[key]; p != nil {
+		return p, nil
+	}
+	p, err := engine.LoadWith(file, engine.Options{Numerics: l.numerics, Weights: l.bundle.Bytes(weights)})
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", a.ProgramSymbol, err)
+	}
+	l.programs[key] = p
+	return p, nil
+}

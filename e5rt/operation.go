@@ -1,0 +1,299 @@
+package e5rt
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/espalier-ane/espalier/internal/engine"
+	"github.com/espalier-ane/espalier/tensor"
+)
+
+// An Operation is a function with its buffers, ready to run again and again. It
+// serves one goroutine at a time.
+type Operation struct {
+	function *Function
+	buffers  []*tensor.Tensor // by slot, of roots with a layout that are no states
+	values   []Value          // by slot: the host's, of slots without a layout
+	state    *State           // that the steps are bound to
+	held     []*tensor.Tensor // of state, in the order of Function.states
+	bound    bool             // the steps are bound to the buffers
+	steps    []boundStep
+	busy     atomic.Bool
+}
+
+// A boundStep is a step on the buffers of an operation.
+type boundStep struct {
+	context         *engine.Context // of an engineStep; one for all steps of a program
+	surfaces        [][]byte        // of its ports
+	from, to        *tensor.Tensor  // of a castStep
+	inputs, outputs []Value         // of a hostStep
+}
+
+// NewOperation makes the buffers of a call, all zero.
+func (f *Function) NewOperation() *Operation {
+	o := &Operation{
+		function: f, buffers: make([]*tensor.Tensor, len(f.slots)), values: make([]Value, len(f.slots)),
+		steps: make([]boundStep, len(f.steps)),
+	}
+	for i := range f.slots {
+		if s := &f.slots[i]; s.root == i && !s.opaque && s.state < 0 {
+			o.buffers[i] = tensor.New(s.typ, s.shape...)
+		}
+	}
+	contexts := map[*engine.Program]*engine.Context{}
+	for i, s := range f.steps {
+		switch s := s.do.(type) {
+		case *engineStep:
+			if contexts[s.program] == nil {
+				contexts[s.program] = s.program.NewContext()
+			}
+			o.steps[i].context, o.steps[i].surfaces = contexts[s.program], make([][]byte, len(s.slots))
+		case *hostStep:
+			o.steps[i].inputs, o.steps[i].outputs = make([]Value, len(s.inputs)), make([]Value, len(s.outputs))
+		}
+	}
+	return o
+}
+
+// Function returns the function that the operation runs.
+func (o *Operation) Function() *Function { return o.function }
+
+// find returns the slot of an input or output.
+func (o *Operation) find(name string, lists ...[]int) (int, error) {
+	f := o.function
+	if i, ok := f.symbols[name]; ok {
+		for _, list := range lists {
+			if slices.Contains(list, i) {
+				return i, nil
+			}
+		}
+	}
+	return 0, fmt.Errorf("port %q of function %s: %w", name, f.name, ErrNotFound)
+}
+
+// Bind makes an input or output use the memory of a tensor of its type and shape,
+// which must lie densely. Nothing is copied, now or later.
+func (o *Operation) Bind(port string, t *tensor.Tensor) error {
+	f := o.function
+	i, err := o.find(port, f.inputs, f.outputs)
+	if err != nil {
+		return err
+	}
+	s := &f.slots[i]
+	size := f.typeOf(i).Size()
+	switch {
+	case s.opaque || t.DType() != f.typeOf(i) || !slices.Equal(t.Shape(), s.shape):
+		return o.mismatch(i, t)
+	case size == 0 || !t.Contiguous():
+		return fmt.Errorf("port %q of function %s: the elements of %v do not lie side by side in memory", port, f.name, t)
+	}
+	memory := t.Bytes()
+	if uintptr(unsafe.Pointer(unsafe.SliceData(memory)))%uintptr(size) != 0 {
+		return fmt.Errorf("port %q of function %s: the memory of %v does not begin at a multiple of %d bytes", port, f.name, t, size)
+	}
+	root := &f.slots[s.root]
+	if o.buffers[s.root], err = tensor.FromBytes(root.typ, root.shape, memory); err != nil {
+		return fmt.Errorf("port %q of function %s: %w", port, f.name, err)
+	}
+	o.bound = false
+	return nil
+}
+
+func (o *Operation) mismatch(i int, v Value) error {
+	s := &o.function.slots[i]
+	want := s.String()
+	if !s.opaque {
+		want = o.function.typeOf(i).String() + tensor.ShapeOf(s.shape...).String()
+	}
+	if t, ok := v.(*tensor.Tensor); ok && t != nil {
+		return fmt.Errorf("port %q of function %s: found %v, want %s", s.symbol, o.function.name, t, want)
+	}
+	return fmt.Errorf("port %q of function %s: found a %T, want %s", s.symbol, o.function.name, v, want)
+}
+
+// Set copies a value into an input: a tensor of its type and shape, or, where the
+// port has no layout, what the host expects there, which is kept as it is.
+func (o *Operation) Set(port string, v Value) error {
+	f := o.function
+	i, err := o.find(port, f.inputs)
+	if err != nil {
+		return err
+	}
+	if f.slots[i].opaque {
+		o.values[i] = v
+		return nil
+	}
+	t, ok := v.(*tensor.Tensor)
+	if !ok || t == nil || t.DType() != f.typeOf(i) || !slices.Equal(t.Shape(), f.slots[i].shape) {
+		return o.mismatch(i, v)
+	}
+	to, err := o.view(i)
+	if err != nil {
+		return err
+	}
+	return to.CopyFrom(t)
+}
+
+// view is the buffer of a slot in the slot's own shape.
+func (o *Operation) view(i int) (*tensor.Tensor, error) {
+	s := &o.function.slots[i]
+	if s.state >= 0 {
+		return o.held[s.state], nil
+	}
+	t := o.buffers[s.root]
+	if slices.Equal(t.Shape(), s.shape) {
+		return t, nil
+	}
+	return t.Reshape(s.shape...)
+}
+
+// Value returns what an input or output holds. A tensor is a view of the buffer:
+// the next run changes it. An output without a layout is nil before the first run.
+func (o *Operation) Value(port string) (Value, error) {
+	i, err := o.find(port, o.function.inputs, o.function.outputs)
+	if err != nil {
+		return nil, err
+	}
+	if o.function.slots[i].opaque {
+		return o.values[i], nil
+	}
+	return o.view(i)
+}
+
+// Run executes the function once, on a state that has its states; nil if the
+// function has none. Output ports then have the results. If ctx ends before that,
+// or a step fails, what outputs and states hold is not defined, and o may be used
+// again.
+func (o *Operation) Run(ctx context.Context, s *State) error {
+	if !o.busy.CompareAndSwap(false, true) {
+		return &Error{Function: o.function.name, Err: fmt.Errorf("the operation: %w", ErrBusy)}
+	}
+	defer o.busy.Store(false)
+	switch {
+	case s == nil && len(o.function.states) > 0:
+		return &Error{Function: o.function.name, Err: fmt.Errorf("it has states, and none are given: %w", ErrState)}
+	case s != nil:
+		if !s.busy.CompareAndSwap(false, true) {
+			return &Error{Function: o.function.name, Err: fmt.Errorf("the state: %w", ErrBusy)}
+		}
+		defer s.busy.Store(false)
+	}
+	if !o.bound || s != o.state {
+		if err := o.bind(s); err != nil {
+			return err
+		}
+	}
+	for i := range o.function.steps {
+		err := ctx.Err()
+		if err == nil {
+			err = o.step(ctx, i)
+		}
+		if err != nil {
+			return o.failed(ctx, i, err)
+		}
+	}
+	return nil
+}
+
+// failed says which step it was, unless the caller ended the run.
+func (o *Operation) failed(ctx context.Context, step int, err error) error {
+	if end := ctx.Err(); end != nil && errors.Is(err, end) {
+		return err
+	}
+	return &Error{Function: o.function.name, Operation: o.function.steps[step].operation, Err: err}
+}
+
+// bind gives every step its buffers.
+func (o *Operation) bind(s *State) (err error) {
+	o.bound, o.state, o.held = false, nil, nil
+	if s != nil {
+		if o.held, err = s.heldBy(o.function); err != nil {
+			return err
+		}
+	}
+	for i := range o.function.steps {
+		if err := o.bindStep(i); err != nil {
+			return &Error{Function: o.function.name, Operation: o.function.steps[i].operation, Err: err}
+		}
+	}
+	o.bound, o.state = true, s
+	return nil
+}
+
+func (o *Operation) bindStep(i int) error {
+	b := &o.steps[i]
+	var err error
+	switch s := o.function.steps[i].do.(type) {
+	case castStep:
+		b.from, b.to = o.buffers[o.function.slots[s.from].root], o.buffers[o.function.slots[s.to].root]
+	case *engineStep:
+		for port, slot := range s.slots {
+			var t *tensor.Tensor
+			if t, err = o.view(slot); err != nil {
+				return err
+			}
+			b.surfaces[port] = t.Bytes()
+		}
+	case *hostStep:
+		for list, slots := range [][]int{s.inputs, s.outputs} {
+			for k, slot := range slots {
+				if o.function.slots[slot].opaque {
+					continue
+				}
+				var t *tensor.Tensor
+				if t, err = o.view(slot); err != nil {
+					return err
+				}
+				[][]Value{b.inputs, b.outputs}[list][k] = t
+			}
+		}
+	}
+	return nil
+}
+
+// step runs one step.
+func (o *Operation) step(ctx context.Context, i int) error {
+	b := &o.steps[i]
+	switch s := o.function.steps[i].do.(type) {
+	case castStep:
+		convert(b.to, b.from)
+		return nil
+	case *engineStep:
+		for port, surface := range b.surfaces {
+			if err := b.context.BindAt(port, surface); err != nil {
+				return err
+			}
+		}
+		return s.program.Run(ctx, b.context)
+	case *hostStep:
+		return o.runHost(ctx, s, b)
+	}
+	panic("bug: a step of no kind")
+}
+
+func (o *Operation) runHost(ctx context.Context, s *hostStep, b *boundStep) error {
+	slots := o.function.slots
+	for k, slot := range s.inputs {
+		if slots[slot].opaque {
+			b.inputs[k] = o.values[slot]
+		}
+	}
+	for k, slot := range s.outputs {
+		if slots[slot].opaque {
+			b.outputs[k] = nil
+		}
+	}
+	if err := s.function.Run(ctx, b.inputs, b.outputs); err != nil {
+		return err
+	}
+	for k, slot := range s.outputs {
+		if slots[slot].opaque {
+			o.values[slot] = b.outputs[k]
+		}
+	}
+	return nil
+}

@@ -1,0 +1,85 @@
+// Package host runs the host segments of a bundle: the operations that no engine
+// runs, on the host evaluator. It is what package e5rt asks for through its
+// interface Host.
+//
+//	h, err := host.New(program)      // from the compiler
+//	h, err := host.FromBundle(b)     // host.mil, with the weights of the bundle
+//	lib, err := e5rt.Open(b, e5rt.Options{Host: h})
+//
+// Values with a layout are in the buffers of the runtime, in their declared type.
+// The evaluator holds floating-point numbers as fp32. A value without a layout
+// stays what it is in the evaluator from one segment to the next.
+package host
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/espalier-ane/espalier/bundle"
+	"github.com/espalier-ane/espalier/coreml"
+	"github.com/espalier-ane/espalier/e5rt"
+	"github.com/espalier-ane/espalier/internal/ops"
+	"github.com/espalier-ane/espalier/mil"
+)
+
+// Host is the functions of a program on the host evaluator, with the numerics of
+// the engine.
+type Host struct {
+	functions map[string]*function
+}
+
+// New makes the functions of a program ready.
+func New(p *mil.Program) (*Host, error) {
+	if err := mil.Verify(p); err != nil {
+		return nil, err
+	}
+	if err := ops.Verify(p); err != nil {
+		return nil, err
+	}
+	h := &Host{functions: map[string]*function{}}
+	for _, f := range p.Functions {
+		made, err := newFunction(f)
+		if err != nil {
+			return nil, err
+		}
+		h.functions[f.Name] = made
+	}
+	return h, nil
+}
+
+// FromBundle makes the functions of a bundle's host program ready. It is nil if the bundle has none.
+func FromBundle(b *bundle.Bundle) (e5rt.Host, error) {
+	p, err := Program(b)
+	if p == nil {
+		return nil, err
+	}
+	h, err := New(p)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", bundle.HostPath, err)
+	}
+	return h, nil
+}
+
+// Program reads the host program of a bundle. It is nil if the bundle has none. A file that the program reads is the
+// weight that the manifest has under the same name, or else the file at its path. The bundle must stay open as long
+// as the program is in use.
+func Program(b *bundle.Bundle) (*mil.Program, error) {
+	text := b.Bytes(bundle.HostPath)
+	if text == nil {
+		return nil, nil
+	}
+	return mil.ParseText(bundle.HostPath, text, coreml.WeightsOf(func(path string) []byte {
+		if data, ok := b.Weight(path); ok {
+			return data
+		}
+		return b.Bytes(strings.TrimPrefix(path, "@model_path/"))
+	}))
+}
+
+// Function finds a function by its name.
+func (h *Host) Function(name string) (e5rt.HostFunction, error) {
+	if f := h.functions[name]; f != nil {
+		return f, nil
+	}
+	return nil, fmt.Errorf("the host program has no function %q: %w", name, e5rt.ErrNotFound)
+}
