@@ -15,7 +15,25 @@ import (
 	"github.com/espalier-ane/espalier/tensor"
 )
 
-// BenchmarkPredict runs real networks on the host evaluator: seconds, not minutes.
+// BenchmarkCompile compiles real networks for the engine, without loading the program.
+func BenchmarkCompile(b *testing.B) {
+	for _, name := range []string{"resnet50", "mobilenet_v2", "minilm_l6"} {
+		b.Run(name, func(b *testing.B) {
+			m, err := espalier.Open(benchModel(b, name))
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer m.Close()
+			for b.Loop() {
+				if _, err := m.Compile(context.Background(), espalier.CompileOptions{}); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkPredict runs real networks over compiler and engine.
 func BenchmarkPredict(b *testing.B) {
 	for _, name := range []string{"resnet50", "mobilenet_v2", "minilm_l6"} {
 		b.Run(name, func(b *testing.B) {

@@ -18,6 +18,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/espalier-ane/espalier/bundle"
 	"github.com/espalier-ane/espalier/coreml"
 	"github.com/espalier-ane/espalier/hwx"
 )
@@ -25,9 +26,33 @@ import (
 // Config says how models are opened. The zero Config is the one that Open uses.
 type Config struct {
 	Numerics Numerics
+	// Units are what may run the model.
+	Units Units
 	// Resize is what happens to a picture of a size that the model does not take.
 	Resize Resize
 }
+
+// Units are what may run a model. The zero value is AllUnits.
+type Units string
+
+// The units, by the names that the command line has.
+const (
+	AllUnits   Units = "all" // the engine, and the host for what the engine does not take
+	EngineOnly Units = "ane" // the engine alone: a model that needs the host is refused
+	CPUOnly    Units = "cpu" // the host alone
+)
+
+// ParseUnits finds units by name.
+func ParseUnits(name string) (Units, error) {
+	switch u := Units(name); u {
+	case AllUnits, EngineOnly, CPUOnly:
+		return u, nil
+	}
+	return "", fmt.Errorf("unknown units %q: expected %s, %s or %s", name, AllUnits, EngineOnly, CPUOnly)
+}
+
+// ErrUnits is wrapped by the error about a compiled model that needs units which it may not have.
+var ErrUnits = errors.New("the model needs other units")
 
 // ErrUnsupported is wrapped by errors about models that can be read but not run.
 var ErrUnsupported = errors.New("not supported yet")
@@ -38,37 +63,42 @@ type Model struct {
 	functions []*Function // the default one first
 }
 
-// Open reads a model: a package, a model file, a compiled model, MIL text or a hardware container.
+// Open reads a model: a package, a model file, a compiled model, MIL text, a bundle or a hardware container.
 func Open(path string) (*Model, error) { return Config{}.Open(path) }
 
 // Open reads a model.
 func (c Config) Open(path string) (*Model, error) {
 	m := &Model{}
-	if hwx.IsContainerFile(path) {
-		file, err := hwx.Open(path)
-		if err != nil {
-			return nil, err
-		}
-		m.file = file
-		if m.functions, err = c.containerFunctions(file); err != nil {
-			file.Close()
-			return nil, fmt.Errorf("%s: %w", path, err)
-		}
-	} else {
-		file, err := coreml.Open(path)
-		if err != nil {
-			return nil, err
-		}
-		m.file = file
-		if m.functions, err = c.functions(file); err != nil {
-			file.Close()
-			return nil, fmt.Errorf("%s: %w", path, err)
-		}
+	var err error
+	switch {
+	case hwx.IsContainerFile(path):
+		err = openWith(m, path, hwx.Open, c.containerFunctions)
+	case bundle.IsBundle(path):
+		err = openWith(m, path, bundle.Open, c.bundleFunctions)
+	default:
+		err = openWith(m, path, coreml.Open, c.functions)
+	}
+	if err != nil {
+		return nil, err
 	}
 	for _, f := range m.functions {
 		f.path = path
 	}
 	return m, nil
+}
+
+// openWith opens a file of one of the forms that a model has, and makes its functions.
+func openWith[F io.Closer](m *Model, path string, open func(string) (F, error), functions func(F) ([]*Function, error)) error {
+	file, err := open(path)
+	if err != nil {
+		return err
+	}
+	m.file = file
+	if m.functions, err = functions(file); err != nil {
+		file.Close()
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return nil
 }
 
 // Close releases the model's files. No prediction may be under way, and tensors that came from the

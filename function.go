@@ -8,8 +8,11 @@ import (
 	"strings"
 
 	"github.com/espalier-ane/espalier/coreml"
+	"github.com/espalier-ane/espalier/e5rt"
+	"github.com/espalier-ane/espalier/hal"
 	"github.com/espalier-ane/espalier/internal/ops"
 	"github.com/espalier-ane/espalier/mil"
+	"github.com/espalier-ane/espalier/tensor"
 )
 
 // Function is a callable part of a model. It is safe for concurrent use.
@@ -18,8 +21,11 @@ type Function struct {
 	description coreml.FunctionDescription
 	config      Config
 
-	program *mil.Function // of an ML program
-	eval    *ops.Evaluator
+	source  *mil.Program    // of an ML program; nil for a bundle
+	program *mil.Function   // the function of it
+	road    *road           // over compiler and engine
+	bundle  *variant        // of a bundle: compiled already
+	eval    *ops.Evaluator  // on the host alone: Config.Units and Config.Numerics ask for it
 	stages  []*Function     // of a pipeline
 	engine  *engineFunction // of a container
 }
@@ -32,10 +38,6 @@ func (c Config) functions(file *coreml.Model) ([]*Function, error) {
 	}
 	if file.Type != coreml.MLProgram {
 		return nil, fmt.Errorf("a model of type %v: %w: only ML programs and pipelines of them can be run", file.Type, ErrUnsupported)
-	}
-	numerics, err := c.Numerics.host()
-	if err != nil {
-		return nil, err
 	}
 	p, err := file.Program()
 	if err != nil {
@@ -52,14 +54,14 @@ func (c Config) functions(file *coreml.Model) ([]*Function, error) {
 	}
 	var all []*Function
 	for _, d := range file.Description.Functions {
-		f := &Function{description: d, config: c, program: p.Function(d.Name)}
+		f := &Function{description: d, config: c, source: p, program: p.Function(d.Name)}
 		if f.program == nil {
 			return nil, fmt.Errorf("function %q is described, but the program does not have it", d.Name)
 		}
 		if err := f.checkFeatures(); err != nil {
 			return nil, fmt.Errorf("function %q: %w", d.Name, err)
 		}
-		if f.eval, err = ops.NewEvaluator(f.program, numerics); err != nil {
+		if err := c.choose(f, p); err != nil {
 			return nil, err
 		}
 		if d.Name == file.Description.DefaultFunction {
@@ -69,6 +71,35 @@ func (c Config) functions(file *coreml.Model) ([]*Function, error) {
 		}
 	}
 	return all, nil
+}
+
+// choose says who runs a function of a program: the engine, with the host for what it does not take, or the
+// host alone.
+func (c Config) choose(f *Function, p *mil.Program) error {
+	numerics, err := c.Numerics.host()
+	if err != nil {
+		return err
+	}
+	units := c.Units
+	if units == "" {
+		units = AllUnits
+	}
+	switch {
+	case units == CPUOnly || units == AllUnits && c.Numerics == FP32:
+		f.eval, err = ops.NewEvaluator(f.program, numerics)
+		return err
+	case c.Numerics == FP32:
+		return fmt.Errorf("%w: %s is the host's, which units %q leave out", ErrNumerics, c.Numerics, units)
+	}
+	target, err := hal.Lookup(string(Virtual))
+	if err != nil {
+		return err
+	}
+	f.road = &road{
+		target: target, engineOnly: units == EngineOnly, program: p, function: f.program,
+		features: manifestFunction(&f.description), variants: map[string]*variant{},
+	}
+	return nil
 }
 
 // checkFeatures holds the description of the features against the inputs and outputs of the program.
@@ -200,31 +231,67 @@ func (f *Function) predict(ctx context.Context, inputs map[string]any, s *State)
 	case f.engine != nil:
 		return f.predictOnEngine(ctx, inputs)
 	}
-	args := map[string]ops.Value{}
+	args := map[string]*tensor.Tensor{}
 	for _, d := range f.Inputs() {
 		t, err := f.bindInput(d, inputs[d.Name])
 		if err != nil {
 			return nil, err
 		}
-		if s != nil {
-			t = t.Clone() // a program may put it into a state, and the caller may change it later
-		}
 		args[d.Name] = t
 	}
-	if s != nil {
-		for name, v := range s.values {
-			args[name] = v
-		}
-	}
-	results, err := f.eval.Run(ctx, args)
+	results, err := f.compute(ctx, args, s)
 	if err != nil {
 		return nil, err
 	}
 	out := map[string]*Value{}
 	for _, d := range f.Outputs() {
-		if out[d.Name], err = newValue(d, results[f.output(d.Name)]); err != nil {
+		if out[d.Name], err = newValue(d, results[d.Name]); err != nil {
 			return nil, fmt.Errorf("output %q: %w", d.Name, err)
 		}
+	}
+	return out, nil
+}
+
+// compute runs the function on arguments of the program's types and returns its outputs by name.
+func (f *Function) compute(ctx context.Context, args map[string]*tensor.Tensor, s *State) (map[string]any, error) {
+	if f.eval != nil {
+		return f.evaluate(ctx, args, s)
+	}
+	v := f.bundle
+	if v == nil {
+		var err error
+		if v, err = f.road.variant(ctx, args); err != nil {
+			return nil, err
+		}
+	}
+	var state *e5rt.State
+	if s != nil {
+		state = s.buffers
+	}
+	return v.run(ctx, args, state, f.Outputs())
+}
+
+// evaluate runs the function on the host.
+func (f *Function) evaluate(ctx context.Context, args map[string]*tensor.Tensor, s *State) (map[string]any, error) {
+	values := map[string]ops.Value{}
+	for name, t := range args {
+		if s != nil {
+			t = t.Clone() // a program may put it into a state, and the caller may change it later
+		}
+		values[name] = t
+	}
+	if s != nil {
+		for name, v := range s.values {
+			values[name] = v
+		}
+	}
+	results, err := f.eval.Run(ctx, values)
+	if err != nil {
+		return nil, err
+	}
+	out := map[string]any{}
+	for _, d := range f.Outputs() {
+		out[d.Name] = results[f.output(d.Name)]
 	}
 	return out, nil
 }

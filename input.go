@@ -24,12 +24,25 @@ func (e *InputError) Unwrap() error { return e.Err }
 func (f *Function) bindInput(d coreml.Feature, given any) (*tensor.Tensor, error) {
 	t, err := f.featureTensor(d, given)
 	if err == nil {
-		t, err = fitProgram(t, f.input(d.Name).Type)
+		t, err = fitProgram(t, f.argumentType(d.Name))
 	}
 	if err != nil {
 		return nil, &InputError{Name: d.Name, Missing: given == nil, Err: err}
 	}
 	return t, nil
+}
+
+// argumentType is the type in which the program takes an input.
+func (f *Function) argumentType(name string) mil.Type {
+	if f.program != nil {
+		return f.input(name).Type
+	}
+	for _, p := range f.bundle.function.Inputs() {
+		if p.Name == name && p.Type != tensor.Invalid {
+			return mil.Tensor(p.Type, tensor.ShapeOf(p.Shape...)...)
+		}
+	}
+	return mil.Tensor(tensor.String) // a port without a layout: the host's
 }
 
 // featureTensor checks what was given against the feature's description.

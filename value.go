@@ -42,6 +42,8 @@ func newValue(d coreml.Feature, v ops.Value) (*Value, error) {
 			if r := asDescribed(v, typ.Shape); r != nil {
 				v = r
 			}
+		case *coreml.ImageType:
+			dtype = tensor.Float32
 		case *coreml.Int64Type, *coreml.DoubleType, *coreml.StringType:
 			dtype = scalarDType(typ)
 			if v.Len() == 1 {

@@ -15,8 +15,11 @@ import (
 // scalar as fp16(0x1p+1), earlier ones as tensor<fp16, []>(0x1p+1). Constants in the program are written in
 // full and exactly, constants in files as BLOBFILE. ParseText gives the same program back, provided that
 // Verify accepts it.
-func WriteText(w io.Writer, p *Program) error {
-	pr := &printer{w: w}
+func WriteText(w io.Writer, p *Program) error { return WriteAnnotated(w, p, nil) }
+
+// WriteAnnotated is WriteText with a comment before each operation for which note has a text of one line.
+func WriteAnnotated(w io.Writer, p *Program, note func(*Operation) string) error {
+	pr := &printer{w: w, note: note}
 	pr.program(p)
 	pr.flush()
 	return pr.err
@@ -34,6 +37,7 @@ func FormatText(p *Program) ([]byte, error) {
 // printer gathers text in out and passes it on when there is much of it. After an error it writes nothing.
 type printer struct {
 	w       io.Writer
+	note    func(*Operation) string // nil: none
 	out     []byte
 	scalars bool // the dialect writes scalar types without tensor<…, []>
 	err     error
@@ -177,6 +181,12 @@ func (p *printer) body(b *Block, indent, closing int) {
 }
 
 func (p *printer) operation(op *Operation, indent int) {
+	if p.note != nil {
+		if text := p.note(op); text != "" {
+			p.line(indent)
+			p.print("// " + strings.ReplaceAll(text, "\n", " "))
+		}
+	}
 	p.line(indent)
 	if len(op.Outputs) > 0 {
 		p.typedNames(op.Outputs)

@@ -72,10 +72,20 @@ func (d *bundleDump) print(w *bufio.Writer) {
 		}
 		for _, s := range f.Segments {
 			what := "procedure " + s.Procedure + " of " + s.Container
+			if s.Weights != "" {
+				what += ", weights in " + s.Weights
+			}
 			if s.Backend == bundle.Host {
 				what = "function " + s.Function + " of " + bundle.HostPath
 			}
 			rows = append(rows, []string{s.Backend, s.Operation, what})
+		}
+		if c := f.Classifier; c != nil {
+			classes := "its classes are not listed"
+			if n := len(c.Texts) + len(c.Numbers); n > 0 {
+				classes = pluralOf(n, "class", "classes")
+			}
+			rows = append(rows, []string{"classifier", c.Label, classes, c.Probabilities})
 		}
 		printColumns(w, "  ", rows)
 	}

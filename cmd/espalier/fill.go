@@ -63,7 +63,7 @@ func (s inputSpec) shapeFor(d coreml.Feature) ([]int, error) {
 		return shape, nil
 	case *coreml.ArrayType:
 		if s.shape == nil {
-			shape, ok := defaultShape(typ)
+			shape, ok := typ.DefaultShape()
 			if !ok {
 				return nil, usagef("input %q: the model gives no shape for it; choose one, as in --input %s=zeros@1x2x3", d.Name, d.Name)
 			}
@@ -78,26 +78,6 @@ func (s inputSpec) shapeFor(d coreml.Feature) ([]int, error) {
 		return nil, usagef("--input %s: a %v has no shape", s.flag, d.Type)
 	}
 	return []int{1}, nil
-}
-
-// defaultShape is the shape that an array has unless another one is chosen; false if the model does not say.
-func defaultShape(t *coreml.ArrayType) ([]int, bool) {
-	switch {
-	case t.Shape != nil:
-		return t.Shape, true
-	case len(t.Shapes) > 0:
-		return t.Shapes[0], true
-	case len(t.Ranges) > 0:
-		shape := make([]int, len(t.Ranges))
-		for i, r := range t.Ranges {
-			shape[i] = r.Lower
-			if r.Lower == 0 && r.Contains(1) { // an empty array is rarely meant
-				shape[i] = 1
-			}
-		}
-		return shape, true
-	}
-	return nil, false
 }
 
 // values draws numbers, or zeros if it has no source.

@@ -220,7 +220,7 @@ func suggestion(d coreml.Feature) string {
 		if a.DType != tensor.Invalid && !a.DType.IsFloat() {
 			word = "zeros"
 		}
-		if shape, ok := defaultShape(a); ok && len(shape) > 0 {
+		if shape, ok := a.DefaultShape(); ok && len(shape) > 0 {
 			return word + "@" + formatShape(shape)
 		}
 		return word

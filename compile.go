@@ -1,0 +1,303 @@
+package espalier
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/espalier-ane/espalier/bundle"
+	"github.com/espalier-ane/espalier/coreml"
+	"github.com/espalier-ane/espalier/hal"
+	"github.com/espalier-ane/espalier/hwx"
+	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/compiler"
+	"github.com/espalier-ane/espalier/internal/osfile"
+	"github.com/espalier-ane/espalier/mil"
+)
+
+// CompileOptions say how a model is compiled.
+type CompileOptions struct {
+	// Target is the name of the engine; "" is virtual.
+	Target string
+	// Function is the one to compile; "" is all of them.
+	Function string
+	// Pass is told of every pass as it ends; nil is not.
+	Pass func(PassReport)
+}
+
+// A PassReport is about a pass of the compiler over a segment.
+type PassReport struct {
+	Segment string
+	Pass    string
+	Phase   string
+	Took    time.Duration
+	// Layers writes the graph of native layers as the pass left it, and Memory where everything lies, "" before that is
+	// settled. Both are valid during the call.
+	Layers, Memory func() string
+}
+
+// A Program is a model that is compiled.
+type Program struct {
+	result  *compiler.Result
+	version string // of MIL, in which the model is written
+}
+
+// Compile compiles a model that was read from a program: for the default shapes of its inputs. The program is valid as
+// long as the model is open.
+func (m *Model) Compile(ctx context.Context, o CompileOptions) (*Program, error) {
+	if o.Target == "" {
+		o.Target = string(Virtual)
+	}
+	target, err := hal.Lookup(o.Target)
+	if err != nil {
+		return nil, err
+	}
+	if target.Name != string(Virtual) {
+		return nil, fmt.Errorf("compiling for the target %s is %w: expected %s", target.Name, ErrUnsupported, Virtual)
+	}
+	job := &compiler.Job{Target: target}
+	for _, f := range m.functions {
+		if o.Function != "" && f.Name() != o.Function {
+			continue
+		}
+		if err := f.compilable(); err != nil {
+			return nil, fmt.Errorf("%s: %w", f.path, err)
+		}
+		job.Program, job.EngineOnly = f.source, f.config.Units == EngineOnly
+		shapes, err := f.defaultShapes()
+		if err != nil {
+			return nil, err
+		}
+		job.Functions = append(job.Functions, compiler.Entry{Function: f.program, Shapes: shapes, Features: manifestFunction(&f.description)})
+	}
+	if len(job.Functions) == 0 {
+		_, err := m.Function(o.Function)
+		return nil, err
+	}
+	if o.Pass != nil {
+		job.Trace = func(p *compiler.Pass, s *compiler.Segment, took time.Duration) {
+			o.Pass(PassReport{
+				Segment: s.Name, Pass: p.Name, Phase: p.Phase.String(), Took: took,
+				Layers: func() string { return anec.Print(s.Graph) },
+				Memory: func() string { return compiler.MemoryText(s) },
+			})
+		}
+	}
+	result, err := compiler.Compile(ctx, job)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", m.functions[0].path, err)
+	}
+	return &Program{result, job.Program.Version}, nil
+}
+
+// compilable refuses what is no program, or is compiled already.
+func (f *Function) compilable() error {
+	switch {
+	case f.bundle != nil:
+		return errors.New("this is a bundle, which is compiled already")
+	case f.engine != nil:
+		return errors.New("this is a hardware container, which is compiled already")
+	case f.stages != nil:
+		return fmt.Errorf("compiling a pipeline is %w: its stages, models by themselves, can be compiled", ErrUnsupported)
+	case f.config.Units == CPUOnly:
+		return fmt.Errorf("%w: the units %s leave the engine out, for which it would be compiled", ErrUnits, CPUOnly)
+	}
+	return nil
+}
+
+// defaultShapes are the shapes of the inputs that the program leaves open, as the description has them.
+func (f *Function) defaultShapes() (map[string][]int, error) {
+	shapes := map[string][]int{}
+	for _, d := range f.Inputs() {
+		t, ok := f.input(d.Name).Type.(*mil.TensorType)
+		if !ok || !t.AnyRank && t.Shape.Known() {
+			continue
+		}
+		var shape []int
+		switch typ := d.Type.(type) {
+		case *coreml.ArrayType:
+			shape, ok = typ.DefaultShape()
+		case *coreml.ImageType:
+			shape = []int{1, typ.ColorSpace.Channels(), typ.Height, typ.Width}
+		}
+		if !ok {
+			return nil, fmt.Errorf("%s: input %q is a %v: the description has no default shape", f.path, d.Name, d.Type)
+		}
+		shapes[d.Name] = shape
+	}
+	return shapes, nil
+}
+
+// PassInfo is a row of the compiler's table of passes.
+type PassInfo struct {
+	Name, Phase, Doc string
+	After            []string // passes that must have run before
+	Why              string   // why they must
+}
+
+// Passes lists the passes of the compiler in their order.
+func Passes() []PassInfo {
+	var list []PassInfo
+	for _, p := range compiler.Passes() {
+		list = append(list, PassInfo{p.Name, p.Phase.String(), p.Doc, p.After, p.Why})
+	}
+	return list
+}
+
+// Placement is where an operation of a program runs.
+type Placement struct {
+	Function  string
+	Operation string // its name
+	Kind      string // "conv"
+	Backend   string // "engine", "host" or "boundary", a cast between features and engine
+	Reason    string // of the host: why the engine does not take it
+}
+
+// Placements lists the operations of a program with the backends that run them. Constants and what
+// follows from them are not among them.
+func (p *Program) Placements() []Placement {
+	var list []Placement
+	for _, f := range p.result.Functions {
+		for _, o := range f.Placement.Ops {
+			list = append(list, Placement{f.Name, o.Op.Name(), o.Op.Kind, o.Backend.String(), o.Reason})
+		}
+	}
+	return list
+}
+
+// Segments counts the segments of a program, and Tasks the tasks of its segments on the engine.
+func (p *Program) Segments() (n int) {
+	for _, f := range p.result.Functions {
+		n += len(f.Segments)
+	}
+	return n
+}
+
+// Tasks counts the tasks of all segments on the engine.
+func (p *Program) Tasks() (n int) {
+	for _, f := range p.result.Functions {
+		n += f.Tasks()
+	}
+	return n
+}
+
+// A CompiledFunction is a function of a program.
+type CompiledFunction struct {
+	Name     string
+	Segments []CompiledSegment // in the order in which they run
+}
+
+// A CompiledSegment is a run of operations on one backend.
+type CompiledSegment struct {
+	Name       string
+	Backend    string // "engine" or "host"
+	Operations int
+	Tasks      int       // of the engine
+	Container  *hwx.File // likewise, without the weights that are in a file of their own; nil on the host
+}
+
+// Functions are the functions of a program, the default one first.
+func (p *Program) Functions() []CompiledFunction {
+	var list []CompiledFunction
+	for _, f := range p.result.Functions {
+		function := CompiledFunction{Name: f.Name}
+		for i, s := range f.Segments {
+			part := f.Placement.Parts[i]
+			segment := CompiledSegment{Backend: part.Backend.String(), Operations: len(part.Ops)}
+			if s == nil {
+				segment.Name = f.Hosts[i].Name
+			} else {
+				segment.Name, segment.Tasks, segment.Container = s.Name, len(s.Tasks), s.File
+			}
+			function.Segments = append(function.Segments, segment)
+		}
+		list = append(list, function)
+	}
+	return list
+}
+
+// WriteMIL writes the functions of a program as MIL text, as they were placed: loops of a known length unrolled, and before each
+// operation a comment that says where it runs and, of the host, why.
+func (p *Program) WriteMIL(w io.Writer) error {
+	text := &mil.Program{Version: p.version}
+	places := map[*mil.Operation]*compiler.Placed{}
+	top := map[*mil.Operation]bool{}
+	for _, f := range p.result.Functions {
+		text.Functions = append(text.Functions, f.Placement.Function)
+		for _, o := range f.Placement.Ops {
+			places[o.Op] = o
+		}
+		for _, op := range f.Placement.Function.Body.Operations {
+			top[op] = true
+		}
+	}
+	return mil.WriteAnnotated(w, text, func(op *mil.Operation) string {
+		switch o := places[op]; {
+		case o != nil && o.Reason != "":
+			return fmt.Sprintf("%v: %s", o.Backend, o.Reason)
+		case o != nil:
+			return o.Backend.String()
+		case op.Kind == "const" || !top[op]: // one in a block runs where the block does
+			return ""
+		}
+		return "nowhere: it follows from constants, or nothing needs it"
+	})
+}
+
+// WriteBundle writes a folder with everything that running the program takes, and returns its ID. It replaces a bundle, and refuses
+// anything else that is there. When the context ends before it is done, nothing is left behind.
+func (p *Program) WriteBundle(ctx context.Context, dir string) (id string, err error) {
+	content := p.result.Bundle.Content()
+	for _, blobs := range [][]bundle.Blob{content.Containers, content.Weights} {
+		for i, b := range blobs {
+			blobs[i].Write = func(w io.Writer) error { return b.Write(stoppable{ctx, w}) }
+		}
+	}
+	return bundle.Write(dir, content)
+}
+
+// stoppable is a writer that refuses to go on when the context has ended.
+type stoppable struct {
+	ctx context.Context
+	w   io.Writer
+}
+
+func (s stoppable) Write(data []byte) (n int, err error) {
+	const piece = 1 << 20 // weights come in one call
+	for {
+		if err := s.ctx.Err(); err != nil {
+			return n, err
+		}
+		wrote, err := s.w.Write(data[:min(len(data), piece)])
+		n, data = n+wrote, data[wrote:]
+		if err != nil || len(data) == 0 {
+			return n, err
+		}
+	}
+}
+
+// WriteContainer writes the one hardware container of a program that is a single segment on the engine. It replaces a
+// container, and refuses anything else that is there. When the context ends before it is done, nothing is left behind.
+func (p *Program) WriteContainer(ctx context.Context, path string) error {
+	if len(p.result.Functions) != 1 {
+		return fmt.Errorf("%d functions: a container holds one", len(p.result.Functions))
+	}
+	f := p.result.Functions[0]
+	if len(f.Segments) != 1 || f.Segments[0] == nil {
+		return fmt.Errorf("function %s is %d segments, some of them on the host: a container holds one of the engine; write a bundle", f.Name, len(f.Segments))
+	}
+	if old, err := os.Lstat(path); err == nil && (!old.Mode().IsRegular() || !hwx.IsContainerFile(path)) {
+		return fmt.Errorf("%s is there already and is no hardware container: it is left as it is", path)
+	}
+	file, err := f.Segments[0].Container()
+	if err != nil {
+		return err
+	}
+	return osfile.WriteAtomic(path, func(w io.Writer) error {
+		_, err := file.WriteTo(stoppable{ctx, w})
+		return err
+	})
+}
