@@ -30,7 +30,7 @@ func (c Config) bundleFunctions(b *bundle.Bundle) ([]*Function, error) {
 	for i, compiled := range library.Functions() {
 		m := &b.Manifest.Functions[i]
 		f := &Function{config: c, bundle: newVariant(compiled)}
-		if f.description, err = describedFunction(m); err != nil {
+		if f.description, err = DescribeFunction(m); err != nil {
 			return nil, err
 		}
 		if m.Source != "" {

@@ -82,7 +82,12 @@ func (m *Model) Compile(ctx context.Context, o CompileOptions) (*Program, error)
 			o.Pass(PassReport{
 				Segment: s.Name, Pass: p.Name, Phase: p.Phase.String(), Took: took,
 				Layers: func() string { return anec.Print(s.Graph) },
-				Memory: func() string { return compiler.MemoryText(s) },
+				Memory: func() string {
+					if s.Plan == nil {
+						return ""
+					}
+					return compiler.MemoryText(s)
+				},
 			})
 		}
 	}

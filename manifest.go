@@ -71,8 +71,8 @@ func manifestArray(t *coreml.ArrayType) *bundle.Array {
 	return a
 }
 
-// describedFunction is the description of a function of a bundle.
-func describedFunction(f *bundle.Function) (coreml.FunctionDescription, error) {
+// DescribeFunction is the description of a function of a bundle.
+func DescribeFunction(f *bundle.Function) (coreml.FunctionDescription, error) {
 	d := coreml.FunctionDescription{Name: f.Name}
 	for _, list := range []struct {
 		from []bundle.Feature

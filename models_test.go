@@ -113,12 +113,16 @@ func TestModelsMatchTheirReferences(t *testing.T) {
 	if len(names) != 109 {
 		t.Errorf("%d models, expected 109", len(names))
 	}
-	for _, n := range []espalier.Numerics{espalier.Virtual, espalier.FP32} {
+	for _, c := range []espalier.Config{
+		{Numerics: espalier.Virtual}, // over compiler and engine
+		{Numerics: espalier.Virtual, Units: espalier.CPUOnly},
+		{Numerics: espalier.FP32},
+	} {
 		for _, name := range names {
-			t.Run(n.String()+"/"+name, func(t *testing.T) {
+			t.Run(string(c.Units)+"/"+c.Numerics.String()+"/"+name, func(t *testing.T) {
 				t.Parallel()
 				meta := readMeta(t, name)
-				m := openModel(t, espalier.Config{Numerics: n}, name)
+				m := openModel(t, c, name)
 				states := map[string]*espalier.State{}
 				if len(meta.Cases) == 0 {
 					t.Fatal("there are no cases")

@@ -1,4 +1,4 @@
-// Command espalier runs and explains Core ML models, on any machine.
+// Command espalier compiles, runs and explains Core ML models, on any machine.
 package main
 
 import (
@@ -17,6 +17,7 @@ import (
 // commands is the command line. A command is a field, its flags are the fields of the command's type.
 type commands struct {
 	Run     runCmd     `cmd:"" help:"Run a model."`
+	Compile compileCmd `cmd:"" help:"Compile a model for the engine."`
 	Inspect inspectCmd `cmd:"" help:"Show what a model takes and gives, its operations and its weights."`
 	Dump    dumpCmd    `cmd:"" help:"Explain a file: container, descriptor, bundle, firmware, model, MIL text, weights."`
 	Version versionCmd `cmd:"" help:"Show the version."`
@@ -27,6 +28,7 @@ type invocation struct {
 	context.Context          // ends when the user interrupts
 	args            []string // the arguments after the program's name
 	stdout          io.Writer
+	terminal        io.Writer // stderr if it is one; else nil
 }
 
 // The exit codes.
@@ -49,13 +51,14 @@ var errMismatch = errors.New("the outputs do not match")
 
 func main() { os.Exit(command(os.Args[1:], os.Stdout, os.Stderr)) }
 
-// command runs a command line and returns the exit code. Errors go to stderr, and nothing else does.
+// command runs a command line and returns the exit code. Errors go to stderr, and nothing else does but progress, if it is a
+// terminal.
 func command(args []string, stdout, stderr io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second interrupt ends the process the hard way
 
-	err := dispatch(&invocation{ctx, args, stdout}, stdout, stderr)
+	err := dispatch(&invocation{ctx, args, stdout, terminalOf(stderr)}, stdout, stderr)
 	if err == nil {
 		return exitDone
 	}
@@ -76,7 +79,7 @@ func command(args []string, stdout, stderr io.Writer) int {
 func dispatch(call *invocation, stdout, stderr io.Writer) error {
 	parser, err := kong.New(&commands{},
 		kong.Name("espalier"),
-		kong.Description("Espalier runs Core ML models on any machine."),
+		kong.Description("Espalier compiles and runs Core ML models on any machine."),
 		kong.Writers(stdout, stderr),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true, WrapUpperBound: 100}),
 	)

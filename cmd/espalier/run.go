@@ -12,14 +12,15 @@ import (
 )
 
 type runCmd struct {
-	Model string `arg:"" help:"A package (.mlpackage, also zipped), model (.mlmodel), compiled model (.mlmodelc), MIL text (.mil) or hardware container (.hwx)."`
+	Model string `arg:"" help:"A package (.mlpackage, also zipped), model (.mlmodel), compiled model (.mlmodelc), MIL text (.mil), bundle or hardware container (.hwx)."`
 
 	inputFlags  `embed:""`
 	outputFlags `embed:""`
 	expectFlags `embed:""`
 
 	Function string `placeholder:"NAME" help:"Run this function instead of the default one."`
-	Numerics string `default:"virtual" placeholder:"P" help:"How values are rounded between operations: virtual, to their declared type; fp32, not at all; for a container also h13, with what the chip is known to do, where a rule can be changed as in h13,saturate-at-port=0. Default: virtual."`
+	Units    string `default:"all" placeholder:"U" help:"What may run the model: all, the engine and the host for what the engine does not take; ane, the engine alone; cpu, the host alone. Default: all."`
+	Numerics string `default:"virtual" placeholder:"P" help:"How values are rounded between operations: virtual, to their declared type; fp32, not at all, which is the host's; for a container also h13, with what the chip is known to do, where a rule can be changed as in h13,saturate-at-port=0. Default: virtual."`
 	Repeat   int    `default:"1" placeholder:"N" help:"Run everything N times, each time on a fresh state, and show the time that it takes."`
 	JSON     bool   `name:"json" help:"Print JSON; docs/json.md has the schema."`
 }
@@ -41,7 +42,7 @@ func (c *runCmd) Run(call *invocation) error {
 		return err
 	}
 	model, err := config.Open(c.Model)
-	if errors.Is(err, espalier.ErrNumerics) {
+	if errors.Is(err, espalier.ErrNumerics) || errors.Is(err, espalier.ErrUnits) {
 		return usageError{err}
 	}
 	if err != nil {
@@ -108,6 +109,9 @@ func (c *runCmd) Run(call *invocation) error {
 func (c *runCmd) config() (config espalier.Config, err error) {
 	if config.Numerics, err = espalier.ParseNumerics(c.Numerics); err != nil {
 		return config, usagef("--numerics: %w", err)
+	}
+	if config.Units, err = espalier.ParseUnits(c.Units); err != nil {
+		return config, usagef("--units: %w", err)
 	}
 	if config.Resize, err = espalier.ParseResize(c.Resize); err != nil {
 		return config, usagef("--resize: %w", err)

@@ -103,21 +103,3 @@ func virtual(t testing.TB) *hal.Target {
 	}
 	return target
 }
-
-// TestModelsCompile compiles every model and says what the host is left with.
-func TestModelsCompile(t *testing.T) {
-	modelCases(t, func(t *testing.T, c modelCase) {
-		r, err := Compile(t.Context(), &Job{Target: virtual(t), Program: c.program, Functions: []Entry{{Function: c.function, Shapes: c.shapes}}})
-		if err != nil {
-			t.Error(err)
-			return
-		}
-		f := r.Functions[0]
-		t.Logf("%s %s: %d segments, %d tasks", c.model, c.function.Name, len(f.Segments), f.Tasks())
-		for _, o := range f.Placement.Ops {
-			if o.Backend == OnHost {
-				t.Logf("  host: %s %q: %s", o.Op.Kind, o.Op.Name(), o.Reason)
-			}
-		}
-	})
-}

@@ -1,0 +1,251 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/espalier-ane/espalier"
+	"github.com/espalier-ane/espalier/bundle"
+	"github.com/espalier-ane/espalier/hal"
+	"github.com/espalier-ane/espalier/hwx"
+)
+
+type compileCmd struct {
+	Model string `arg:"" optional:"" help:"A package (.mlpackage, also zipped), model (.mlmodel), compiled model (.mlmodelc) or MIL text (.mil)."`
+
+	Target   string   `short:"t" default:"virtual" placeholder:"T" help:"The engine to compile for. Default: virtual, the only one so far."`
+	Output   string   `short:"o" placeholder:"OUT" help:"Write a bundle (OUT.bundle) or, of a program that is one segment on the engine, a hardware container (OUT.hwx). One that is there is replaced, nothing else is. Default: a bundle with the name of the model, in the current folder."`
+	Units    string   `default:"all" placeholder:"U" help:"What may run the model: all, the engine and the host for what the engine does not take; ane, the engine alone. Default: all."`
+	Function string   `placeholder:"NAME" help:"Compile this function alone instead of all."`
+	Emit     []string `sep:"none" placeholder:"FORM" help:"Print the program on its way: mil, the operations with where they run; anec, the native layers that get memory; memory, where everything lies; tasks, what each computes; td, their words and fields; all of these; or the name of a pass, the layers after it. Nothing is written unless -o says where."`
+	Passes   bool     `help:"List the passes, with a model also how long each took. Nothing is written unless -o says where."`
+	JSON     bool     `name:"json" help:"Print JSON; docs/json.md has the schema."`
+}
+
+func (c *compileCmd) Run(call *invocation) error {
+	if err := c.check(); err != nil {
+		return err
+	}
+	if c.Model == "" {
+		return c.report(call, compileReport{Passes: newPassReports(nil)})
+	}
+	model, err := espalier.Config{Units: espalier.Units(c.Units)}.Open(c.Model)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if call.Err() == nil { // an interrupted compilation may still be reading the model
+			model.Close()
+		}
+	}()
+	if _, err := model.Function(c.Function); err != nil {
+		return usagef("%s: %w", c.Model, err)
+	}
+
+	bar := newProgress(call.terminal)
+	defer bar.end()
+	start := time.Now()
+	compiled := &compilation{forms: c.forms()}
+	if err := compiled.make(call, model, espalier.CompileOptions{Target: c.Target, Function: c.Function}, bar); err != nil {
+		return err
+	}
+	report := compiled.report(c.Model, c.Target)
+	if output := c.output(); output != "" {
+		bar.set(1, 1, "writing "+output)
+		if err := compiled.write(call, output, &report); err != nil {
+			return err
+		}
+	}
+	report.TimeMS = float64(time.Since(start).Microseconds()) / 1000
+	if c.Passes {
+		report.Passes = newPassReports(compiled.times)
+	}
+	bar.end()
+	if len(c.Emit) > 0 {
+		return compiled.emit(call.stdout)
+	}
+	return c.report(call, report)
+}
+
+// check refuses a wrong command line, and an output that would be refused after the work.
+func (c *compileCmd) check() error {
+	if c.Model == "" && (!c.Passes || c.Output != "" || len(c.Emit) > 0 || c.Function != "") {
+		return usagef("expected \"<model>\"\nespalier compile -h shows what it takes")
+	}
+	if len(c.Emit) > 0 && (c.JSON || c.Passes) {
+		return usagef("--emit prints text: neither --json nor --passes goes with it")
+	}
+	switch units, err := espalier.ParseUnits(c.Units); {
+	case err != nil:
+		return usagef("--units: %w", err)
+	case units == espalier.CPUOnly:
+		return usagef("--units %s leaves the engine out, and there is nothing to compile for: expected %s or %s", units, espalier.AllUnits, espalier.EngineOnly)
+	}
+	if _, err := hal.Lookup(c.Target); err != nil {
+		var known []string
+		for _, t := range hal.Targets() {
+			known = append(known, t.Name)
+		}
+		return usagef("--target %s: there is no such target: expected %s", c.Target, strings.Join(known, ", "))
+	}
+	for _, form := range c.Emit {
+		if !slices.Contains(emitForms, form) && form != emitAll && passNamed(form) == nil {
+			return usagef("--emit %s: there is no such form and no such pass: expected %s, %s or a pass, which --passes lists", form, strings.Join(emitForms, ", "), emitAll)
+		}
+	}
+	if c.Output != "" && !isContainerName(c.Output) && !strings.EqualFold(filepath.Ext(c.Output), bundleExtension) {
+		return usagef("-o %s: the name must end in %s or %s", c.Output, bundleExtension, containerExtension)
+	}
+	if output := c.output(); output != "" {
+		return checkCompileOutput(output)
+	}
+	return nil
+}
+
+const (
+	bundleExtension    = ".bundle"
+	containerExtension = ".hwx"
+)
+
+func isContainerName(path string) bool {
+	return strings.EqualFold(filepath.Ext(path), containerExtension)
+}
+
+// output is what is written; "" for nothing.
+func (c *compileCmd) output() string {
+	if c.Output != "" || c.Model == "" || c.Passes || len(c.Emit) > 0 {
+		return c.Output
+	}
+	return bundleName(c.Model)
+}
+
+// bundleName is the name of a model's bundle: that of the model, in the current folder.
+func bundleName(model string) string {
+	if full, err := filepath.Abs(model); err == nil { // "." has a name too
+		model = full
+	}
+	name := filepath.Base(model)
+	for _, extension := range []string{".zip", ".mlpackage", ".mlmodelc", ".mlmodel", ".mil"} {
+		if base := name[:max(0, len(name)-len(extension))]; base != "" && strings.EqualFold(name[len(base):], extension) {
+			name = base
+		}
+	}
+	return name + bundleExtension
+}
+
+// checkCompileOutput refuses to replace what is not ours.
+func checkCompileOutput(path string) error {
+	info, err := os.Lstat(path)
+	if err != nil {
+		folder := filepath.Dir(path)
+		if parent, err := os.Stat(folder); err != nil || !parent.IsDir() {
+			return fmt.Errorf("cannot write %s: there is no folder %s", path, folder)
+		}
+		return nil
+	}
+	if isContainerName(path) {
+		if !info.Mode().IsRegular() || !hwx.IsContainerFile(path) {
+			return fmt.Errorf("%s exists and is no hardware container: it is not replaced", path)
+		}
+	} else if !info.IsDir() || !bundle.IsBundle(path) {
+		return fmt.Errorf("%s exists and is no bundle: it is not replaced", path)
+	}
+	return nil
+}
+
+// forms are what --emit asks for, each once.
+func (c *compileCmd) forms() []string {
+	var forms []string
+	for _, form := range c.Emit {
+		list := []string{form}
+		if form == emitAll {
+			list = emitForms
+		}
+		for _, f := range list {
+			if !slices.Contains(forms, f) {
+				forms = append(forms, f)
+			}
+		}
+	}
+	return forms
+}
+
+// A compilation is a model on its way, with what is to be said of it.
+type compilation struct {
+	forms   []string // of --emit
+	program *espalier.Program
+	times   map[string]time.Duration     // by pass
+	texts   map[string]map[string]string // by segment and form: layers and memory, as passes leave them
+}
+
+// make compiles a model. It does not keep an interrupted user waiting: passes do not ask whether to go on. What is left behind
+// ends with the process.
+func (c *compilation) make(ctx context.Context, model *espalier.Model, options espalier.CompileOptions, bar *progress) error {
+	c.times, c.texts = map[string]time.Duration{}, map[string]map[string]string{}
+	passes := espalier.Passes()
+	place := map[string]int{}
+	for i, p := range passes {
+		place[p.Name] = i + 1
+	}
+	options.Pass = func(p espalier.PassReport) {
+		bar.set(place[p.Pass], len(passes), fmt.Sprintf("%s, %s", p.Segment, p.Pass))
+		c.times[p.Pass] += p.Took
+		c.keep(p)
+	}
+	bar.set(0, len(passes), "placing")
+	var err error
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		c.program, err = model.Compile(ctx, options)
+	}()
+	select {
+	case <-done:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	return errors.Join(err, ctx.Err())
+}
+
+// write writes the bundle or the container and completes the report.
+func (c *compilation) write(ctx context.Context, path string, r *compileReport) error {
+	r.Output = path
+	if isContainerName(path) {
+		if err := c.program.WriteContainer(ctx, path); err != nil {
+			return err
+		}
+		info, err := os.Stat(path)
+		if err != nil {
+			return err
+		}
+		r.Bytes = info.Size()
+		return nil
+	}
+	var err error
+	if r.ID, err = c.program.WriteBundle(ctx, path); err != nil {
+		return err
+	}
+	r.Bytes, err = folderSize(path)
+	return err
+}
+
+// folderSize is the size of the files in a folder.
+func folderSize(folder string) (size int64, err error) {
+	err = filepath.WalkDir(folder, func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		info, err := d.Info()
+		if err == nil {
+			size += info.Size()
+		}
+		return err
+	})
+	return size, err
+}

@@ -1,0 +1,135 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+
+	"github.com/espalier-ane/espalier"
+	"github.com/espalier-ane/espalier/td"
+)
+
+// The forms of --emit beside the passes, in the order in which the compiler makes them.
+const (
+	emitMIL    = "mil"
+	emitLayers = "anec"
+	emitMemory = "memory"
+	emitTasks  = "tasks"
+	emitWords  = "td"
+	emitAll    = "all" // of them
+)
+
+// emitForms come before passes of the same name.
+var emitForms = []string{emitMIL, emitLayers, emitMemory, emitTasks, emitWords}
+
+func passNamed(name string) *espalier.PassInfo {
+	for _, p := range espalier.Passes() {
+		if p.Name == name {
+			return &p
+		}
+	}
+	return nil
+}
+
+// passBefore is the last pass before a phase.
+func passBefore(phase string) string {
+	last := ""
+	for _, p := range espalier.Passes() {
+		if p.Phase == phase {
+			break
+		}
+		last = p.Name
+	}
+	return last
+}
+
+// keep takes from a segment after a pass what --emit asks for. A segment that is compiled anew, because a pass refused an
+// operation, comes again: the last time counts.
+func (c *compilation) keep(p espalier.PassReport) {
+	for _, form := range c.forms {
+		text := p.Layers
+		switch {
+		case form == emitLayers && p.Pass == passBefore("memory"):
+		case form == emitMemory && p.Pass == "memory":
+			text = p.Memory
+		case form == p.Pass && form != emitMemory && form != emitTasks:
+		default:
+			continue
+		}
+		if c.texts[p.Segment] == nil {
+			c.texts[p.Segment] = map[string]string{}
+		}
+		c.texts[p.Segment][form] = text()
+	}
+}
+
+// emit prints the forms one after the other, each with a title if there are several.
+func (c *compilation) emit(out io.Writer) error {
+	w := bufio.NewWriter(out)
+	for i, form := range c.forms {
+		if len(c.forms) > 1 {
+			if i > 0 {
+				fmt.Fprintln(w)
+			}
+			fmt.Fprintf(w, "// %s\n", form)
+		}
+		if form == emitMIL {
+			if err := c.program.WriteMIL(w); err != nil {
+				return err
+			}
+			continue
+		}
+		for _, f := range c.program.Functions() {
+			for _, s := range f.Segments {
+				if err := c.emitSegment(w, form, s); err != nil {
+					return fmt.Errorf("segment %s: %w", s.Name, err)
+				}
+			}
+		}
+	}
+	return w.Flush()
+}
+
+func (c *compilation) emitSegment(w *bufio.Writer, form string, s espalier.CompiledSegment) error {
+	fmt.Fprintf(w, "segment %s, %s\n", printable(s.Name), s.Backend)
+	switch {
+	case s.Container == nil:
+		fmt.Fprintf(w, "  %s of the host\n", plural(s.Operations, "operation"))
+	case form == emitTasks || form == emitWords:
+		r, err := newContainerReport(s.Container)
+		if err != nil {
+			return err
+		}
+		for i := range r.Tasks {
+			t := &r.Tasks[i]
+			if form == emitTasks {
+				fmt.Fprintf(w, "task %d  %s\n", t.Index, printable(t.What))
+				continue
+			}
+			t.print(w)
+			printRegisters(w, t.Words.task)
+		}
+	default:
+		w.WriteString(c.texts[s.Name][form])
+	}
+	return nil
+}
+
+// printRegisters prints the words of a task: those of the header, then the runs of registers.
+func printRegisters(w *bufio.Writer, t *td.Task) {
+	line := func(title string, words []uint32) {
+		const inLine = 8
+		for i := 0; i < len(words); i += inLine {
+			fmt.Fprintf(w, "  %-11s", title)
+			for _, word := range words[i:min(i+inLine, len(words))] {
+				fmt.Fprintf(w, " %08x", word)
+			}
+			fmt.Fprintln(w)
+			title = ""
+		}
+	}
+	line("header", t.Header)
+	for _, r := range t.Records {
+		line(hexRegister(r.Addr), r.Words)
+	}
+}

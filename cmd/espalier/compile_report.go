@@ -1,0 +1,148 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/espalier-ane/espalier"
+)
+
+// The types of this file are the schema of compile --json; docs/json.md explains them.
+
+type compileReport struct {
+	Model     string             `json:"model,omitempty"`
+	Target    string             `json:"target,omitempty"`
+	Output    string             `json:"output,omitempty"`
+	ID        string             `json:"id,omitempty"`
+	Bytes     int64              `json:"bytes,omitempty"`
+	TimeMS    float64            `json:"time_ms,omitempty"`
+	Functions []compiledFunction `json:"functions,omitempty"`
+	Passes    []passReport       `json:"passes,omitempty"`
+}
+
+type compiledFunction struct {
+	Name     string            `json:"name"`
+	Segments []compiledSegment `json:"segments"`
+	Host     []hostOperation   `json:"host,omitempty"`
+}
+
+type compiledSegment struct {
+	Name       string `json:"name"`
+	Backend    string `json:"backend"`
+	Operations int    `json:"operations"`
+	Tasks      int    `json:"tasks,omitempty"`
+}
+
+type hostOperation struct {
+	Operation string `json:"operation"`
+	Kind      string `json:"kind"`
+	Reason    string `json:"reason"`
+}
+
+type passReport struct {
+	Name   string   `json:"name"`
+	Phase  string   `json:"phase"`
+	Doc    string   `json:"doc"`
+	After  []string `json:"after,omitempty"`
+	Why    string   `json:"why,omitempty"`
+	TimeMS *float64 `json:"time_ms,omitempty"`
+}
+
+// newPassReports lists the passes, with the times that they took if there are any.
+func newPassReports(times map[string]time.Duration) []passReport {
+	var list []passReport
+	for _, p := range espalier.Passes() {
+		r := passReport{Name: p.Name, Phase: p.Phase, Doc: p.Doc, After: p.After, Why: p.Why}
+		if times != nil {
+			ms := float64(times[p.Name].Microseconds()) / 1000
+			r.TimeMS = &ms
+		}
+		list = append(list, r)
+	}
+	return list
+}
+
+// report describes what was compiled.
+func (c *compilation) report(model, target string) compileReport {
+	r := compileReport{Model: model, Target: target}
+	host := map[string][]hostOperation{}
+	for _, p := range c.program.Placements() {
+		if p.Backend == "host" {
+			host[p.Function] = append(host[p.Function], hostOperation{p.Operation, p.Kind, p.Reason})
+		}
+	}
+	for _, f := range c.program.Functions() {
+		function := compiledFunction{Name: f.Name, Segments: []compiledSegment{}, Host: host[f.Name]}
+		for _, s := range f.Segments {
+			function.Segments = append(function.Segments, compiledSegment{s.Name, s.Backend, s.Operations, s.Tasks})
+		}
+		r.Functions = append(r.Functions, function)
+	}
+	return r
+}
+
+func (c *compileCmd) report(call *invocation, r compileReport) error {
+	if c.JSON {
+		return printJSON(call.stdout, r)
+	}
+	w := bufio.NewWriter(call.stdout)
+	r.print(w)
+	return w.Flush()
+}
+
+func (r *compileReport) print(w *bufio.Writer) {
+	if r.Model != "" {
+		facts := []string{"for " + r.Target}
+		name := r.Model
+		if r.Output != "" {
+			name = r.Output
+			facts = append(facts, byteSize(r.Bytes))
+		}
+		facts = append(facts, fmt.Sprintf("%.1f ms", r.TimeMS))
+		fmt.Fprintf(w, "%s\n  %s\n", printable(name), strings.Join(facts, ", "))
+	}
+	for _, f := range r.Functions {
+		f.print(w)
+	}
+	var rows [][]string
+	for _, p := range r.Passes {
+		row := []string{p.Phase, p.Name, p.Doc}
+		if p.TimeMS != nil {
+			row = []string{p.Phase, p.Name, fmt.Sprintf("%.3f ms", *p.TimeMS), p.Doc}
+		}
+		rows = append(rows, row)
+		if len(p.After) > 0 {
+			after := make([]string, len(row))
+			after[len(row)-1] = "after " + strings.Join(p.After, ", ") + ": " + p.Why
+			rows = append(rows, after)
+		}
+	}
+	if rows != nil {
+		fmt.Fprintln(w, "passes")
+		printColumns(w, "  ", rows)
+	}
+}
+
+func (f *compiledFunction) print(w *bufio.Writer) {
+	fmt.Fprintf(w, "function %s\n", printable(f.Name))
+	var rows [][]string
+	for _, s := range f.Segments {
+		row := []string{s.Backend, s.Name, plural(s.Operations, "operation")}
+		if s.Tasks > 0 {
+			row = append(row, plural(s.Tasks, "task"))
+		}
+		rows = append(rows, row)
+	}
+	printColumns(w, "  ", rows)
+	if len(f.Host) == 0 {
+		return
+	}
+	fmt.Fprintln(w, "  on the host")
+	rows = nil
+	for _, o := range f.Host {
+		rows = append(rows, []string{o.Operation, o.Kind, o.Reason})
+	}
+	printColumns(w, "    ", rows)
+}
