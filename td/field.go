@@ -196,7 +196,7 @@ func newLayout(v Version) *Layout {
 
 func (l *Layout) header(words int, source string) *Block {
 	b := &Block{Name: "Header", Header: true, Words: words, Source: source, layout: l}
-	l.Blocks = append(l.Blocks, b)
+	l.Blocks = append([]*Block{b}, l.Blocks...) // first, whatever the order in which the rows are made
 	return b
 }
 

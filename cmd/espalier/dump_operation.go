@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/espalier-ane/espalier/hwx"
 	"github.com/espalier-ane/espalier/td"
 	"github.com/espalier-ane/espalier/tensor"
 )
@@ -33,12 +34,9 @@ func (e *taskExplainer) describeOperation(t *td.Task) string {
 			results = append(results, text)
 		} else {
 			sources = append(sources, text)
-			if _, constant := e.constants(int(o.Base)); constant {
-				n, _ := tensor.Count(o.Dims[:])
-				e.count(int(o.Base), o.Offset, n)
-			}
 		}
 	}
+	e.countConstants(op)
 	from := strings.Join(sources, " and ")
 	if from == "" {
 		from = "nothing"
@@ -46,17 +44,44 @@ func (e *taskExplainer) describeOperation(t *td.Task) string {
 	return strings.Join(parts, ", ") + ", from " + from + " to " + strings.Join(results, " and ")
 }
 
-// operationName is the class with its fields.
+// countConstants counts the weights that a task reads. Of compressed ones those count that they decode to, not their tables and
+// scales.
+func (e *taskExplainer) countConstants(op *td.Op) {
+	for i := op.Results(); i < len(op.Operands); i++ {
+		o := &op.Operands[i]
+		if !o.Present() || e.bases[int(o.Base)].Kind != hwx.KindConst {
+			continue
+		}
+		dims := o.Dims
+		if op.Class() == td.ClassDeQuant {
+			dims = op.Operands[0].Dims
+		}
+		n, _ := tensor.Count(dims[:])
+		e.count(int(o.Base), o.Offset, n)
+		if op.Class() == td.ClassDeQuant {
+			return
+		}
+	}
+}
+
+// operationName is the class with its fields: in words for those that most programs have.
 func operationName(op *td.Op) string {
 	switch p := op.Params.(type) {
 	case *td.Convolution:
 		text := windowText(&p.Window) + " convolution" + windowDetails(&p.Window)
+		if p.Transposed {
+			text = windowText(&p.Window) + " transposed convolution" + windowDetails(&p.Window)
+		}
 		if p.Groups > 1 {
 			text += fmt.Sprintf(", %d groups", p.Groups)
 		}
 		return text
 	case *td.Pooling:
-		return fmt.Sprintf("%s %v pooling%s", windowText(&p.Window), p.Kind, windowDetails(&p.Window))
+		text := fmt.Sprintf("%s %v pooling%s", windowText(&p.Window), p.Kind, windowDetails(&p.Window))
+		if p.CountPad {
+			text += ", padding counts"
+		}
+		return text
 	case *td.ElementWise:
 		if p.Kind == td.EWNone {
 			return "elementwise"
@@ -84,7 +109,7 @@ func operationName(op *td.Op) string {
 	case *td.Attention:
 		return fmt.Sprintf("attention, scale %s", shortNumber(float64(p.Scale)))
 	}
-	return op.Class().String()
+	return strings.Join(append([]string{op.Class().String()}, classFields(op.Params)...), ", ")
 }
 
 func axesText(axes td.Axes) string {

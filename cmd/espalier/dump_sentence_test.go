@@ -127,3 +127,31 @@ func TestOperationNames(t *testing.T) {
 		}
 	}
 }
+
+func TestFieldsOfEveryClass(t *testing.T) {
+	for _, c := range []struct {
+		params td.Params
+		want   string
+	}{
+		{&td.Convolution{Window: td.UnitWindow, Groups: 1, Transposed: true}, "1×1 transposed convolution"},
+		{&td.Padding{Before: [td.NumAxes]int{3: 1, 4: 2}, Mode: td.PadReflective}, "Padding, before [0, 0, 0, 1, 2], mode Reflective"},
+		{&td.DeQuant{}, "DeQuant"},
+		{&td.DeQuant{Blocks: [td.NumAxes]int{1, 1, 2, 1, 1}, VectorAxis: td.AxisC}, "DeQuant, blocks [1, 1, 2, 1, 1], vector axis C"},
+		{&td.Sort{Direction: td.SortAscending, Sorting: td.Sorting{Axis: td.AxisW}}, "Sort, Ascending, along W, results Values"},
+		{&td.TopK{Type: td.ExtremeMax, K: 3, Sorting: td.Sorting{Axis: td.AxisH, VectorAxis: td.AxisW, NumKeys: 2, Keys: [td.MaxSortKeys]int{1, 0}}}, "TopK, Max 3, along H, vectors along W by [1 0], results Values"},
+		{&td.DynamicSlice{Number: 2, Axes: [td.NumAxes]td.Axis{td.AxisH, td.AxisW}, Padding: td.PadBackground, FromEnd: true}, "DynamicSlice, along HW, coordinate NonNormalized, padding Background, from end"},
+		{&td.RingBufferWriter{Offset: [td.NumAxes]int{3: 4}, Circular: td.AxesOf(td.AxisH), Live: [td.NumAxes]int{4: 1}}, "RingBufferWriter, offset [0, 0, 0, 4, 0], circular H, live [0, 0, 0, 0, 1]"},
+		{&td.PixelShuffle{Factors: td.Factors{X: 2, Y: 2, Z: 1}}, "PixelShuffle, X 2, Y 2, Z 1"},
+		{&td.InstanceNorm{Axes: td.AxesOf(td.AxisH, td.AxisW), Epsilon: 0.5}, "InstanceNormalization, axes HW, epsilon 0.5"},
+		{&td.Resize{Method: td.SampleNearest, Scale: [2]float32{2, 3}}, "Resize, method NearestNeighbor, grid AlignedCorners, rounding round_prefer_ceil, scale [2 3]"},
+	} {
+		if got := operationName(&td.Op{Params: c.params}); got != c.want {
+			t.Errorf("got %q, want %q", got, c.want)
+		}
+	}
+	for _, class := range td.OpClasses() {
+		if text := operationName(&td.Op{Params: td.NewParams(class)}); text == "" || strings.ContainsAny(text, "{}&") {
+			t.Errorf("%v: %q", class, text)
+		}
+	}
+}

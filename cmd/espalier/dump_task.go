@@ -228,7 +228,7 @@ func fieldText(f *td.Field, v uint32) string {
 	case td.Bytes, td.SBytes:
 		return fmt.Sprintf("%#x", int32(v))
 	}
-	if v >= 0x10000 || f.Width == 32 {
+	if f.Confidence != td.Ours && (v >= 0x10000 || f.Width == 32) { // of Apple's, those are addresses
 		return fmt.Sprintf("%#x", v)
 	}
 	return strconv.Itoa(int(v))
@@ -242,6 +242,8 @@ func (e *taskExplainer) baseName(i int) string {
 		return fmt.Sprintf("base %d", i)
 	case b.Kind == hwx.KindPort:
 		return b.Name
+	case b.Kind == hwx.KindConst && e.file.Constants() != nil && b.Section != e.file.Constants():
+		return "weights"
 	case b.Kind == hwx.KindConst:
 		return "constants"
 	case b.Kind == hwx.KindOther:

@@ -16,7 +16,7 @@ func TestProgress(t *testing.T) {
 	}{
 		{"short work has no bar", []time.Duration{0, 900 * time.Millisecond}, ""},
 		{"long work has one, and it goes", []time.Duration{900 * time.Millisecond, 2 * time.Second},
-			"\r[" + strings.Repeat("#", 15) + strings.Repeat(" ", 15) + "] main_0, runs" + "\r" + strings.Repeat(" ", 46) + "\r"},
+			"\r[" + strings.Repeat("#", 15) + strings.Repeat(" ", 15) + "] main_0, runs" + "\r" + strings.Repeat(" ", 45) + "\r"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var screen bytes.Buffer

@@ -107,8 +107,8 @@ func (l *Lowering) sectionsOf(s *slicing, shape []int) ([]section, error) {
 	return out, nil
 }
 
-// beginning is where the slice begins on an axis of length n; live if only begin says so, when it runs. A slice
-// of the whole axis begins at its end.
+// beginning is where the slice begins on an axis of length n; live if only begin says so, when it runs. A slice that
+// has the whole axis can begin at one place alone, whatever begin is.
 func (s *slicing) beginning(axis, n int, st section) (first int, live bool, err error) {
 	lo, hi := 0, n
 	if st.step < 0 {

@@ -1,0 +1,62 @@
+package espalier
+
+import (
+	"context"
+	"path/filepath"
+	"testing"
+
+	"github.com/espalier-ane/espalier/tensor"
+)
+
+// A model that decodes keeps its state where it is: over many steps its memory does not move, and what it holds is what
+// the host evaluator holds.
+func TestStateStaysInPlace(t *testing.T) {
+	path := filepath.Join("testdata", "models", "stateful_kv_cache", "model.mlpackage")
+	compiled, err := Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer compiled.Close()
+	host, err := Config{Units: CPUOnly}.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer host.Close()
+	s, want := compiled.NewState(), host.NewState()
+	names := []string{"k_cache", "v_cache"}
+	address := func(name string) *byte {
+		held, err := s.buffers.Tensor(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		start, _ := held.Memory()
+		return start
+	}
+	first := map[string]*byte{}
+	for _, name := range names {
+		first[name] = address(name)
+	}
+	for step := range 64 {
+		x := make([]float32, 16)
+		for i := range x {
+			x[i] = float32((step*7+i*3)%11-5) / 8
+		}
+		in := map[string]any{"x": tensor.FromFloat32s(tensor.Float16, x, 1, 1, 16), "pos": tensor.Of([]int32{int32(step % 16)}, 1)}
+		if _, err := compiled.PredictWithState(context.Background(), in, s); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := host.PredictWithState(context.Background(), in, want); err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range names {
+			if address(name) != first[name] {
+				t.Fatalf("step %d: the memory of %s has moved", step, name)
+			}
+			got, _ := s.Tensor(name)
+			held, _ := want.Tensor(name)
+			if c := tensor.Compare(got, held, 0.005); !c.Match {
+				t.Fatalf("step %d: %s: %s", step, name, c.Reason)
+			}
+		}
+	}
+}
