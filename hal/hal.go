@@ -24,8 +24,10 @@ type Target struct {
 	// TaskVersion is the version of its task descriptors, a td.Version.
 	TaskVersion uint16
 
-	Sizes    Sizes
-	Numerics Numerics
+	Sizes        Sizes
+	Limits       Limits
+	Capabilities map[Capability]bool
+	Numerics     Numerics
 }
 
 // Family is the index of a generation. An operation is available from a family
