@@ -91,7 +91,7 @@ func (job *Job) function(ctx context.Context, e Entry, weights *weights) (*Funct
 	}
 	refused := map[string]string{} // by operation
 	for {
-		p, err := place(source, e.Shapes, refused)
+		p, err := place(source, e.Shapes, job.Target, refused)
 		if err != nil {
 			return nil, err
 		}

@@ -10,16 +10,16 @@ import (
 
 // A lowerer makes a graph of native layers of operations. It is the scope in which package ops finds values.
 type lowerer struct {
-	place   *Placement
+	of      *Examination
 	builder *anec.Builder
 	values  map[*mil.Value]*anec.Value
 	states  map[*mil.Value]*anec.State
 	open    bool // what is not there becomes an input: to try an operation by itself
 }
 
-func newLowerer(p *Placement, g *anec.Graph) *lowerer {
+func newLowerer(e *Examination, g *anec.Graph) *lowerer {
 	return &lowerer{
-		place: p, builder: &anec.Builder{Graph: g},
+		of: e, builder: &anec.Builder{Graph: g},
 		values: map[*mil.Value]*anec.Value{}, states: map[*mil.Value]*anec.State{},
 	}
 }
@@ -27,7 +27,7 @@ func newLowerer(p *Placement, g *anec.Graph) *lowerer {
 // graph lowers an engine part.
 func (p *Placement) graph(name string, part *Part, symbols *symbols) (*anec.Graph, error) {
 	g := anec.New(name)
-	l := newLowerer(p, g)
+	l := newLowerer(p.Examination, g)
 	for _, v := range part.Inputs {
 		if err := l.input(v, symbols.engine(v)); err != nil {
 			return nil, err
@@ -55,7 +55,7 @@ func (p *Placement) graph(name string, part *Part, symbols *symbols) (*anec.Grap
 }
 
 func (l *lowerer) lower(op *mil.Operation) error {
-	tops, err := l.place.Analysis.Lower(op, l.builder, l)
+	tops, err := l.of.Analysis.Lower(op, l.builder, l)
 	if err != nil {
 		return err
 	}
@@ -84,7 +84,7 @@ func (l *lowerer) Value(v *mil.Value) (*anec.Value, error) {
 			return nil, err
 		}
 	default:
-		if t, ok := l.place.Analysis.Known(v); ok {
+		if t, ok := l.of.Analysis.Known(v); ok {
 			var err error
 			l.values[v], err = ops.LowerConstant(l.builder, v.Name, t)
 			return l.values[v], err
@@ -113,7 +113,7 @@ func (l *lowerer) State(v *mil.Value) (*anec.State, error) {
 }
 
 func (l *lowerer) input(v *mil.Value, name string) error {
-	t, err := layerType(l.place.Analysis.Type(v))
+	t, err := layerType(l.of.Analysis.Type(v))
 	if err == nil {
 		l.values[v], err = l.builder.Graph.AddInput(name, t)
 	}

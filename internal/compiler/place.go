@@ -1,10 +1,7 @@
 package compiler
 
 import (
-	"errors"
-	"fmt"
-
-	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/hal"
 	"github.com/espalier-ane/espalier/internal/ops"
 	"github.com/espalier-ane/espalier/mil"
 	"github.com/espalier-ane/espalier/tensor"
@@ -34,12 +31,10 @@ type Placed struct {
 // A Placement says where the operations of a function run. Constants, what follows from constants and shapes alone, and what nobody
 // needs are not among them.
 type Placement struct {
-	Function *mil.Function
-	Analysis *ops.Analysis
-	Ops      []*Placed // in program order
-	Parts    []*Part   // in the order in which they run
-
-	top map[*mil.Operation]bool // the operations of the function's body, not of nested blocks
+	*Examination
+	Target *hal.Target
+	Ops    []*Placed // in program order
+	Parts  []*Part   // in the order in which they run
 }
 
 // A Part is a segment before it is compiled: its operations, in program order, and the values that cross its
@@ -51,47 +46,24 @@ type Part struct {
 	States          []*mil.Value // inputs of the function that hold states
 }
 
-// place decides where the operations of a function run, for concrete shapes of its inputs. Refused are operations,
-// by name, that a pass did not take, with its reasons.
-func place(f *mil.Function, shapes map[string][]int, refused map[string]string) (*Placement, error) {
-	analysis, err := ops.Analyze(f, shapes)
+// place decides where the operations of a function run on a target, for concrete shapes of its inputs. Refused are
+// operations, by name, that a pass did not take, with its reasons.
+func place(f *mil.Function, shapes map[string][]int, t *hal.Target, refused map[string]string) (*Placement, error) {
+	e, err := Examine(f, shapes)
 	if err != nil {
 		return nil, err
 	}
-	p := &Placement{Function: f, Analysis: analysis, top: map[*mil.Operation]bool{}}
-	for _, op := range f.Body.Operations {
-		p.top[op] = true
-	}
-	needed := p.needed()
-	for _, op := range f.Body.Operations {
-		if !needed[op] || p.isConstant(op) {
-			continue
-		}
-		placed := &Placed{Op: op}
-		if reason, ok := refused[op.Name()]; ok {
-			placed.Backend, placed.Reason = OnHost, reason
-		} else if err := p.tryLower(op); err != nil {
-			var fault *ops.LoweringError
-			if errors.As(err, &fault) {
-				return nil, &ops.Error{Function: f.Name, Op: op, Err: err}
-			}
-			placed.Backend, placed.Reason = OnHost, err.Error()
-		}
-		p.Ops = append(p.Ops, placed)
-	}
-	p.findBoundaryCasts()
-	p.cut()
-	return p, nil
+	return e.place(t, refused), nil
 }
 
 // needed are the operations that an output or a state depends on.
-func (p *Placement) needed() map[*mil.Operation]bool {
+func (e *Examination) needed() map[*mil.Operation]bool {
 	needed := map[*mil.Operation]bool{}
 	wanted := map[*mil.Value]bool{}
-	for _, v := range p.Function.Body.Outputs {
+	for _, v := range e.Function.Body.Outputs {
 		wanted[v] = true
 	}
-	body := p.Function.Body.Operations
+	body := e.Function.Body.Operations
 	for i := len(body) - 1; i >= 0; i-- {
 		op := body[i]
 		use := writesState(op)
@@ -102,7 +74,7 @@ func (p *Placement) needed() map[*mil.Operation]bool {
 			continue
 		}
 		needed[op] = true
-		if p.isKnown(op) {
+		if e.isKnown(op) {
 			continue // its arguments are not read any more
 		}
 		op.VisitUses(func(v *mil.Value) { wanted[v] = true })
@@ -123,35 +95,21 @@ func writesState(op *mil.Operation) bool {
 }
 
 // isConstant reports whether an operation computes nothing when the program runs.
-func (p *Placement) isConstant(op *mil.Operation) bool {
-	return op.Kind == "const" || ops.IsConstexpr(op.Kind) || p.isKnown(op)
+func (e *Examination) isConstant(op *mil.Operation) bool {
+	return op.Kind == "const" || ops.IsConstexpr(op.Kind) || e.isKnown(op)
 }
 
 // isKnown reports whether the results follow from constants and shapes.
-func (p *Placement) isKnown(op *mil.Operation) bool {
+func (e *Examination) isKnown(op *mil.Operation) bool {
 	if len(op.Outputs) == 0 || op.Kind == "const" || ops.IsConstexpr(op.Kind) {
 		return false
 	}
 	for _, v := range op.Outputs {
-		if _, ok := p.Analysis.Known(v); !ok {
+		if _, ok := e.Analysis.Known(v); !ok {
 			return false
 		}
 	}
 	return true
-}
-
-// tryLower reports why the engine does not take an operation: it lowers it by itself.
-func (p *Placement) tryLower(op *mil.Operation) error {
-	for _, v := range op.Outputs {
-		if t, ok := p.Analysis.Type(v).(*mil.TensorType); ok && t.Shape.Known() {
-			if n, _ := t.Shape.Count(); n == 0 {
-				return &ops.Refusal{Reason: fmt.Sprintf("its result, %v, has no elements", t)}
-			}
-		}
-	}
-	l := newLowerer(p, anec.New("trial"))
-	l.open = true
-	return l.lower(op)
 }
 
 // findBoundaryCasts gives the descriptor the casts between features and engine:

@@ -1,0 +1,73 @@
+package compiler
+
+import (
+	"errors"
+
+	"github.com/espalier-ane/espalier/hal"
+	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/ops"
+	"github.com/espalier-ane/espalier/mil"
+)
+
+// An Examination is a function as every target sees it: the types and values that are known, and each operation by
+// itself as native layers. Placement on a target asks it.
+type Examination struct {
+	Function   *mil.Function
+	Analysis   *ops.Analysis
+	Operations []*Examined // in program order; constants and what nobody needs are not among them
+
+	top map[*mil.Operation]bool // the operations of the function's body, not of nested blocks
+}
+
+// An Examined operation has a native form, or a reason why it has none.
+type Examined struct {
+	Op      *mil.Operation
+	Layers  *anec.Graph // the operation alone
+	Refusal string      // "" if it has a native form
+}
+
+// Examine lowers every operation of a function by itself, for concrete shapes of its inputs.
+func Examine(f *mil.Function, shapes map[string][]int) (*Examination, error) {
+	analysis, err := ops.Analyze(f, shapes)
+	if err != nil {
+		return nil, err
+	}
+	e := &Examination{Function: f, Analysis: analysis, top: map[*mil.Operation]bool{}}
+	for _, op := range f.Body.Operations {
+		e.top[op] = true
+	}
+	needed := e.needed()
+	for _, op := range f.Body.Operations {
+		if !needed[op] || e.isConstant(op) {
+			continue
+		}
+		x := &Examined{Op: op, Layers: anec.New(op.Name())}
+		l := newLowerer(e, x.Layers)
+		l.open = true
+		if err := l.lower(op); err != nil {
+			if fault, ok := errors.AsType[*ops.LoweringError](err); ok {
+				return nil, &ops.Error{Function: f.Name, Op: op, Err: fault}
+			}
+			x.Refusal = err.Error()
+		}
+		e.Operations = append(e.Operations, x)
+	}
+	return e, nil
+}
+
+// place gives every operation a backend on a target.
+func (e *Examination) place(t *hal.Target, refused map[string]string) *Placement {
+	p := &Placement{Examination: e, Target: t}
+	for _, x := range e.Operations {
+		placed := &Placed{Op: x.Op}
+		if reason, ok := refused[x.Op.Name()]; ok {
+			placed.Backend, placed.Reason = OnHost, reason
+		} else if x.Refusal != "" {
+			placed.Backend, placed.Reason = OnHost, x.Refusal
+		}
+		p.Ops = append(p.Ops, placed)
+	}
+	p.findBoundaryCasts()
+	p.cut()
+	return p
+}
