@@ -2,41 +2,82 @@
 // how it computes. It is data only. Code asks a field of the target and never
 // its name.
 //
-// The rows hold what the formats and the engine need. Gates, limits and costs
-// come with the compiler.
+// The tables, each row with its source:
+//
+//	targets.go      the 28 targets of Apple's compiler, and ours
+//	limits_table.go what layers may be in size, by tier
+//	capability.go   what a target has, by byte
+//	floor.go        from which family on an operation is native
+//	compression.go  which compressed weights stream
+//	numerics.go     how it computes
+//	cost.go         how fast it is
+//	format.go       which pictures it reads
+//	alias.go        the names that people use
+//	conflict.go     where sources disagree
+//
+// Values gives all that is known of one target, with sources.
 package hal
 
-import (
-	"fmt"
-	"slices"
-	"strings"
-)
+import "fmt"
 
 // A Target is one silicon profile, or our own engine.
 type Target struct {
 	Name    string   // as written on the command line: lower case
-	Aliases []string // other names of the same row, lower case
+	Aliases []string // other names of the same row, as written here: alias.go
 	Family  Family   // the generation that gates operations
+	Silicon string   // what it is
 
-	// CPUSubtype stands in the header of a container for this target.
+	Cores        int // compute cores as the compiler counts them, per die; other than the number that Apple advertises
+	CycleDivisor int // of the compiler's cost model
+	Clock        Clock
+
+	// CPUSubtype stands in the header of a container for this target. 0: no
+	// source has it.
 	CPUSubtype uint32
 
-	// TaskVersion is the version of its task descriptors, a td.Version.
+	// TaskVersion is the version of its task descriptors, a td.Version. 0: no
+	// source has it.
 	TaskVersion uint16
 
 	Sizes        Sizes
 	Limits       Limits
 	Capabilities map[Capability]bool
 	Numerics     Numerics
+	Cost         *Cost // nil where the cost model has no anchors
+
+	// WidthSlice is the largest magnitude that survives a slice with an offset
+	// along W; what is beyond becomes infinity. 0: everything survives.
+	WidthSlice float32
+
+	Weights Weights
+	Formats Formats
+
+	tier tier
+	row  *row
+}
+
+// Clock is in Hz; 0 where no source has it.
+type Clock struct {
+	Min, Max  float64
+	Operating float64 // what the cost model takes: 0.8 of the most
 }
 
 // Family is the index of a generation. An operation is available from a family
 // on.
 type Family int8
 
-// The families that have a row here.
+// The families, by the compiler's own names. They are not the names of phone
+// chips: A13 is the H13 engine, which the M1 has (guide 24 and 34).
 const (
-	A13     Family = 2   // H13 and the M1: guide chapters 24 and 34
+	A11Legacy Family = iota
+	A12
+	A13
+	A14
+	A15
+	A16
+	A17
+	A18
+
 	Virtual Family = 127 // our own engine: past every gate
 )
 
@@ -55,53 +96,6 @@ type Sizes struct {
 	TaskAlign int // tasks begin on multiples of this in the text
 }
 
-// targets is the table. Sources: h13 is the fact sheet checked on real
-// programs, guide the chapters of the ane-guide.
-var targets = []Target{
-	{
-		Name:        "virtual",
-		Family:      Virtual,
-		CPUSubtype:  0x100, // ours: no chip has it
-		TaskVersion: 256,
-		Sizes: Sizes{
-			Engines:     1,
-			MaxLanes:    1,
-			RowAlign:    1, // dense rows
-			OnChipAlign: 1,
-			PageSize:    0x4000,
-			TileSize:    0x40,
-			TaskAlign:   0x100,
-		},
-		Numerics: Numerics{RoundHalfEven: true},
-	},
-	{
-		Name:        "h13",
-		Aliases:     []string{"m1"},
-		Family:      A13,
-		CPUSubtype:  4, // h13 1.1
-		TaskVersion: 7, // h13 2; the guide says version 10, which no real file shows
-		Sizes: Sizes{
-			Engines:        16,      // h13 3.3; the guide counts 4 physical cores
-			MaxLanes:       32,      // h13 3.3
-			KernelChannels: 16,      // h13 2.9
-			OnChip:         2 << 20, // h13 2.5; guide 21, field 0x1b8
-			OnChipAlign:    16,      // h13 2.5; guide 21, field 0x1c0
-			RowAlign:       64,      // h13 3.1
-			PageSize:       0x4000,  // h13 1.3; guide 21
-			TileSize:       0x40,    // h13 3.3
-			TaskAlign:      0x100,   // h13 2.1
-		},
-		Numerics: Numerics{
-			SaturateAtPort:       32768,
-			NaNToInf:             true,
-			IndeterminateToZero:  true,
-			FlushArraySubnormals: true,
-			RoundHalfEven:        true,
-			TableFromKnots:       true,
-		},
-	},
-}
-
 // Targets returns the rows, `virtual` first. They are shared: do not write to
 // them.
 func Targets() []*Target {
@@ -112,27 +106,37 @@ func Targets() []*Target {
 	return rows
 }
 
-// Lookup finds a target by its name or an alias, whatever the case.
-func Lookup(name string) (*Target, error) {
-	lower := strings.ToLower(name)
-	for i := range targets {
-		if t := &targets[i]; t.Name == lower || slices.Contains(t.Aliases, lower) {
-			return t, nil
-		}
-	}
-	var known []string
-	for _, t := range targets {
-		known = append(known, t.Name)
-	}
-	return nil, fmt.Errorf("hal: no target %q; known are %s", name, strings.Join(known, ", "))
-}
-
-// BySubtype finds the target whose containers have the CPU subtype.
+// BySubtype finds the target whose containers have the CPU subtype. Dies of one
+// generation share it: the base target stands for them.
 func BySubtype(subtype uint32) (*Target, error) {
 	for i := range targets {
-		if targets[i].CPUSubtype == subtype {
+		if subtype != 0 && targets[i].CPUSubtype == subtype {
 			return &targets[i], nil
 		}
 	}
 	return nil, fmt.Errorf("hal: no target has CPU subtype %#x", subtype)
 }
+
+// Base returns the base targets of the generations that run models: H13 … H18.
+func Base() []*Target {
+	var base []*Target
+	for _, t := range Targets() {
+		if t.row.base && t.Family >= A13 && t.Family != Virtual {
+			base = append(base, t)
+		}
+	}
+	return base
+}
+
+// String is the family as the compiler spells it.
+func (f Family) String() string {
+	if f == Virtual {
+		return "virtual"
+	}
+	if f < 0 || int(f) >= len(familyNames) {
+		return fmt.Sprintf("Family(%d)", int8(f))
+	}
+	return familyNames[f]
+}
+
+var familyNames = []string{"A11Legacy", "A12", "A13", "A14", "A15", "A16", "A17", "A18"}

@@ -29,6 +29,14 @@ type Limits struct {
 	TableBytes           int // of an activation's table
 	ResidentBuffer       int // bytes from which on a buffer gets its own place on chip
 	LiveTensors          int // across a context switch
+
+	MaxRowStride         int    // bytes: the longest stride that the search for one without bank conflicts tries
+	ExtendedKernelMemory int    // mode that makes the streamed cap the dense one; 0: off
+	Accumulators         int    // per core, in work units
+	AccumulatorSplit     int    // granule in which output channels are split over accumulators
+	AccumulatorChannels  [4]int // output channels that share an accumulator, by source: tiny, small, packed fp16, other
+	TinySource           int    // largest source that counts as tiny
+	KernelElementCap     [3]int // bytes over kernel elements that a group of output channels may take, by weight format
 }
 
 // NoLimit is a limit that nothing exceeds.

@@ -115,6 +115,69 @@ func (n Numerics) String() string {
 	return strings.Join(parts, ",")
 }
 
+// numericsFact is how a rule is known in a tier.
+type numericsFact struct {
+	status Status
+	source string
+}
+
+// numerics is the profile of a tier, and the bound of its width slices. The M1
+// was measured in full, the M2 on some axes, where it was the M1's twin, and the
+// M5 on few. A rule that no source has for a tier is off: plain arithmetic.
+func numerics(t tier) (Numerics, float32) {
+	plain := Numerics{RoundHalfEven: true}
+	m1 := Numerics{
+		SaturateAtPort:       32768,
+		NaNToInf:             true,
+		IndeterminateToZero:  true,
+		FlushArraySubnormals: true,
+		RoundHalfEven:        true,
+		TableFromKnots:       true,
+	}
+	switch t {
+	case a13Tier:
+		return m1, 4094
+	case a14Tier:
+		m1.FlushArraySubnormals = false
+		return m1, 4094
+	}
+	return plain, 0
+}
+
+// widthSlice names the bound of width slices beside the rules.
+const widthSlice = "width-slice"
+
+// numericsFactOf is how a target's rule is known, or its bound of width slices.
+func numericsFactOf(t *Target, rule string) numericsFact {
+	switch {
+	case t.tier == ownTier:
+		return numericsFact{Decoded, "ours"}
+	case rule == widthSlice:
+		switch {
+		case t.tier == a13Tier, t.tier == a14Tier:
+			return numericsFact{statusOf(t.Name == "h13" || t.Name == "h14g", Measured, Predicted), "guide 3, saturation hazard; guide 12, divergence axes: M1 and M2 give infinity beyond 4094"}
+		case t.tier == a17Tier:
+			return numericsFact{statusOf(t.Name == "h17s", Measured, Predicted), "guide 12: the M5 takes a clean route"}
+		case t.tier == a15Tier, t.tier == a16Tier, t.tier == a18Tier, t.tier == smallTier:
+			return numericsFact{Predicted, "guide 19: clean from A15 on"}
+		}
+		return numericsFact{Unknown, "no source"}
+	case t.tier == a13Tier:
+		for _, r := range rules {
+			if r.Name == rule {
+				return numericsFact{statusOf(t.Name == "h13", Measured, Predicted), r.Source}
+			}
+		}
+	case t.tier == a14Tier && rule != "flush-array-subnormals":
+		return numericsFact{Predicted, "guide 12: A14 is the M1's twin on every axis that was measured"}
+	case t.tier == a17Tier && rule == "flush-array-subnormals":
+		return numericsFact{statusOf(t.Name == "h17s", Measured, Predicted), "guide 3: the M5 keeps them; M2 to M4 were not measured"}
+	case t.tier == a17Tier && rule == "round-half-even":
+		return numericsFact{Unknown, "guide 3: 2049 becomes 2050 on the M5, 2048 on the M1; why is not settled"}
+	}
+	return numericsFact{Unknown, "no source"}
+}
+
 // ParseNumerics reads a profile: a target's name, then any number of
 // rule=value after commas, as in "h13,saturate-at-port=0".
 func ParseNumerics(s string) (Numerics, error) {
