@@ -52,6 +52,7 @@ one; ? marks a key that no source has and that is inferred from others. The clas
 			fmt.Fprintf(&b, "| %d | %v | %s |\n", c, c, why)
 		}
 	}
+	gatesSection(&b)
 	fmt.Fprint(&b, "\n## Sources\n\n")
 	names := make([]string, 0, len(sources))
 	for name := range sources {

@@ -1,0 +1,103 @@
+package anec
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/espalier-ane/espalier/hal"
+)
+
+// Passing its validator does not make a layer reachable: some pass and then no
+// code comes of them (guide 4 and 24, "attested is not reachable"). Which do not
+// is known by trying, so it is a table of what was seen, and not a rule.
+
+// A Route is how a layer comes to the compiler.
+type Route uint8
+
+// The routes.
+const (
+	AnyRoute  Route = iota
+	Converted       // from a model, through the converter
+	Authored        // in a network description, by its kind
+)
+
+func (r Route) String() string { return [...]string{"any", "converted", "authored"}[r] }
+
+// A CodegenVerdict is a row of the table.
+type CodegenVerdict struct {
+	ID      string
+	Kind    Kind
+	Subject string // the layers it is about, in words
+	Route   Route
+
+	// From and To are the families it is about, both included.
+	From, To hal.Family
+
+	Fails  bool   // no code; else the row says that there is, where one would doubt it
+	Text   string // what the compiler says, where a source has it
+	Remedy string
+	Status hal.Status
+
+	// Seen are the families on which that is the status; on the others it is
+	// predicted. nil: all of them.
+	Seen   []hal.Family
+	Source string
+
+	// found returns whether a layer is one of these, and what it has of it; nil:
+	// every layer of the kind is.
+	found func(l *Layer, t *hal.Target) (string, bool)
+}
+
+// holds reports whether the row is about a layer on a target, and what it found.
+func (v *CodegenVerdict) holds(l *Layer, t *hal.Target, r Route) (string, bool) {
+	if v.Kind != l.Kind() || t.Family < v.From || t.Family > v.To || v.Route != AnyRoute && v.Route != r {
+		return "", false
+	}
+	if v.found == nil {
+		return v.Subject, true
+	}
+	return v.found(l, t)
+}
+
+// Codegen says whether code comes of a layer on a target, if it was converted
+// from a model. nil: nothing is known against it. The target `virtual` makes code
+// of everything.
+func Codegen(l *Layer, t *hal.Target) *Reject { return codegen(l, t, Converted) }
+
+// CodegenAuthored is Codegen for a layer of a network description.
+func CodegenAuthored(l *Layer, t *hal.Target) *Reject { return codegen(l, t, Authored) }
+
+func codegen(l *Layer, t *hal.Target, r Route) *Reject {
+	for i := range codegenVerdicts {
+		v := &codegenVerdicts[i]
+		if !v.Fails {
+			continue
+		}
+		if found, ok := v.holds(l, t, r); ok {
+			return &Reject{
+				ID: v.ID, Text: v.Text, Limit: v.limit(), Found: found, Remedy: v.Remedy,
+				Source: fmt.Sprintf("%s (%v)", v.Source, v.StatusOn(t.Family)),
+			}
+		}
+	}
+	return nil
+}
+
+// StatusOn returns how the verdict is known for a family.
+func (v *CodegenVerdict) StatusOn(f hal.Family) hal.Status {
+	if v.Seen == nil || slices.Contains(v.Seen, f) {
+		return v.Status
+	}
+	return hal.Predicted
+}
+
+// limit says where code does come.
+func (v *CodegenVerdict) limit() string {
+	if v.From == hal.A11Legacy && v.To < hal.A18 {
+		return fmt.Sprintf("%v or later", v.To+1)
+	}
+	return "not " + v.Subject
+}
+
+// CodegenVerdicts returns the table. It is shared: do not write to it.
+func CodegenVerdicts() []CodegenVerdict { return codegenVerdicts }

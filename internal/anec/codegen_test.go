@@ -1,0 +1,206 @@
+package anec
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/espalier-ane/espalier/hal"
+)
+
+// A codegenCase is a layer on targets: want are the IDs of the verdicts as a
+// converted and as an authored layer, "-" where there is none against it.
+type codegenCase struct{ layer, bottoms, targets, converted, authored string }
+
+const (
+	topRow    = "fp16[1,1,1,1,64]"
+	sixteen   = "fp16[1,1,16,8,8]"
+	boxesFor7 = bottomFloat + " fp16[7,1,4,1,1]"
+)
+
+var codegenCases = []codegenCase{
+	{"TopK Axis=W K=5", topRow, "h12 h13 h13g", "codegen-topk", "codegen-topk"},
+	{"TopK Axis=W K=5", topRow, "h14 h15 h16 h17s h18", "-", "-"},
+	{"TopK Axis=W K=3", topRow, "h14 h16 h17s", "-", "codegen-topk-band"},
+	{"TopK Axis=W K=4", topRow, "h18", "-", "-"},
+	{"Sort Axis=W", topRow, "h12 h13", "codegen-sort", "codegen-sort"},
+	{"Sort Axis=W", topRow, "h14 h17s", "-", "-"},
+	{"DynamicSlice Axes=[W] Sizes=[2]", bottomFloat + " int32[1,1,1,1,1]", "h13", "codegen-dynamic-slice", "codegen-dynamic-slice"},
+	{"DynamicSlice Axes=[W] Sizes=[2]", bottomFloat + " int32[1,1,1,1,1]", "h14", "-", "-"},
+	{"Conv Kernel=[3,3,3]", "fp16[1,5,3,8,8] !fp16[4,3,3,3,3]", "h13 h14 h17s h18", "codegen-conv3d", "codegen-conv3d"},
+	{"Conv Kernel=[1,3,3]", bottomFloat + " !fp16[4,1,3,3,3]", "h13 h17s", "-", "-"},
+	{"Conv Kernel=[1,3,3]", bottomFloat + " fp16[4,1,3,3,3]", "h13", "-", "-"},
+	{"Conv Kernel=[1,3,3]", "fp16[2,1,3,8,8] fp16[4,1,3,3,3]", "h13 h17s", "codegen-live-kernel", "codegen-live-kernel"},
+	{"Conv Kernel=[1,3,3]", "fp16[2,1,3,8,8] !fp16[4,1,3,3,3]", "h13", "-", "-"},
+	{"Unflatten Dims=[3,8,8]", "fp16[1,1,192,1,1]", "h13 h17s", "-", "codegen-unflatten"},
+	{"LocalResponseNormalization Size=5", bottomFloat, "h13", "-", "-"},
+	{"LocalResponseNormalization Size=5", sixteen, "h13 h17s", "-", "codegen-lrn"},
+	{"GlobalArgMinMax Axis=H", bottomFloat, "h13 h15", "-", "-"},
+	{"CropResize Size=[4,4]", boxesFor7, "h13", "codegen-crop-resize", "codegen-crop-resize"},
+	{"CropResize Size=[4,4]", boxesFor7, "h14", "-", "-"},
+	{"CropResize Size=[4,4]", boxesFor7, "h17s", "-", "codegen-crop-resize-authored"},
+	{"Gather Axes=[C]", "fp16[1,1,4096,1,8] int32[1,1,5,1,1]", "h14", "-", "-"},
+	{"Gather Axes=[H,W]", "fp16[1,1,3,2048,8] int32[1,1,2,1,5]", "h14", "-", "-"},
+	{"Gather Axes=[H,W]", "fp16[1,1,3,2049,8] int32[1,1,2,1,5]", "h14", "codegen-gather-nd", "-"},
+	{"Resize Size=[16,4]", bottomFloat, "h13", "-", "-"},
+	{"NMS MaxBoxes=5", "fp16[1,1,1,20,4] fp16[1,1,1,20,3]", "h13 h17s h18", "codegen-nms", "codegen-nms"},
+	{"MinMaxNormalization Axes=W", bottomFloat, "h13", "-", "-"},
+	{"MinMaxNormalization Axes=C", bottomFloat, "h13 h17s", "-", "codegen-minmax-channel"},
+	{"RingBufferWriter", "fp16[1,1,2,8,4] fp16[1,1,2,3,4]", "h13 h17s", "-", "codegen-ring-buffer"},
+	{"KernelRasterizer Kernel=[1,1]", bottomFloat, "h17s", "-", "-"},
+	{"KernelRasterizer Kernel=[3,3]", bottomFloat, "h17s", "-", "codegen-rasterizer"},
+	{"NeuronCustom", bottomFloat + " !uint16[1,1,1,1,64]", "h13 h17s", "codegen-custom-table", "codegen-custom-table"},
+	{"MatrixDecomposition Type=NonQRGivens RotationAxis=[7]", "fp16[1,1,9,1,1]", "h17s", "codegen-decomposition", "codegen-decomposition"},
+	{"PlaneReader", bottomFloat, "h13", "codegen-plane-reader", "codegen-plane-reader"},
+	{"PlaneWriter", bottomFloat, "h13", "codegen-plane-writer", "codegen-plane-writer"},
+	{"TypeCast To=int32", bottomFloat, "h13 h16 h18", "codegen-int32", "codegen-int32"},
+	{"TypeCast To=fp16", "int32[1,1,3,8,8]", "h16", "codegen-int32", "codegen-int32"},
+	{"TypeCast To=bool", bottomFloat, "h13", "-", "-"},
+	{"ScaledElementWise Type=Mult Scale=2", bottomFloat + " " + bottomFloat, "h17s", "-", "-"},
+	{"CrossProduct", "fp16[2,1,3,1,1] fp16[2,1,3,1,1]", "h13", "-", "-"},
+	{"CostVolume Range=2", "fp16[1,1,1,8,6] fp16[1,1,1,8,8]", "h13", "-", "-"},
+}
+
+// Every verdict is shown, and nothing fails on our own engine.
+func TestCodegen(t *testing.T) {
+	shown := map[string]bool{}
+	for _, c := range codegenCases {
+		l, err := shapeCase{layer: c.layer, bottoms: c.bottoms}.build()
+		if err != nil {
+			t.Errorf("%s (%s): %v", c.layer, c.bottoms, err)
+			continue
+		}
+		for _, name := range strings.Fields(c.targets + " virtual") {
+			target, err := hal.Lookup(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, r := range []*Reject{Codegen(l, target), CodegenAuthored(l, target)} {
+				want := []string{c.converted, c.authored}[i]
+				if name == "virtual" {
+					want = "-"
+				}
+				got := "-"
+				if r != nil {
+					got = r.ID
+					shown[got] = true
+					if r.Text == "" || r.Limit == "" || r.Found == "" || r.Remedy == "" || r.Source == "" {
+						t.Errorf("%s on %s: not whole: %+v", c.layer, name, r)
+					}
+				}
+				if got != want {
+					t.Errorf("%s (%s) on %s, route %v: got %s, want %s", c.layer, c.bottoms, name, []Route{Converted, Authored}[i], got, want)
+				}
+			}
+		}
+	}
+	ids := map[string]bool{}
+	for _, v := range CodegenVerdicts() {
+		if ids[v.ID] || v.Subject == "" || v.Text == "" || v.Source == "" || v.Status == hal.Unknown || v.From > v.To {
+			t.Errorf("%s stands twice or is not whole: %+v", v.ID, v)
+		}
+		ids[v.ID] = true
+		for _, f := range v.Seen {
+			if f < v.From || f > v.To {
+				t.Errorf("%s was seen on family %v, which it is not about", v.ID, f)
+			}
+		}
+		if v.Fails && !shown[v.ID] {
+			t.Errorf("%s is not shown", v.ID)
+		}
+		if v.Fails && v.Remedy == "" {
+			t.Errorf("%s says not what to write instead", v.ID)
+		}
+	}
+}
+
+// The validators take what then fails: that is what the table is for.
+func TestAttestedIsNotReachable(t *testing.T) {
+	h13, err := hal.Lookup("h13")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range codegenCases {
+		switch c.converted {
+		case "codegen-topk", "codegen-sort", "codegen-dynamic-slice", "codegen-conv3d", "codegen-crop-resize", "codegen-nms":
+		default:
+			continue
+		}
+		l, err := shapeCase{layer: c.layer, bottoms: c.bottoms}.build()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r := Validate(l, h13); r != nil {
+			t.Errorf("%s is rejected before: %v", c.layer, r)
+		}
+	}
+}
+
+// gatesSection is the part of docs/layers.md on validators and code.
+func gatesSection(b *bytes.Buffer) {
+	fmt.Fprint(b, `
+## Validators
+
+Apple's compiler exports a validator for each descriptor and for each computed kind: 50. What they ask of a layer stands in
+the files of the kinds; what they ask of bottoms is below, as the compiler counts them: a constant that is part of the layer does not count.
+
+| Kind | Bottoms | Text | Source |
+|---|---|---|---|
+`)
+	for _, p := range patterns {
+		count := fmt.Sprint(p.min)
+		switch {
+		case p.max < 0:
+			count += " or more"
+		case p.max != p.min:
+			count += fmt.Sprintf(" to %d", p.max)
+		}
+		fmt.Fprintf(b, "| %v | %s | %s | %s |\n", p.kind, count, p.text, p.source)
+	}
+	fmt.Fprint(b, "\n### Without a validator\n\n| Layer | Why |\n|---|---|\n")
+	for _, row := range withoutValidator {
+		fmt.Fprintf(b, "| %s | %s |\n", row.Name, row.Why)
+	}
+	fmt.Fprint(b, `
+## Code generation
+
+A layer that passes its validator is not thereby one that code comes of. This is what is known of it, by families of
+targets (A13 is that of the M1) and by how the layer came: converted from a model, or authored in a network description.
+
+| Layer | Route | Families | Code | Text | Status | Source |
+|---|---|---|---|---|---|---|
+`)
+	for _, v := range CodegenVerdicts() {
+		status := v.Status.String()
+		if v.Seen != nil {
+			status += " on " + strings.Trim(fmt.Sprint(v.Seen), "[]") + ", else predicted"
+		}
+		fmt.Fprintf(b, "| %v: %s | %v | %v to %v | %s | %s | %s | %s |\n", v.Kind, v.Subject, v.Route, v.From, v.To,
+			map[bool]string{true: "no", false: "yes"}[v.Fails], v.Text, status, v.Source)
+	}
+}
+
+// Whatever the shape rules let in, every target has an answer to it, and rejects
+// are whole.
+func TestGatesAnswer(t *testing.T) {
+	for _, c := range shapeCases {
+		l, err := c.build()
+		if err != nil {
+			continue
+		}
+		for _, target := range hal.Targets() {
+			for _, r := range []*Reject{Validate(l, target), Codegen(l, target), CodegenAuthored(l, target)} {
+				if r == nil {
+					continue
+				}
+				if r.ID == "" || r.Text == "" || r.Limit == "" || r.Found == "" || r.Remedy == "" || r.Source == "" {
+					t.Errorf("%s on %s: not whole: %+v", c.layer, target.Name, r)
+				}
+				if target.Family == hal.Virtual {
+					t.Errorf("%s: virtual rejects it: %v", c.layer, r)
+				}
+			}
+		}
+	}
+}

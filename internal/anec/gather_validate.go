@@ -1,0 +1,48 @@
+package anec
+
+import (
+	"fmt"
+
+	"github.com/espalier-ane/espalier/hal"
+)
+
+// validateGather: with a texture engine a gather is native. Without one a
+// software route takes its place, which takes little (IsValidForH13): data of
+// batch 1 and depth 1, and where several axes are gathered along, these are three
+// and their indices lie in three channels, W and D of extent 1.
+func validateGather(l *Layer, t *hal.Target) *Reject {
+	p, x, indices := l.Params.(*Gather), l.Bottoms[0].Type.Dims, l.Bottoms[1]
+	if i, c := interleaveOf(indices), indices.Type.Dims[C]; c%i != 0 {
+		return &Reject{
+			ID: "gather-interleave", Text: fmt.Sprintf("Invalid index tensor channel count %d, not divisible by interleave %d", c, i),
+			Limit: fmt.Sprintf("multiples of %d", i), Found: fmt.Sprint(c), Remedy: "store the indices without interleave", Source: fromStrings,
+		}
+	}
+	if t.Has(hal.CapTexture) {
+		return nil
+	}
+	ix := indices.Type.Dims
+	several := len(p.Axes) > 1
+	for _, gate := range []struct {
+		holds       bool
+		what        string
+		want, found int
+	}{
+		{x[N] == 1, "data batch", 1, x[N]},
+		{x[D] == 1, "data depth", 1, x[D]},
+		{!several || len(p.Axes) == 3, "gather axes", 3, len(p.Axes)},
+		{!several || ix[C] == 3, "index channel", 3, ix[C]},
+		{!several || ix[W] == 1, "index width", 1, ix[W]},
+		{!several || ix[D] == 1, "index depth", 1, ix[D]},
+	} {
+		if !gate.holds {
+			return &Reject{
+				ID: "gather-envelope", Text: "Cannot decompose layer on this architecture",
+				Limit: fmt.Sprintf("%s %d", gate.what, gate.want), Found: fmt.Sprint(gate.found),
+				Remedy: "gather along one axis of a tensor with batch 1 and depth 1; for indices that are known, slices or a product with a one-hot matrix",
+				Source: fromGates + "; the envelope: guide 4, 17 and 35, for one axis guide A",
+			}
+		}
+	}
+	return nil
+}

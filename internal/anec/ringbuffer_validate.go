@@ -1,0 +1,54 @@
+package anec
+
+import (
+	"fmt"
+
+	"github.com/espalier-ane/espalier/hal"
+	"github.com/espalier-ane/espalier/td"
+)
+
+// circularFrom is the first family that has circular buffers. No byte is known
+// for them (guide 26: gated hard on the M1, above it they run).
+const circularFrom = hal.A14
+
+// validateRingBufferWriter: a writer that wraps around needs a circular buffer,
+// and that is a state. One that does not may write into any tensor: that is what
+// an update of a slice becomes, slices put side by side and no buffer at all.
+func validateRingBufferWriter(l *Layer, t *hal.Target) *Reject {
+	p := l.Params.(*RingBufferWriter)
+	if r := validateCircular(p.Circular, t); r != nil {
+		return r
+	}
+	if state := l.Bottoms[0]; p.Circular != 0 && !isLiveState(state) {
+		return &Reject{
+			ID: "ring-buffer-live-state", Text: fmt.Sprintf("RingBufferWriter must connect to a live state buffer, %q is none", state.Name),
+			Limit: "a state, or what another writer leaves in one", Found: fmt.Sprintf("the top of a layer: %q", state.Name),
+			Remedy: "write into a state of the model", Source: fromGates + textOurs,
+		}
+	}
+	return nil
+}
+
+// isLiveState reports whether a value can be a state: one that enters the graph,
+// or what a chain of writers has made of one.
+func isLiveState(v *Value) bool {
+	for v.Def != nil && v.Def.Kind() == KindRingBufferWriter {
+		v = v.Def.Bottoms[0]
+	}
+	return v.Def == nil && v.Const == nil
+}
+
+func validateRingBufferReader(l *Layer, t *hal.Target) *Reject {
+	return validateCircular(l.Params.(*RingBufferReader).Circular, t)
+}
+
+func validateCircular(circular td.Axes, t *hal.Target) *Reject {
+	if circular == 0 || t.Family >= circularFrom {
+		return nil
+	}
+	return &Reject{
+		ID: "ring-buffer-circular", Text: "Circular buffer is not supported on this architecture",
+		Limit: "no circular axes", Found: axesString(circular), Remedy: "shift the window and write at its end; keep the cache in a buffer of the host's",
+		Source: fromGates + "; guide 26: above the M1",
+	}
+}

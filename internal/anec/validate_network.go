@@ -1,0 +1,217 @@
+package anec
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/espalier-ane/espalier/hal"
+)
+
+// Validation has three layers (guide 22), and ours are where the compiler's are:
+//
+//	exported  _ANECValidate<Name>Layer, 50 of them  Validate, over the table in validators.go
+//	          _ANECValidate, for one unit           Validate
+//	          the four others, for networks         this file
+//	pattern   ValidateSemantics_Impl: MatchParams,  the patterns of grammar.go, which validators
+//	          MatchStatus                           match before they read a field
+//	program   ZinComputeProgramValidate*, at load   package engine: Load refuses a program whose
+//	                                                tasks, operands or surfaces do not fit
+//
+// Passing all three is still no promise of code: see Codegen.
+
+// A NetworkReject is a reject with its place: the layer or operation, or "" for
+// the network itself.
+type NetworkReject struct {
+	Layer string
+	Reject
+}
+
+// A Network is a graph as it is handed to a compiler.
+type Network struct {
+	Graph  *Graph
+	Schema Version // of the description; the zero Version is the current one
+
+	// Engines is over how many engines the network is bonded; 0 and 1 are one.
+	Engines int
+
+	// Converted: the layers came from a model, so that each must name the
+	// operations it stands for.
+	Converted bool
+}
+
+// A Version is that of a schema, such as 1.0.10.
+type Version [3]int
+
+// CurrentSchema is that of the network descriptions we know (guide 22).
+var CurrentSchema = Version{1, 0, 10}
+
+func (v Version) String() string { return fmt.Sprintf("%d.%d.%d", v[0], v[1], v[2]) }
+
+// newer reports whether v came after what we know.
+func (v Version) newer() bool { return slices.Compare(v[:], CurrentSchema[:]) > 0 }
+
+// ValidateNetwork is _ANECValidateNetworkCreate: what creating the network would
+// reject, first of the whole and then of each layer, in the graph's order.
+func ValidateNetwork(n *Network, t *hal.Target) []NetworkReject {
+	var rejects []NetworkReject
+	add := func(layer string, r *Reject) {
+		if r != nil {
+			rejects = append(rejects, NetworkReject{Layer: layer, Reject: *r})
+		}
+	}
+	add("", validateSchema("network", n.Schema))
+	if n.Engines > 1 {
+		add("", needs(t, hal.CapCollective, Reject{
+			ID: "bonded-network", Text: "Bonded networks are not supported on the target",
+			Remedy: "compile for one engine", Source: "guide 22; the byte: guide 36",
+		}))
+	}
+	seen := map[string]bool{}
+	for _, l := range n.Graph.Order() {
+		if seen[l.Name] {
+			add(l.Name, unitCollision(l.Name))
+		}
+		seen[l.Name] = true
+		if n.Converted && len(l.Origin) == 0 {
+			add(l.Name, noRecord("layer", l.Name))
+		}
+		add(l.Name, Validate(l, t))
+	}
+	return rejects
+}
+
+func validateSchema(what string, v Version) *Reject {
+	if !v.newer() {
+		return nil
+	}
+	return &Reject{
+		ID: "schema-newer", Text: fmt.Sprintf("%s schema %v is newer than the current schema %v", what, v, CurrentSchema),
+		Limit: CurrentSchema.String(), Found: v.String(), Remedy: "write the description in the current schema", Source: "guide 22" + textOurs,
+	}
+}
+
+func unitCollision(name string) *Reject {
+	return &Reject{
+		ID: "unit-collision", Text: fmt.Sprintf("ANE internal error: Unit name \"%s\" collision during MIL to ANEC IR conversion.", name),
+		Limit: "one unit of each name", Found: fmt.Sprintf("%q twice", name), Remedy: "rename one of them", Source: "guide 22",
+	}
+}
+
+func noRecord(what, name string) *Reject {
+	return &Reject{
+		ID: "conversion-record", Text: fmt.Sprintf("%s %q has no conversion record", what, name),
+		Limit: "a record for each", Found: "none", Remedy: "name the operations that it stands for", Source: "guide 22" + textOurs,
+	}
+}
+
+// A Module is a program before it is converted to layers: what its validators ask
+// of it.
+type Module struct {
+	Schema     Version
+	Operations []Operation
+}
+
+// An Operation is one of a module.
+type Operation struct {
+	Name, Type string
+	Rank       int  // the greatest of its results
+	Dynamic    bool // a result's extents are not known
+	Converts   bool // there is a conversion for it
+}
+
+// ValidateModule is _ANECValidateMPSModule: whether a module can be converted for
+// the target at all.
+func ValidateModule(m *Module, t *hal.Target) []NetworkReject {
+	if t.Family == hal.Virtual {
+		return nil
+	}
+	var rejects []NetworkReject
+	add := func(name string, r *Reject) { rejects = append(rejects, NetworkReject{Layer: name, Reject: *r}) }
+	if r := validateSchema("module", m.Schema); r != nil {
+		add("", r)
+	}
+	if legacy(t) {
+		add("", &Reject{
+			ID: "module-family", Text: "MIL is only supported for H13+ ANE architectures", Limit: "A13 or later", Found: t.Family.String(),
+			Remedy: "author the network description, or choose a later target", Source: "github.com/sbryngelson/ANEForge, aneforge/_targets.py",
+		})
+	}
+	seen := map[string]bool{}
+	for _, o := range m.Operations {
+		switch {
+		case seen[o.Name]:
+			add(o.Name, unitCollision(o.Name))
+		case o.Dynamic:
+			add(o.Name, &Reject{
+				ID: "module-dynamic", Text: "Unranked input types or dynamic shapes are not supported on ANEs", Limit: "extents that are known", Found: "unknown",
+				Remedy: "compile for given extents", Source: fromStrings + "; guide 19: symbolic shapes",
+			})
+		case o.Rank > NumAxes:
+			add(o.Name, &Reject{
+				ID: "module-rank", Text: fmt.Sprintf("tensor rank %d exceeds the ANE maximum of %d", o.Rank, NumAxes), Limit: fmt.Sprint(NumAxes), Found: fmt.Sprint(o.Rank),
+				Remedy: "reshape to five axes or fewer", Source: "guide 4, compile-legal envelope",
+			})
+		case !o.Converts:
+			add(o.Name, noRecord("operation", o.Name))
+		}
+		seen[o.Name] = true
+	}
+	return rejects
+}
+
+// ValidateModuleCreate is _ANECValidateMPSModuleCreate: the module, and if it can
+// be converted the network that came of it.
+func ValidateModuleCreate(m *Module, n *Network, t *hal.Target) []NetworkReject {
+	if rejects := ValidateModule(m, t); len(rejects) > 0 {
+		return rejects
+	}
+	return ValidateNetwork(n, t)
+}
+
+// A WeightEdit is one change that a mutable procedure makes: other bytes for a
+// constant of the network.
+type WeightEdit struct {
+	Weight string // the name of the constant
+	Bytes  int
+}
+
+// ValidateMutableProcedure is _ANECValidateMutableProcedureInfo: whether a
+// procedure can edit weights of a network after it was compiled.
+func ValidateMutableProcedure(g *Graph, edits []WeightEdit, t *hal.Target) []NetworkReject {
+	var rejects []NetworkReject
+	seen := map[string]bool{}
+	for _, e := range edits {
+		if r := validateEdit(g, e, seen[e.Weight], t); r != nil {
+			rejects = append(rejects, NetworkReject{Layer: e.Weight, Reject: *r})
+		}
+		seen[e.Weight] = true
+	}
+	return rejects
+}
+
+func validateEdit(g *Graph, e WeightEdit, again bool, t *hal.Target) *Reject {
+	reject := func(id, text, limit, found, source string) *Reject {
+		return &Reject{ID: id, Text: text, Limit: limit, Found: found, Remedy: "edit plain constants, each once and whole", Source: source}
+	}
+	const role = "guide 22: the role" + textOurs
+	v := g.Value(e.Weight)
+	switch {
+	case v == nil || v.Const == nil:
+		return reject("mutable-weight", fmt.Sprintf("mutable weight %q is no constant of the network", e.Weight), "a constant", "none", role)
+	case again:
+		return reject("mutable-twice", fmt.Sprintf("mutable weight %q is edited twice", e.Weight), "once", "twice", role)
+	}
+	if want := v.Const.StoredBytes(); e.Bytes != want {
+		return reject("mutable-size", fmt.Sprintf("mutable weight %q: %d bytes for one of %d", e.Weight, e.Bytes, want), fmt.Sprint(want), fmt.Sprint(e.Bytes), role)
+	}
+	if t.Family == hal.Virtual {
+		return nil
+	}
+	switch c := v.Const; {
+	case c.Palette != nil && c.Palette.Table.Shape()[NumAxes+1] > 1:
+		return reject("mutable-palette", "Mutable kernels are not supported with vector palettization.", "single elements", "vectors", fromDecompiled)
+	case c.Scale != nil:
+		return reject("mutable-quantized", "mutable kernels are not supported with kernel quantization", "plain or palettized", "quantized", fromStrings)
+	}
+	return nil
+}
