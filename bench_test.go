@@ -2,24 +2,17 @@ package espalier_test
 
 import (
 	"context"
-	"encoding/binary"
-	"encoding/json"
-	"math"
-	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/espalier-ane/espalier"
 	"github.com/espalier-ane/espalier/internal/testkit"
-	"github.com/espalier-ane/espalier/tensor"
 )
 
 // BenchmarkCompile compiles real networks for the engine, without loading the program.
 func BenchmarkCompile(b *testing.B) {
 	for _, name := range []string{"resnet50", "mobilenet_v2", "minilm_l6"} {
 		b.Run(name, func(b *testing.B) {
-			m, err := espalier.Open(benchModel(b, name))
+			m, err := espalier.Open(testkit.BenchModel(b, name))
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -37,7 +30,7 @@ func BenchmarkCompile(b *testing.B) {
 func BenchmarkPredict(b *testing.B) {
 	for _, name := range []string{"resnet50", "mobilenet_v2", "minilm_l6"} {
 		b.Run(name, func(b *testing.B) {
-			m, err := espalier.Open(benchModel(b, name))
+			m, err := espalier.Open(testkit.BenchModel(b, name))
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -53,71 +46,4 @@ func BenchmarkPredict(b *testing.B) {
 			}
 		})
 	}
-}
-
-// benchModel makes a benchmark network whole: its package comes without weights, which are drawn here from
-// the mean and the deviation that weights.json gives for each record.
-func benchModel(t testing.TB, name string) string {
-	from := testkit.Shared(t, "models", "bench", name)
-	to := filepath.Join(t.TempDir(), "model.mlpackage")
-	if err := os.CopyFS(to, os.DirFS(filepath.Join(from, "model.mlpackage"))); err != nil {
-		t.Fatal(err)
-	}
-	text, err := os.ReadFile(filepath.Join(from, "weights.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var w struct {
-		File    string
-		Size    int
-		Count   uint32
-		Version uint32
-		Records []struct {
-			Offset, Bytes int
-			DType         uint32
-			DataOffset    int    `json:"data_offset"`
-			PaddingBits   uint64 `json:"padding_bits"`
-			Mean, Std     float64
-		}
-	}
-	if err := json.Unmarshal(text, &w); err != nil {
-		t.Fatal(err)
-	}
-	file := make([]byte, w.Size)
-	binary.LittleEndian.PutUint32(file, w.Count)
-	binary.LittleEndian.PutUint32(file[4:], w.Version)
-	r := rand.New(rand.NewPCG(1, 1))
-	for _, rec := range w.Records {
-		head := file[rec.Offset:]
-		binary.LittleEndian.PutUint32(head, 0xdeadbeef)
-		binary.LittleEndian.PutUint32(head[4:], rec.DType)
-		binary.LittleEndian.PutUint64(head[8:], uint64(rec.Bytes))
-		binary.LittleEndian.PutUint64(head[16:], uint64(rec.DataOffset))
-		binary.LittleEndian.PutUint64(head[24:], rec.PaddingBits)
-		data := file[rec.DataOffset : rec.DataOffset+rec.Bytes]
-		normal := func() float32 { return float32(r.NormFloat64()*rec.Std + rec.Mean) }
-		const float16, float32s = 1, 2 // element codes of the blob format
-		switch rec.DType {
-		case float16:
-			for ; len(data) > 0; data = data[2:] {
-				binary.LittleEndian.PutUint16(data, tensor.ToF16(normal()))
-			}
-		case float32s:
-			for ; len(data) > 0; data = data[4:] {
-				binary.LittleEndian.PutUint32(data, math.Float32bits(normal()))
-			}
-		default:
-			for i := range data {
-				data[i] = byte(r.Uint32())
-			}
-		}
-	}
-	path := filepath.Join(to, w.File)
-	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, file, 0o666); err != nil {
-		t.Fatal(err)
-	}
-	return to
 }
