@@ -47,16 +47,10 @@ func (b *builder) bytes() []byte {
 		t.setIf(i < len(b.tasks)-1, td.V7TextEnable, 1)
 		tasks = append(tasks, t.Task)
 	}
-	text, err := td.EncodeStream(tasks)
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	words, err := tasks[0].Encode()
-	if err != nil {
-		b.t.Fatal(err)
-	}
 	spec := b.spec
-	spec.Text, spec.Tasks, spec.FirstTaskWords = text, len(tasks), len(words)
+	if err := spec.SetTasks(tasks); err != nil {
+		b.t.Fatal(err)
+	}
 	if b.constants.Data != nil {
 		spec.Constants = b.constants.Data
 	}

@@ -79,6 +79,9 @@ func (c *Context) shareMemory() {
 			c.surface(i)
 		}
 	}
+	for _, s := range c.virtual.scratch {
+		s.Packed = c.program.packed
+	}
 }
 
 // surface is the memory of a port.

@@ -3,6 +3,7 @@ package engine
 import (
 	"fmt"
 
+	"github.com/espalier-ane/espalier/internal/pool"
 	"github.com/espalier-ane/espalier/td"
 )
 
@@ -73,4 +74,19 @@ func (p *Program) derive() {
 	for _, s := range p.once {
 		s.run(c)
 	}
+}
+
+// pack has the kernels lay out the constants and the derived memory that they
+// multiply with, as they want them.
+func (p *Program) pack() {
+	memory := make([][]byte, len(p.memories))
+	for i := range p.memories {
+		memory[i] = p.memories[i].data
+	}
+	p.packed = p.packs.New()
+	pool.For(len(p.packed), 1, func(lo, hi int) {
+		for i := lo; i < hi; i++ {
+			p.packs.Fill(p.packed, i, memory)
+		}
+	})
 }

@@ -46,29 +46,12 @@ func ownFile(t testing.TB, external bool, constants []byte, ops ...*td.Op) *hwx.
 	if err != nil {
 		t.Fatal(err)
 	}
-	var tasks []*td.Task
-	for i, op := range ops {
-		op.ID = uint16(i)
-		task, err := op.Task(td.V256)
-		if err != nil {
-			t.Fatal(err)
-		}
-		tasks = append(tasks, task)
-	}
-	text, err := td.EncodeStream(tasks)
-	if err != nil {
-		t.Fatal(err)
-	}
-	first, err := tasks[0].Encode()
-	if err != nil {
-		t.Fatal(err)
-	}
 	shape := [4]uint32{1, 1, 1, 8}
 	port := func(name string, d hwx.Direction) hwx.PortSpec {
 		return hwx.PortSpec{Name: name, Direction: d, Element: hwx.ElementFloat16, Shape: shape, Strides: hwx.DenseStrides(hwx.ElementFloat16, shape)}
 	}
 	spec := hwx.Spec{
-		Form: hwx.Form2026, Subtype: target.CPUSubtype, Text: text, Tasks: len(tasks), FirstTaskWords: len(first),
+		Form: hwx.Form2026, Subtype: target.CPUSubtype,
 		Ports:   []hwx.PortSpec{port("x", hwx.In), port("s", hwx.InOut), port("x", hwx.Out)},
 		Windows: []int{0, 1, 2}, Constants: constants, Scratch: 64, Derived: 64,
 	}
@@ -77,19 +60,7 @@ func ownFile(t testing.TB, external bool, constants []byte, ops ...*td.Op) *hwx.
 	} else {
 		spec.KernelSection = tens
 	}
-	built, err := hwx.Build(spec)
-	if err != nil {
-		t.Fatal(err)
-	}
-	data, err := built.Encode()
-	if err != nil {
-		t.Fatal(err)
-	}
-	file, err := hwx.NewFile(data)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return file
+	return readBack(t, spec, tasksOf(t, td.V256, ops...))
 }
 
 var (

@@ -8,7 +8,8 @@
 // memory that is read before anything wrote it, a form whose meaning is not
 // known. A Program does not change after that.
 //
-// Tasks that make derived memory of constants are run then, once; see derived.go.
+// Tasks that make derived memory of constants are run then, once, and what kernels
+// multiply with is packed as they want it; see derived.go.
 //
 // A Context is one dispatch in flight: the memory of the ports, on-chip memory
 // and scratch. Run executes the tasks in the order of the list, which satisfies

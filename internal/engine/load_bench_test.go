@@ -45,21 +45,17 @@ func chainFile(t testing.TB, n int) *hwx.File {
 		tasks = append(tasks, task)
 		from = to
 	}
-	text, err := td.EncodeStream(tasks)
-	if err != nil {
-		t.Fatal(err)
-	}
-	first, err := tasks[0].Encode()
-	if err != nil {
-		t.Fatal(err)
-	}
 	port := func(name string, d hwx.Direction) hwx.PortSpec {
 		return hwx.PortSpec{Name: name, Direction: d, Element: hwx.ElementFloat16, Shape: [4]uint32{1, 8, 32, 128}}
 	}
-	file, err := hwx.Build(hwx.Spec{
-		Form: hwx.Form2026, Subtype: target.CPUSubtype, Text: text, Tasks: n, FirstTaskWords: len(first),
+	spec := hwx.Spec{
+		Form: hwx.Form2026, Subtype: target.CPUSubtype,
 		Ports: []hwx.PortSpec{port("x", hwx.In), port("y", hwx.Out)}, Constants: make([]byte, 2*n), Scratch: scratch,
-	})
+	}
+	if err := spec.SetTasks(tasks); err != nil {
+		t.Fatal(err)
+	}
+	file, err := hwx.Build(spec)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -43,21 +43,16 @@ func TestPortTypes(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%v: %v", d, err)
 		}
-		text, err := td.EncodeStream([]*td.Task{task})
-		if err != nil {
-			t.Fatal(err)
-		}
-		words, err := task.Encode()
-		if err != nil {
-			t.Fatal(err)
-		}
 		port := func(name string, direction hwx.Direction) hwx.PortSpec {
 			return hwx.PortSpec{Name: name, Direction: direction, Element: element, Shape: [4]uint32{2, 3, 2, 5}}
 		}
-		file, err := hwx.Build(hwx.Spec{
-			Form: hwx.Form2026, Subtype: target.CPUSubtype, Text: text, Tasks: 1, FirstTaskWords: len(words),
-			Ports: []hwx.PortSpec{port("x", hwx.In), port("y", hwx.Out)},
-		})
+		spec := hwx.Spec{
+			Form: hwx.Form2026, Subtype: target.CPUSubtype, Ports: []hwx.PortSpec{port("x", hwx.In), port("y", hwx.Out)},
+		}
+		if err := spec.SetTasks([]*td.Task{task}); err != nil {
+			t.Fatal(err)
+		}
+		file, err := hwx.Build(spec)
 		if err != nil {
 			t.Fatalf("%v: %v", d, err)
 		}

@@ -20,6 +20,8 @@ type Program struct {
 	steps   []step
 	once    []*virtualStep // make the derived memory
 	scratch strided.Need   // of operations of version 256
+	packs   strided.Packs  // constants that they have packed
+	packed  strided.Packed // and what is in them
 	buffers bufferSizes
 
 	weights     map[weightKey]*weightSet // shared by tasks that load the same streams
@@ -112,6 +114,7 @@ func LoadWith(file *hwx.File, o Options) (*Program, error) {
 		p.memories[i].written = coverage{}
 	}
 	p.derive()
+	p.pack()
 	return p, nil
 }
 
@@ -132,11 +135,11 @@ func (b *bufferSizes) grow(o bufferSizes) {
 // dispatchBytes is the memory of a context.
 func (p *Program) dispatchBytes() int64 {
 	n := 4 * (p.buffers.source1 + p.buffers.source2 + p.buffers.result + p.buffers.weights)
-	n += p.scratch.Bytes() * int64(runtime.GOMAXPROCS(0))
+	n += p.scratch.Bytes()*int64(runtime.GOMAXPROCS(0)) + p.packs.Bytes()
 	for i := range p.memories {
 		switch m := &p.memories[i]; m.kind {
 		case constant, text:
-		default: // derived memory is there once, which is no reason to allow more
+		default: // derived memory, like what is packed, is there once, which is no reason to allow more
 			n += int64(m.size)
 		}
 	}

@@ -147,18 +147,12 @@ func (r *record) rebuild(t testing.TB) *rebuilt {
 			written[base] = true
 		}
 	}
-	text, err := td.EncodeStream(tasks)
-	if err != nil {
-		t.Fatal(err)
-	}
-	words, err := tasks[0].Encode()
-	if err != nil {
-		t.Fatal(err)
-	}
 	spec := hwx.Spec{
-		Form: hwx.Form2026, Text: text, Tasks: len(tasks), FirstTaskWords: len(words),
-		Constants: r.constants(t, b.main, tasks),
-		Scratch:   uint64(r.Program.Resources[0] - 0x30000000),
+		Form: hwx.Form2026, Constants: r.constants(t, b.main, tasks),
+		Scratch: uint64(r.Program.Resources[0] - 0x30000000),
+	}
+	if err := spec.SetTasks(tasks); err != nil {
+		t.Fatal(err)
 	}
 	inputs := slices.Clone(b.inputs)
 	for _, tensor := range r.Tensors {

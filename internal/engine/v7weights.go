@@ -314,5 +314,6 @@ func (p *Program) Reload(file *hwx.File) error {
 	}
 	p.memories = next.memories
 	p.derive()
+	p.pack()
 	return nil
 }

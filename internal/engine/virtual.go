@@ -52,7 +52,14 @@ func (p *Program) bindOp(op *td.Op) (*virtualStep, error) {
 	if err != nil {
 		return nil, err
 	}
-	k, err := strided.Bind(p.stridedOp(op, places))
+	bound := p.stridedOp(op, places)
+	if !once { // what is run once is run before anything is packed
+		bound.Packs = &p.packs
+		for i := range places {
+			bound.Operands[i].Constant = !places[i].region.empty() && p.memories[places[i].memory].kind.shared()
+		}
+	}
+	k, err := strided.Bind(bound)
 	if err != nil {
 		return nil, err
 	}

@@ -35,6 +35,10 @@ func TestVirtualRunsAgain(t *testing.T) {
 			if n := testing.AllocsPerRun(3, func() { c.program.Run(context.Background(), c) }); n != 0 {
 				t.Errorf("%s: %v allocations with %d threads", name, n, threads)
 			}
+			b.checkPacked(t)
+			if c := b.runWith(t, constant); testing.AllocsPerRun(3, func() { c.program.Run(context.Background(), c) }) != 0 {
+				t.Errorf("%s: allocations with %d threads and constant sources", name, threads)
+			}
 		}
 	}
 }
@@ -52,6 +56,12 @@ func largeBenches(t *testing.T) []*bench {
 	ops := []*td.Op{
 		{Params: &td.Convolution{Window: window, Groups: 1}, Epilogue: steps, Operands: []td.Operand{
 			operand256(f16, 1, 1, 40, 30, 40), operand256(f16, big...), operand256(f16, 40, 1, 24, 3, 3), operand256(f32, 1, 1, 40, 1, 1)}},
+		{Params: &td.Convolution{Window: window, Groups: 24}, Epilogue: steps, Operands: []td.Operand{
+			operand256(f16, 2, 1, 24, 30, 40), operand256(f16, 2, 1, 24, 30, 40), operand256(f16, 24, 1, 1, 3, 3), operand256(f32, 1, 1, 24, 1, 1)}},
+		{Params: &td.Convolution{Window: td.UnitWindow, Groups: 2}, Operands: []td.Operand{
+			operand256(f16, 1, 1, 80, 30, 40), operand256(f16, big...), operand256(tensor.Int8, 80, 1, 12, 1, 1)}},
+		{Params: &td.MatMul{}, Operands: []td.Operand{
+			operand256(f16, 1, 1, 1, 1, 900), operand256(f16, 1, 1, 1, 1, 300), operand256(f16, 1, 1, 1, 300, 900)}},
 		{Params: &td.Pooling{Window: window, Kind: td.PoolAvg}, Operands: []td.Operand{operand256(f16, big...), operand256(f16, big...)}},
 		{Params: &td.ElementWise{Kind: td.EWAdd}, Epilogue: steps, Operands: []td.Operand{
 			operand256(f16, big...), operand256(f16, big...), operand256(f16, 1, 1, 24, 1, 1)}},

@@ -76,24 +76,28 @@ func testConvolution(t *testing.T, r *rand.Rand) {
 	if r.IntN(2) == 0 {
 		op.Operands = append(op.Operands, operand256(pick(r, floatTypes...), 1, 1, y[td.AxisC], 1, 1))
 	}
-	biased := len(op.Operands) > 3
 	epilogues(r, op, false)
 	b := newBench(t, r, op)
-	b.check(t, boundOf(op), func(i [td.NumAxes]int) (sum, terms float64) {
-		underTaps(&p.Window, x, i, func(tap, at [td.NumAxes]int) {
-			for c := range inputs {
-				at[td.AxisC] = i[td.AxisC]/outputs*inputs + c
-				tap[td.AxisN], tap[td.AxisC] = i[td.AxisC], c
-				v := b.get(1, at) * b.get(2, tap)
-				sum += v
-				terms += math.Abs(v)
-			}
-		})
-		if biased {
-			sum += b.get(3, [td.NumAxes]int{td.AxisC: i[td.AxisC]})
+	b.check(t, boundOf(op), b.convolved)
+}
+
+// convolved is an element of a convolution that is not transposed.
+func (b *bench) convolved(i [td.NumAxes]int) (sum, terms float64) {
+	p, x, weights := b.op.Params.(*td.Convolution), b.op.Operands[1].Dims, b.op.Operands[2].Dims
+	inputs, outputs := weights[td.AxisC], weights[td.AxisN]/p.Groups
+	underTaps(&p.Window, x, i, func(tap, at [td.NumAxes]int) {
+		for c := range inputs {
+			at[td.AxisC] = i[td.AxisC]/outputs*inputs + c
+			tap[td.AxisN], tap[td.AxisC] = i[td.AxisC], c
+			v := b.get(1, at) * b.get(2, tap)
+			sum += v
+			terms += math.Abs(v)
 		}
-		return sum, terms + math.Abs(sum)
 	})
+	if len(b.op.Operands) > 3 && b.op.Operands[3].Present() {
+		sum += b.get(3, [td.NumAxes]int{td.AxisC: i[td.AxisC]})
+	}
+	return sum, terms + math.Abs(sum)
 }
 
 // testTransposedConvolution adds up what each element of x spreads over y.

@@ -12,8 +12,8 @@ import (
 	"github.com/espalier-ane/espalier/tensor"
 )
 
-// evaluateConstexpr evaluates what build returns on the host.
-func evaluateConstexpr(t *testing.T, build func(b *mil.Builder) *mil.Value) *tensor.Tensor {
+// evaluateBuilt evaluates what build returns on the host.
+func evaluateBuilt(t *testing.T, build func(b *mil.Builder) *mil.Value) *tensor.Tensor {
 	t.Helper()
 	b := mil.NewBuilder("main", "ios18")
 	y := build(b)
@@ -78,7 +78,7 @@ func TestVirtualAsBlockwise(t *testing.T) {
 					args["offset"] = offset
 					sources = append(sources, offset)
 				}
-				want := evaluateConstexpr(t, func(b *mil.Builder) *mil.Value {
+				want := evaluateBuilt(t, func(b *mil.Builder) *mil.Value {
 					return b.Op("constexpr_blockwise_shift_scale", "y", mil.Tensor(tensor.Float16, 6, 8, 10), args)
 				})
 				what := fmt.Sprintf("%v in blocks %v", d, grid)
@@ -104,7 +104,7 @@ func TestVirtualAsPalette(t *testing.T) {
 					lut := numbers(r, append(append([]int{}, grid...), entries, vector)...)
 					shape := []int{6, 8, 10}
 					shape[axis] *= vector
-					want := evaluateConstexpr(t, func(b *mil.Builder) *mil.Value {
+					want := evaluateBuilt(t, func(b *mil.Builder) *mil.Value {
 						args := mil.Args{"indices": indices, "lut": lut}
 						if vector > 1 {
 							args["vector_axis"] = axis
@@ -143,7 +143,7 @@ func TestVirtualAsSparse(t *testing.T) {
 		var x *tensor.Tensor
 		var sources []*tensor.Tensor
 		p := new(td.DeQuant)
-		want := evaluateConstexpr(t, func(b *mil.Builder) *mil.Value {
+		want := evaluateBuilt(t, func(b *mil.Builder) *mil.Value {
 			dense := mil.Args{"mask": mask}
 			outputs := []mil.Type{mil.Tensor(tensor.UInt1, tensor.ShapeOf(shape...)...), mil.Tensor(tensor.Float16, tensor.Dim(stored))}
 			switch form {

@@ -24,6 +24,20 @@ const (
 
 var rowDims = [td.NumAxes]int{1, 1, 3, 1, 64}
 
+// tasksOf makes tasks of operations, which it numbers.
+func tasksOf(t testing.TB, version td.Version, ops ...*td.Op) []*td.Task {
+	t.Helper()
+	tasks := make([]*td.Task, len(ops))
+	for i, op := range ops {
+		op.ID = uint16(i)
+		var err error
+		if tasks[i], err = op.Task(version); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return tasks
+}
+
 // virtualFile makes a container of operations, as it would be read from a file.
 func virtualFile(t testing.TB, target string, version td.Version, ops ...*td.Op) *hwx.File {
 	t.Helper()
@@ -31,35 +45,28 @@ func virtualFile(t testing.TB, target string, version td.Version, ops ...*td.Op)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var tasks []*td.Task
-	for i, op := range ops {
-		op.ID = uint16(i)
-		task, err := op.Task(version)
-		if err != nil {
-			t.Fatal(err)
-		}
-		tasks = append(tasks, task)
-	}
-	text, err := td.EncodeStream(tasks)
-	if err != nil {
-		t.Fatal(err)
-	}
-	first, err := tasks[0].Encode()
-	if err != nil {
-		t.Fatal(err)
-	}
 	constants := make([]byte, 0x4000)
 	for c := range 3 { // gains 1, 2, 3
 		binary.LittleEndian.PutUint16(constants[halfSize*c:], tensor.ToF16(float32(c+1)))
 	}
-	built, err := hwx.Build(hwx.Spec{
-		Form: hwx.Form2026, Subtype: tgt.CPUSubtype, Text: text, Tasks: len(tasks), FirstTaskWords: len(first),
+	spec := hwx.Spec{
+		Form: hwx.Form2026, Subtype: tgt.CPUSubtype,
 		Constants: constants, Scratch: 0x4000,
 		Ports: []hwx.PortSpec{
 			{Name: "x", Direction: hwx.In, Element: hwx.ElementFloat16, Shape: [4]uint32{1, 3, 1, 64}},
 			{Name: "y", Direction: hwx.Out, Element: hwx.ElementFloat16, Shape: [4]uint32{1, 3, 1, 64}},
 		},
-	})
+	}
+	return readBack(t, spec, tasksOf(t, version, ops...))
+}
+
+// readBack makes a container of tasks, as it would be read from a file.
+func readBack(t testing.TB, spec hwx.Spec, tasks []*td.Task) *hwx.File {
+	t.Helper()
+	if err := spec.SetTasks(tasks); err != nil {
+		t.Fatal(err)
+	}
+	built, err := hwx.Build(spec)
 	if err != nil {
 		t.Fatal(err)
 	}

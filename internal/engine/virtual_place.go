@@ -148,7 +148,7 @@ func inPlace(op *td.Op, i int) bool {
 		there := func(j int) bool { return j < len(op.Operands) && op.Operands[j].Present() }
 		return i > mask || !there(table) && !there(mask)
 	case *td.Softmax, *td.LayerNorm, *td.InstanceNorm, *td.L2Norm, *td.MinMaxNorm: // a line is read before it is written
-		return i == 1
+		return i == 1 || i > classSources(op)
 	case *td.RingBufferWriter: // outside the window, the state stays
 		return i == 1
 	}
@@ -160,7 +160,7 @@ func classSources(op *td.Op) int {
 	switch op.Params.(type) {
 	case *td.RandomGenerator:
 		return 0
-	case *td.Convolution:
+	case *td.Convolution, *td.LayerNorm, *td.InstanceNorm:
 		return 3
 	case *td.Sort, *td.TopK, *td.DynamicSlice, *td.Resample, *td.AffineTransform, *td.CropResize, *td.MatMul, *td.Gather, *td.CrossProduct, *td.CrossCorrelation, *td.CostVolume, *td.RadiusSearch:
 		return 2

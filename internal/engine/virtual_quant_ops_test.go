@@ -2,12 +2,10 @@ package engine
 
 import (
 	"bytes"
-	"context"
 	"math"
 	"math/rand/v2"
 	"testing"
 
-	"github.com/espalier-ane/espalier/internal/ops"
 	"github.com/espalier-ane/espalier/mil"
 	"github.com/espalier-ane/espalier/td"
 	"github.com/espalier-ane/espalier/tensor"
@@ -19,30 +17,7 @@ import (
 // evaluateMIL evaluates one operation on the host.
 func evaluateMIL(t *testing.T, kind string, result mil.Type, args mil.Args) *tensor.Tensor {
 	t.Helper()
-	b := mil.NewBuilder("main", "ios18")
-	b.Return(b.Op(kind, "y", result, args))
-	program, err := b.Program()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := ops.Verify(program); err != nil {
-		t.Fatal(err)
-	}
-	ev, err := ops.NewEvaluator(program.Functions[0], ops.Virtual)
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := ev.Run(context.Background(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got := out[0].(*tensor.Tensor)
-	if want := result.(*mil.TensorType).DType; got.DType() != want {
-		if got, err = got.Convert(want); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return got
+	return evaluateBuilt(t, func(b *mil.Builder) *mil.Value { return b.Op(kind, "y", result, args) })
 }
 
 // runDense runs an operation on dense tensors, the first of which is the result.

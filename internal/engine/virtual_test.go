@@ -199,8 +199,11 @@ func randomValue(r *rand.Rand, d tensor.DType) float64 {
 
 var benchNumerics = hal.Numerics{RoundHalfEven: true}
 
-// program binds the operation of a bench.
-func (b *bench) program() (*Program, error) {
+// program binds the operation of a bench, whose sources are ports.
+func (b *bench) program() (*Program, error) { return b.programOf(input) }
+
+// programOf binds the operation of a bench, whose sources are in such memory.
+func (b *bench) programOf(sources memoryKind) (*Program, error) {
 	// Through the words of a task and back.
 	task, err := b.op.Task(td.V256)
 	if err != nil {
@@ -223,21 +226,33 @@ func (b *bench) program() (*Program, error) {
 	}
 	p := &Program{bases: new([256]uint64), numerics: benchNumerics}
 	for i, m := range b.memories {
-		kind := input
+		of := memory{kind: sources, addr: uint64(i+1) << 32, size: len(m)}
 		if i < b.op.Results() {
-			kind = output
+			of.kind = output
 		}
-		addr := uint64(i+1) << 32
-		p.bases[i] = addr
-		p.memories = append(p.memories, memory{kind: kind, addr: addr, size: len(m)})
+		if of.kind == constant {
+			of.data = m
+		}
+		p.bases[i] = of.addr
+		p.memories = append(p.memories, of)
 	}
-	return p, p.bindVirtual([]td.Placed{{Task: decoded}})
+	if err := p.bindVirtual([]td.Placed{{Task: decoded}}); err != nil {
+		return nil, err
+	}
+	p.pack()
+	return p, nil
 }
 
 // run executes the bench on its memories.
 func (b *bench) run(t *testing.T) *Context {
 	t.Helper()
-	p, err := b.program()
+	return b.runWith(t, input)
+}
+
+// runWith is run with sources in such memory.
+func (b *bench) runWith(t *testing.T, sources memoryKind) *Context {
+	t.Helper()
+	p, err := b.programOf(sources)
 	if err != nil {
 		t.Fatalf("%v: %v\n%+v", b.op.Class(), err, b.op)
 	}
@@ -282,6 +297,7 @@ func (b *bench) check(t *testing.T, bound strided.Bound, plain func(i [td.NumAxe
 			t.Fatalf("%v: element %v is %v, want %v ± %g\n%+v %+v", b.op.Class(), i, got, want.want, want.tolerance, b.op, b.op.Params)
 		}
 	})
+	b.checkPacked(t)
 }
 
 // stored is a value after it was stored as a type, rounded once.

@@ -8,7 +8,8 @@ import "math"
 // has been added up before.
 type attention struct {
 	sink      *sink
-	q, k, v   array
+	q, k, v   side
+	scores    side
 	mask      array
 	hasMask   bool
 	boolMask  bool
@@ -22,14 +23,19 @@ type attention struct {
 }
 
 const (
-	attnRows = 16
-	attnKeys = tileCols
+	attnRows = 32
+	attnKeys = 64
+	attnCols = 64 // of the result, at a time
 )
 
 func bindAttention(op *Op) (Kernel, error) {
 	y, q, k, v := &op.Operands[0], &op.Operands[1], &op.Operands[2], &op.Operands[3]
 	a := &attention{
-		sink: newSink(op), q: q.array(), k: k.array(), v: v.array(),
+		sink:      newSink(op),
+		q:         side{factors: &matrix{array: q.array(), line: axisH, inner: axisW}},
+		k:         side{factors: &matrix{array: k.array(), line: axisH, inner: axisW}},
+		v:         side{factors: &matrix{array: v.array(), line: axisW, inner: axisH}},
+		scores:    side{factors: attentionScores{}},
 		batch:     newGrid(y.Dims, 1<<axisN|1<<axisD|1<<axisC),
 		positions: y.Dims[axisH], width: y.Dims[axisW],
 		keys: k.Dims[axisH], features: q.Dims[axisW],
@@ -53,56 +59,58 @@ func (a *attention) Tiles() (n, grain int) {
 // The scratch, after that of the products: scores, mask, and what is kept of
 // each position.
 const (
-	attnScores = gemmNeed
+	attnScores = gemmRow + attnRows*max(attnKeys, attnCols)
 	attnMask   = attnScores + attnRows*attnKeys
 	attnRow    = attnMask + attnKeys
 	attnSums   = attnRow + chunk
 )
 
 func (a *attention) Need() Need {
-	return a.sink.need().Max(Need{Float: attnSums + attnRows*a.width, Double: 2 * attnRows})
+	n := gemmNeed(attnRows, max(attnKeys, attnCols), &a.q, &a.k)
+	n.Float, n.Double = attnSums+attnRows*a.width, 2*attnRows
+	return a.sink.need().Max(n)
 }
 
 func (a *attention) Run(w *Scratch, lo, hi int) {
-	g := &w.gemm
 	for t := lo; t < hi; t++ {
-		g.at = a.batch.place(t / a.blocks)
-		g.first = t % a.blocks * attnRows
-		g.rows = min(attnRows, a.positions-g.first)
-		a.tile(w)
+		first := t % a.blocks * attnRows
+		a.tile(w, lines{at: a.batch.place(t / a.blocks), first: first, count: min(attnRows, a.positions-first)})
 	}
 }
 
-func (a *attention) tile(w *Scratch) {
+func (a *attention) tile(w *Scratch, positions lines) {
 	g := &w.gemm
-	top, total := w.double[:g.rows], w.double[attnRows:][:g.rows]
-	sums := w.float[attnSums:][:g.rows*a.width]
+	g.left = positions
+	rows := positions.count
+	top, total := w.double[:rows], w.double[attnRows:][:rows]
+	sums := w.float[attnSums:][:rows*a.width]
 	for r := range top {
 		top[r], total[r] = math.Inf(-1), 0
 	}
 	clear(sums)
-	for g.key = 0; g.key < a.keys; g.key += attnKeys {
-		g.cols = min(attnKeys, a.keys-g.key)
+	for key := 0; key < a.keys; key += attnKeys {
+		keys := lines{at: positions.at, first: key, count: min(attnKeys, a.keys-key)}
+		g.right = keys
 		a.score(w)
-		for r := range g.rows {
-			a.weigh(w, r, &top[r], &total[r], sums[r*a.width:][:a.width])
+		for r := range rows {
+			weigh(g.scores[r*attnKeys:][:keys.count], &top[r], &total[r], sums[r*a.width:][:a.width])
 		}
-		for c := 0; c < a.width; c += tileCols {
-			g.at[axisW] = c
-			cols := min(tileCols, a.width-c)
-			tile := multiply(w, (*attentionValues)(a), 0, g.rows, cols, g.cols)
-			for r := range g.rows {
-				row := sums[r*a.width+c:][:cols]
+		for c := 0; c < a.width; c += attnCols {
+			g.right = lines{at: positions.at, first: c, count: min(attnCols, a.width-c)}
+			g.right.at[axisH] = key
+			tile, stride := multiply(w, &a.scores, &a.v, keys.count)
+			for r := range rows {
+				row := sums[r*a.width+c:][:g.right.count]
 				for j := range row {
-					row[j] += tile[r*tileCols+j]
+					row[j] += tile[r*stride+j]
 				}
 			}
 		}
 	}
 	row := w.float[attnRow:][:chunk]
-	for r := range g.rows {
-		i := g.at
-		i[axisH] = g.first + r
+	for r := range rows {
+		i := positions.at
+		i[axisH] = positions.first + r
 		for i[axisW] = 0; i[axisW] < a.width; i[axisW] += chunk {
 			out := row[:min(chunk, a.width-i[axisW])]
 			for j := range out {
@@ -119,19 +127,19 @@ func (a *attention) tile(w *Scratch) {
 // score computes the scores of the positions with a block of keys.
 func (a *attention) score(w *Scratch) {
 	g := &w.gemm
-	tile := multiply(w, (*attentionScores)(a), 0, g.rows, g.cols, a.features)
+	tile, stride := multiply(w, &a.q, &a.k, a.features)
 	g.scores = w.float[attnScores:][:attnRows*attnKeys]
-	mask := w.float[attnMask:][:g.cols]
-	for r := range g.rows {
-		scores := g.scores[r*attnKeys:][:g.cols]
+	mask := w.float[attnMask:][:g.right.count]
+	for r := range g.left.count {
+		scores := g.scores[r*attnKeys:][:g.right.count]
 		for j := range scores {
-			scores[j] = float32(float64(tile[r*tileCols+j]) * a.scale)
+			scores[j] = float32(float64(tile[r*stride+j]) * a.scale)
 		}
 		if !a.hasMask {
 			continue
 		}
-		i := g.at
-		i[axisH], i[axisW] = g.first+r, g.key
+		i := g.left.at
+		i[axisH], i[axisW] = g.left.first+r, g.right.first
 		a.mask.load(w, mask, i, axisW)
 		for j, m := range mask {
 			switch {
@@ -146,9 +154,7 @@ func (a *attention) score(w *Scratch) {
 
 // weigh turns the scores of a position into powers relative to the greatest so
 // far, and scales down what was relative to another.
-func (a *attention) weigh(w *Scratch, r int, top, total *float64, sums []float32) {
-	g := &w.gemm
-	scores := g.scores[r*attnKeys:][:g.cols]
+func weigh(scores []float32, top, total *float64, sums []float32) {
 	greatest := *top
 	for _, s := range scores {
 		greatest = max(greatest, float64(s))
@@ -171,30 +177,15 @@ func (a *attention) weigh(w *Scratch, r int, top, total *float64, sums []float32
 	}
 }
 
-// attentionScores multiplies positions with keys.
-type attentionScores attention
+// attentionScores are the left factors of the values: a line is a position.
+type attentionScores struct{}
 
-func (a *attentionScores) left(w *Scratch, dst []float32, r, from int) {
-	i := w.gemm.at
-	i[axisH], i[axisW] = w.gemm.first+r, from
-	a.q.load(w, dst, i, axisW)
-}
-
-func (a *attentionScores) right(w *Scratch, dst []float32, from int) {
-	i := w.gemm.at
-	i[axisH], i[axisW] = w.gemm.key, from
-	a.k.load(w, dst, i, axisH)
-}
-
-// attentionValues multiplies weights with values.
-type attentionValues attention
-
-func (a *attentionValues) left(w *Scratch, dst []float32, r, from int) {
-	copy(dst, w.gemm.scores[r*attnKeys+from:])
-}
-
-func (a *attentionValues) right(w *Scratch, dst []float32, from int) {
-	i := w.gemm.at
-	i[axisH] = w.gemm.key + from
-	a.v.load(w, dst, i, axisW)
+func (attentionScores) fill(w *Scratch, panels []quad, distance int, l *lines, k, d int) {
+	for r := 0; r < l.count; r += panelLines {
+		var line [panelLines][]float32
+		for j := range line {
+			line[j] = w.gemm.scores[min(r+j, l.count-1)*attnKeys+k:][:d] // one that is too much may be any
+		}
+		interleave(panels[r/panelLines*distance:][:d], line[0], line[1], line[2], line[3])
+	}
 }

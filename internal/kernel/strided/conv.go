@@ -4,24 +4,41 @@ package strided
 // columns places of the result, and it adds up over input channels and kernel.
 type convolution struct {
 	Window
-	sink       *sink
-	x, w, bias array
-	hasBias    bool
-	in         [NumAxes]int // extents of x
-	out        [NumAxes]int // extents of the result
-	groups     int
-	inputs     int // channels of a group
-	outputs    int // channels of a group that it makes
-	flatW      int // distance of the weights of a channel, if they have one
-	isFlat     bool
-	taps       int // of a kernel
-	places     int // of the result, along D, H and W
-	flatOut    bool
-	rowTiles   int // of a group
-	colTiles   int
+	sink               *sink
+	x, w, bias         array
+	hasBias            bool
+	in                 [NumAxes]int // extents of x
+	out                [NumAxes]int // extents of the result
+	groups             int
+	inputs             int // channels of a group
+	outputs            int // channels of a group that it makes
+	flatW              int // distance of the weights of a channel, if they have one
+	isFlat             bool
+	taps               int // of a kernel
+	places             int // of the result, along D, H and W
+	flatOut            bool
+	left, right        side // weights; what lies under them
+	n                  int  // products of a sum
+	tileRows, tileCols int
+	rowTiles, colTiles int // of a group
+	own                int // where the scratch begins that is not the product's
+	staged             int // floats of it that the right side takes
 }
 
-func bindConv(op *Op) (Kernel, error) {
+func bindConv(op *Op) (Kernel, error) { return newConvolution(op), nil }
+
+func newConvolution(op *Op) *convolution {
+	k := newProduct(op)
+	k.right = side{factors: (*convUnder)(k)}
+	if s := newStage(k); s != nil {
+		k.right.factors = s
+		k.staged = s.floats
+	}
+	return k
+}
+
+// newProduct binds all of a convolution but what is under the weights.
+func newProduct(op *Op) *convolution {
 	y, x, w := &op.Operands[0], &op.Operands[1], &op.Operands[2]
 	k := &convolution{
 		Window: op.Params.Window, sink: newSink(op),
@@ -45,109 +62,156 @@ func bindConv(op *Op) (Kernel, error) {
 	}
 	// So are the places of the result, for everything that the sink touches.
 	k.flatOut = flattenPlaces(k.sink, y.Dims)
-	k.rowTiles = (k.outputs + tileRows - 1) / tileRows
-	k.colTiles = (k.places + tileCols - 1) / tileCols
-	return k, nil
+	k.n = k.inputs * k.taps
+	k.left = side{factors: (*convWeights)(k)}
+	k.left.packed = op.Packs.add(w, packConv, k.left.factors, k.groups, k.outputs, k.n)
+	k.tileRows, k.tileCols = tileOf(k.outputs, k.places, y.Dims[axisN]*k.groups, k.n)
+	k.rowTiles, k.colTiles = tilesOf(k.outputs, k.tileRows), tilesOf(k.places, k.tileCols)
+	k.own = gemmFloats(k.tileRows, k.tileCols)
+	return k
 }
 
 // flattenPlaces makes one axis, W, of D, H and W in all that a sink touches, if
 // each of its operands walks over them at one distance.
 func flattenPlaces(s *sink, dims [NumAxes]int) bool {
 	for _, a := range s.arrays() {
-		distance, known := 0, false
-		span := 1
-		for _, x := range [...]int{axisW, axisH, axisD} {
-			if dims[x] == 1 {
-				continue
-			}
-			if !known {
-				distance, known = a.strides[x], true
-			}
-			if a.strides[x] != distance*span {
-				return false
-			}
-			span *= dims[x]
+		if _, flat := a.placeStride(dims); !flat {
+			return false
 		}
 	}
-	unit := axisW // the innermost axis that has an extent
-	for dims[unit] == 1 && unit != axisD {
-		unit = map[int]int{axisW: axisH, axisH: axisD}[unit]
-	}
 	for _, a := range s.arrays() {
-		a.strides[axisW] = a.strides[unit]
+		a.strides[axisW], _ = a.placeStride(dims)
 	}
 	return true
 }
 
+// placeStride is the one distance at which an array walks over the places along
+// D, H and W, if there is one.
+func (a *array) placeStride(dims [NumAxes]int) (stride int, flat bool) {
+	span := 0
+	for _, x := range [...]int{axisW, axisH, axisD} {
+		switch {
+		case dims[x] == 1:
+		case span == 0:
+			stride, span = a.strides[x], dims[x]
+		case a.strides[x] != stride*span:
+			return 0, false
+		default:
+			span *= dims[x]
+		}
+	}
+	return stride, true
+}
+
 func (k *convolution) Tiles() (n, grain int) {
-	work := min(k.outputs, tileRows) * min(k.places, tileCols) * max(k.inputs*k.taps, 1)
+	work := min(k.outputs, k.tileRows) * min(k.places, k.tileCols) * max(k.n, 1)
 	return k.out[axisN] * k.groups * k.rowTiles * k.colTiles, max(1, 1<<15/max(work, 1))
 }
 
-func (k *convolution) Need() Need { return k.sink.need().Max(Need{Float: gemmNeed + chunk}) }
+func (k *convolution) Need() Need {
+	n := gemmNeed(k.tileRows, k.tileCols, &k.left, &k.right)
+	n.Float += max(k.staged, k.tileRows)
+	n.Int = roundUp(k.tileCols)
+	return k.sink.need().Max(n)
+}
 
 func (k *convolution) Run(w *Scratch, lo, hi int) {
-	g := &w.gemm
+	left, right := &w.gemm.left, &w.gemm.right
 	for t := lo; t < hi; t++ {
 		rest := t
-		g.first = rest % k.colTiles * tileCols
+		col := rest % k.colTiles * k.tileCols
 		rest /= k.colTiles
-		row := rest % k.rowTiles * tileRows
+		row := rest % k.rowTiles * k.tileRows
 		rest /= k.rowTiles
-		g.group = rest % k.groups
-		g.at = index{axisN: rest / k.groups, axisC: g.group*k.outputs + row}
-		g.rows, g.cols = min(tileRows, k.outputs-row), min(tileCols, k.places-g.first)
-		tile := multiply(w, k, 0, g.rows, g.cols, k.inputs*k.taps)
-		k.finish(w, tile)
+		group, n := rest%k.groups, rest/k.groups
+		*left = lines{group: group, first: row, count: min(k.tileRows, k.outputs-row)}
+		*right = lines{
+			at: index{axisN: n, axisC: group * k.inputs}, group: group, first: col, count: min(k.tileCols, k.places-col),
+		}
+		tile, stride := multiply(w, &k.left, &k.right, k.n)
+		k.finish(w, tile, stride, index{axisN: n, axisC: group*k.outputs + row})
 	}
 }
 
-// finish adds the bias and hands the tile on, by rows of the result.
-func (k *convolution) finish(w *Scratch, tile []float32) {
-	g := &w.gemm
-	buf := w.float[gemmNeed:]
+// finish adds the bias and hands the tile on, by rows of the result, of which
+// the first begins at i.
+func (k *convolution) finish(w *Scratch, tile []float32, stride int, i index) {
+	rows, first, cols := w.gemm.left.count, w.gemm.right.first, w.gemm.right.count
+	buf := w.float[k.own:][:rows]
 	if k.hasBias {
-		bias := buf[:g.rows]
-		k.bias.load(w, bias, index{axisC: g.at[axisC]}, axisC)
-		for r, b := range bias {
-			row := tile[r*tileCols:][:g.cols]
+		k.bias.load(w, buf, index{axisC: i[axisC]}, axisC)
+		for r, b := range buf {
+			row := tile[r*stride:][:cols]
 			for j := range row {
 				row[j] += b
 			}
 		}
 	}
 	if k.places == 1 { // rows of one place would be short
-		column := buf[:g.rows]
-		for r := range column {
-			column[r] = tile[r*tileCols]
+		for r := range buf {
+			buf[r] = tile[r*stride]
 		}
-		k.sink.put(w, column, g.at, axisC)
+		k.sink.put(w, buf, i, axisC)
 		return
 	}
-	for r := range g.rows {
-		i := g.at
-		i[axisC] += r
-		row := tile[r*tileCols:][:g.cols]
-		if k.flatOut {
-			i[axisW] = g.first
-			k.sink.put(w, row, i, axisW)
-			continue
-		}
-		for p := g.first; len(row) > 0; {
-			i[axisW] = p % k.out[axisW]
-			i[axisH] = p / k.out[axisW] % k.out[axisH]
-			i[axisD] = p / k.out[axisW] / k.out[axisH]
-			n := min(len(row), k.out[axisW]-i[axisW])
-			k.sink.put(w, row[:n], i, axisW)
-			row = row[n:]
-			p += n
-		}
+	for r := range rows {
+		k.putPlaces(w, tile[r*stride:][:cols], i, first)
+		i[axisC]++
 	}
 }
 
-// left reads weights of an output channel.
-func (k *convolution) left(w *Scratch, dst []float32, r, from int) {
-	i := index{axisN: w.gemm.at[axisC] + r}
+// putPlaces hands on a channel of the result, from a place on.
+func (k *convolution) putPlaces(w *Scratch, row []float32, i index, p int) {
+	if k.flatOut {
+		i[axisW] = p
+		k.sink.put(w, row, i, axisW)
+		return
+	}
+	for len(row) > 0 {
+		k.resultPlace(&i, p)
+		n := min(len(row), k.out[axisW]-i[axisW])
+		k.sink.put(w, row[:n], i, axisW)
+		row = row[n:]
+		p += n
+	}
+}
+
+// resultPlace sets D, H and W to those of a place of the result.
+func (k *convolution) resultPlace(i *index, p int) {
+	i[axisW] = p % k.out[axisW]
+	i[axisH] = p / k.out[axisW] % k.out[axisH]
+	i[axisD] = p / k.out[axisW] / k.out[axisH]
+}
+
+// tap sets D, H and W to those of a tap of the kernel.
+func (k *convolution) tap(i *index, t int) {
+	i[axisW] = t % k.Kernel[2]
+	i[axisH] = t / k.Kernel[2] % k.Kernel[1]
+	i[axisD] = t / k.Kernel[2] / k.Kernel[1]
+}
+
+// convWeights are the left factors: a line is the weights of an output channel.
+type convWeights convolution
+
+func (k *convWeights) fill(w *Scratch, panels []quad, distance int, l *lines, from, d int) {
+	buf := w.float[:gemmRow]
+	for r := 0; r < l.count; r += panelLines {
+		var line [panelLines][]float32
+		for j := range line {
+			line[j] = buf[j*depth:][:d]
+			if r+j < l.count {
+				(*convolution)(k).channel(w, line[j], l.group*k.outputs+l.first+r+j, from)
+			} else {
+				clear(line[j])
+			}
+		}
+		interleave(panels[r/panelLines*distance:][:d], line[0], line[1], line[2], line[3])
+	}
+}
+
+// channel reads weights of an output channel.
+func (k *convolution) channel(w *Scratch, dst []float32, channel, from int) {
+	i := index{axisN: channel}
 	if k.isFlat {
 		loadFloats(dst, k.w.typ, k.w.memory(w), k.w.at(&i)+from*k.flatW, k.flatW)
 		return
@@ -160,7 +224,7 @@ func (k *convolution) left(w *Scratch, dst []float32, r, from int) {
 	for len(dst) > 0 {
 		var tap int
 		i[axisC], tap = from/k.taps, from%k.taps
-		k.place(&i, tap)
+		k.tap(&i, tap)
 		n := min(len(dst), k.Kernel[2]-i[axisW])
 		k.w.load(w, dst[:n], i, axisW)
 		dst = dst[n:]
@@ -168,31 +232,36 @@ func (k *convolution) left(w *Scratch, dst []float32, r, from int) {
 	}
 }
 
-// place sets D, H and W to those of a tap of the kernel.
-func (k *convolution) place(i *index, tap int) {
-	i[axisW] = tap % k.Kernel[2]
-	i[axisH] = tap / k.Kernel[2] % k.Kernel[1]
-	i[axisD] = tap / k.Kernel[2] / k.Kernel[1]
+// convUnder are the right factors, read tap by tap: a line is what the weights
+// of a place meet.
+type convUnder convolution
+
+func (k *convUnder) fill(w *Scratch, panels []quad, distance int, l *lines, from, d int) {
+	row := w.float[:roundUp(l.count)]
+	clear(row[l.count:])
+	for j := range d {
+		k.load(w, row[:l.count], l, from+j)
+		scatter(panels, distance, j, row)
+	}
 }
 
-// right reads, for places of the result, what lies under one tap of the kernel.
-func (k *convolution) right(w *Scratch, dst []float32, from int) {
-	g := &w.gemm
-	var tap index
-	k.place(&tap, from%k.taps)
-	i := index{axisN: g.at[axisN], axisC: g.group*k.inputs + from/k.taps}
-	for p := g.first; len(dst) > 0; {
-		ow := p % k.out[axisW]
-		oh := p / k.out[axisW] % k.out[axisH]
-		od := p / k.out[axisW] / k.out[axisH]
-		n := min(len(dst), k.out[axisW]-ow)
-		i[axisD] = k.under(0, od, tap[axisD])
-		i[axisH] = k.under(1, oh, tap[axisH])
+// load reads, for places of the result, what lies under one tap of the kernel.
+func (k *convUnder) load(w *Scratch, dst []float32, l *lines, from int) {
+	c := (*convolution)(k)
+	var tap, o index
+	c.tap(&tap, from%k.taps)
+	i := l.at
+	i[axisC] += from / k.taps
+	for p := l.first; len(dst) > 0; {
+		c.resultPlace(&o, p)
+		n := min(len(dst), k.out[axisW]-o[axisW])
+		i[axisD] = k.under(0, o[axisD], tap[axisD])
+		i[axisH] = k.under(1, o[axisH], tap[axisH])
 		if i[axisD] < 0 || i[axisD] >= k.in[axisD] || i[axisH] < 0 || i[axisH] >= k.in[axisH] {
 			clear(dst[:n])
 		} else {
 			i[axisW] = 0
-			lo, hi := k.loadInside(w, dst[:n], &k.x, i, k.in[axisW], ow, tap[axisW])
+			lo, hi := k.loadInside(w, dst[:n], &k.x, i, k.in[axisW], o[axisW], tap[axisW])
 			clear(dst[:lo])
 			clear(dst[hi:n])
 		}

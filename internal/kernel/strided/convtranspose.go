@@ -16,7 +16,7 @@ import (
 //
 // The taps go backwards. Their weights, like the places, are a view.
 type transposedConv struct {
-	parts []*convolution
+	parts []Kernel
 	tiles []int // up to and with each part
 	grain int
 }
@@ -97,7 +97,7 @@ func gcd(a, b int) int {
 
 // add binds the convolution of a group and a phase along each axis.
 func (k *transposedConv) add(op *Op, group, groups, perGroup int, phases [3]phase) error {
-	part := &Op{Class: op.Class, Steps: op.Steps, Operands: append([]Operand(nil), op.Operands...)}
+	part := &Op{Class: op.Class, Steps: op.Steps, Packs: op.Packs, Operands: append([]Operand(nil), op.Operands...)}
 	y, x, w := &part.Operands[0], &part.Operands[1], &part.Operands[2]
 	whole := y.Dims
 	for i := range part.Operands {
@@ -132,7 +132,11 @@ func (k *transposedConv) add(op *Op, group, groups, perGroup int, phases [3]phas
 	for s, p := range phases {
 		part.Params.Kernel[s], part.Params.Dilation[s], part.Params.PadBefore[s] = p.taps, p.dilation, p.before
 	}
-	bound, err := bindConv(part)
+	bind := bindConv
+	if isChannelwise(part) {
+		bind = bindChannelwise
+	}
+	bound, err := bind(part)
 	if err != nil {
 		return err
 	}
@@ -143,7 +147,7 @@ func (k *transposedConv) add(op *Op, group, groups, perGroup int, phases [3]phas
 	if len(k.tiles) > 0 {
 		n += k.tiles[len(k.tiles)-1]
 	}
-	k.parts, k.tiles, k.grain = append(k.parts, bound.(*convolution)), append(k.tiles, n), min(k.grain, grain)
+	k.parts, k.tiles, k.grain = append(k.parts, bound), append(k.tiles, n), min(k.grain, grain)
 	return nil
 }
 

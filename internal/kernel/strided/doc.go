@@ -52,6 +52,7 @@ type Op struct {
 	Operands []Operand
 	Steps    []Step
 	Params   Params
+	Packs    *Packs // where to have constant operands packed; nil: nowhere
 }
 
 // Params are the fields of the classes, each of which takes the ones that it
@@ -131,14 +132,16 @@ func (b Bound) Exact() bool { return b == Bound{} }
 
 var rows = slices.Concat(paddingRows(), rearrangeRows(), samplingRows(), []Row{
 	{"conv-transposed", classConv, Bound{2, 256}, isTransposed, bindTransposedConv, "as conv, for the places that meet the same taps"},
-	{"conv", classConv, Bound{2, 256}, nil, bindConv, "tiles of 32 channels and 64 places; sums of 256 products, added up in order"},
+	{"conv-channelwise", classConv, Bound{2, 256}, isChannelwise, bindChannelwise, "each channel by itself: eight places of a row at once, tap by tap"},
+	{"conv-pointwise", classConv, Bound{2, 256}, isPointwise, bindPointwise, "as conv, of x as it lies"},
+	{"conv", classConv, Bound{2, 256}, nil, bindConv, "tiles of channels and places; sums of 256 products, added up in order"},
 	{"pool", classPooling, Bound{2, 0}, nil, bindPool, "a row of windows at once, summed in fp64"},
 	{"select-move", classElementWise, Bound{}, selectsBytes, bindSelectMove, "bytes"},
 	{"select-int", classElementWise, Bound{}, selectsInts, bindSelectInt, "integers, in int64"},
 	{"select", classElementWise, Bound{2, 0}, selects, bindSelect, "with conversion or epilogue"},
 	{"elementwise-int", classElementWise, Bound{}, integers, bindElementWiseInt, "integers, in int64"},
 	{"elementwise", classElementWise, Bound{2, 0}, nil, bindElementWise, "a stretch of a row at once"},
-	{"matmul", classMatMul, Bound{2, 256}, nil, bindMatMul, "as conv: 32 rows and 64 columns"},
+	{"matmul", classMatMul, Bound{2, 256}, nil, bindMatMul, "as conv"},
 	{"reduction-int", classReduction, Bound{}, integers, bindReductionInt, "integers, in int64"},
 	{"reduction", classReduction, Bound{2, 0}, nil, bindReduction, "in fp64, in the order of the axes"},
 	{"softmax", classSoftmax, Bound{2, 0}, nil, bindSoftmax, "a line at once, exp and sum in fp64"},
@@ -174,7 +177,7 @@ var rows = slices.Concat(paddingRows(), rearrangeRows(), samplingRows(), []Row{
 	{"cost-volume", classCostVolume, Bound{2, 0}, nil, bindCostVolume, "in fp64"},
 	{"furthest-points", classFurthestPointSampling, Bound{2, 0}, nil, bindFurthestPoints, "distances in fp64; exact but for the epilogue"},
 	{"radius-search", classRadiusSearch, Bound{2, 0}, nil, bindRadiusSearch, "distances in fp64; exact but for the epilogue"},
-	{"attention", classAttention, Bound{2, 1024}, nil, bindAttention, "16 positions over 64 keys at a time, with a running maximum"},
+	{"attention", classAttention, Bound{2, 1024}, nil, bindAttention, "32 positions over 64 keys at a time, with a running maximum"},
 })
 
 // Rows lists the kernels.
@@ -211,26 +214,28 @@ func Bind(op *Op) (Kernel, error) {
 }
 
 // Need is how many numbers of scratch a thread needs.
-type Need struct{ Steps, Float, Double, Int int }
+type Need struct{ Steps, Float, Double, Int, Quads int }
 
 // Max returns what serves both.
 func (n Need) Max(m Need) Need {
-	return Need{max(n.Steps, m.Steps), max(n.Float, m.Float), max(n.Double, m.Double), max(n.Int, m.Int)}
+	return Need{max(n.Steps, m.Steps), max(n.Float, m.Float), max(n.Double, m.Double), max(n.Int, m.Int), max(n.Quads, m.Quads)}
 }
 
 // Bytes is the size of the scratch.
 func (n Need) Bytes() int64 {
-	return 4*(int64(n.Steps)+int64(n.Float)) + 8*(int64(n.Double)+int64(n.Int))
+	return 4*(int64(n.Steps)+int64(n.Float)+panelLines*int64(n.Quads)) + 8*(int64(n.Double)+int64(n.Int))
 }
 
 // Scratch is the private memory of a thread, and what it works on.
 type Scratch struct {
 	Memory [][]byte // by base; the caller sets it
+	Packed Packed   // what the Packs of the operations have been filled with; the caller sets it
 
 	steps  []float32
 	float  []float32
 	double []float64
 	int    []int64
+	quads  []quad
 
 	gemm gemmState
 }
@@ -240,5 +245,6 @@ func NewScratch(n Need) *Scratch {
 	return &Scratch{
 		steps: make([]float32, n.Steps), float: make([]float32, n.Float),
 		double: make([]float64, n.Double), int: make([]int64, n.Int),
+		quads: make([]quad, n.Quads),
 	}
 }

@@ -158,24 +158,6 @@ func toInt(v float64) int64 {
 	return int64(v)
 }
 
-// toOdd rounds to a float32 that a later rounding to a narrower float takes to
-// the number nearest to v itself: if v is no float32, the last bit is set, which
-// keeps it off every tie.
-func toOdd(v float64) float32 {
-	f := float32(v)
-	if float64(f) == v || v != v {
-		return f
-	}
-	b := math.Float32bits(f)
-	if b&1 == 1 {
-		return f
-	}
-	if math.Abs(float64(f)) > math.Abs(v) {
-		return math.Float32frombits(b - 1)
-	}
-	return math.Float32frombits(b + 1)
-}
-
 // loadFloats reads elements, the first at byte off and each stride further; of a
 // packed type, off and stride count elements.
 func loadFloats(dst []float32, t Type, src []byte, off, stride int) {
@@ -220,6 +202,14 @@ func loadFloats(dst []float32, t Type, src []byte, off, stride int) {
 func loadDense(dst []float32, t Type, src []byte) {
 	switch t {
 	case F16:
+		for len(dst) >= 4 {
+			b, d := binary.LittleEndian.Uint64(src), (*[4]float32)(dst)
+			d[0] = kernel.FromHalf(uint16(b))
+			d[1] = kernel.FromHalf(uint16(b >> 16))
+			d[2] = kernel.FromHalf(uint16(b >> 32))
+			d[3] = kernel.FromHalf(uint16(b >> 48))
+			dst, src = dst[4:], src[8:]
+		}
 		for i := range dst {
 			dst[i] = kernel.FromHalf(binary.LittleEndian.Uint16(src[2*i:]))
 		}
@@ -333,10 +323,7 @@ func storeFloats(t Type, dst []byte, off, stride int, src []float32) {
 	switch t {
 	case F16:
 		if stride == 2 {
-			dst = dst[off : off+2*len(src)]
-			for i, v := range src {
-				binary.LittleEndian.PutUint16(dst[2*i:], kernel.ToHalf(v))
-			}
+			storeHalves(dst[off:off+2*len(src)], src)
 			return
 		}
 		for _, v := range src {
@@ -415,6 +402,19 @@ func storeInts(t Type, dst []byte, off, stride int, src []int64) {
 	for _, v := range src {
 		putInt(t, dst[off:], v)
 		off += stride
+	}
+}
+
+// castFloats is castFloat of many.
+func castFloats(t Type, v []float32) {
+	if t == F16 { // by far the most frequent
+		for j, x := range v {
+			v[j] = kernel.FromHalf(kernel.ToHalf(x))
+		}
+		return
+	}
+	for j, x := range v {
+		v[j] = castFloat(t, x)
 	}
 }
 

@@ -192,10 +192,7 @@ func (st *sinkStep) apply(w *Scratch, v []float32, i index, axis int) {
 	case Function:
 		st.applyFunction(v)
 	case Cast:
-		t := Type(st.Code)
-		for j, x := range v {
-			v[j] = castFloat(t, x)
-		}
+		castFloats(Type(st.Code), v)
 	case Pair:
 		second := w.steps[:len(v)]
 		switch {
@@ -228,11 +225,20 @@ func (st *sinkStep) round(v float64) float32 {
 }
 
 func (st *sinkStep) applyFunction(v []float32) {
-	if st.Code == reluNumber {
-		for j, x := range v {
-			v[j] = max(x, 0)
+	if st.Table == nil { // what is frequent, and exact in fp32
+		switch st.Code {
+		case reluNumber:
+			for j, x := range v {
+				v[j] = max(x, 0)
+			}
+			return
+		case relunNumber:
+			clamp(v, 0, st.A)
+			return
+		case clipNumber:
+			clamp(v, st.A, st.B)
+			return
 		}
-		return
 	}
 	a, b := float64(st.A), float64(st.B)
 	for j, x := range v {
@@ -240,7 +246,18 @@ func (st *sinkStep) applyFunction(v []float32) {
 	}
 }
 
-const reluNumber = 1
+func clamp(v []float32, lo, hi float32) {
+	for j, x := range v {
+		v[j] = min(max(x, lo), hi)
+	}
+}
+
+// The numbers of functions that have loops of their own.
+const (
+	reluNumber  = 1
+	relunNumber = 9
+	clipNumber  = 77
+)
 
 // putInts is put for an operation on integers.
 func (s *sink) putInts(w *Scratch, v []int64, i index, axis int) {

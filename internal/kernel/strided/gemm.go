@@ -5,141 +5,177 @@ package strided
 //
 // An element is the sum over k of left·right, computed in blocks of depth: the
 // products of a block are added up one after the other, then the blocks. That
-// depends on the number of products alone.
+// depends on the number of products alone, not on how large a tile is, nor on
+// what lies beside it.
 
 const (
-	tileRows = 32
-	tileCols = 64
 	depth    = 256
+	maxLines = 256 // of a tile, on either side
 
-	panelRows = 4 // of the inner loop
-	panelCols = 2
+	// pitch is the distance of panels in a buffer. Panels that lay a power of two
+	// apart would be in each other's way in the cache.
+	pitch = depth + 4
 )
 
-// A gemm says what the factors of a tile are. What identifies the tile is in the
-// scratch.
-type gemm interface {
-	// left reads len(dst) factors of row r of the tile, from k on.
-	left(w *Scratch, dst []float32, r, k int)
+// factors are one of the two matrices of a product, by lines: the rows of the
+// left one, the columns of the right one.
+type factors interface {
+	// fill makes panels of the factors k to k+d of lines. The panels are a
+	// distance apart.
+	fill(w *Scratch, panels []quad, distance int, l *lines, k, d int)
+}
 
-	// right reads the factors number k of len(dst) columns, the first of the
-	// tile first.
-	right(w *Scratch, dst []float32, k int)
+// lines are some lines of a matrix, at most maxLines.
+type lines struct {
+	at           index // of the matrix, among those of its operand
+	group        int
+	first, count int
+}
+
+// A side is one matrix of a product: packed, or packed as it is used.
+type side struct {
+	factors
+	packed packed
+}
+
+// panels returns the panels of lines, and how far they are apart. A buffer that
+// is needed is taken from buf.
+func (s *side) panels(w *Scratch, buf []quad, l *lines, k, d int) (panels []quad, distance int) {
+	if s.packed.there {
+		return s.packed.panels(w, l, k, d), d
+	}
+	s.fill(w, buf, pitch, l, k, d)
+	return buf, pitch
 }
 
 // gemmState is the tile that a thread works on.
 type gemmState struct {
-	at         index // of the first element of the tile
-	group      int
-	first      int // row or place with which the tile begins
-	rows, cols int
-	scores     []float32 // attention: the left factors
-	key        int       // attention: the first key of the block
+	left, right lines
+	scores      []float32 // attention: the left factors
 }
 
-// gemmNeed is the scratch of a product: packed factors, a row to pack, the tile.
-const (
-	gemmLeft  = tileRows * depth
-	gemmRight = tileCols * depth
-	gemmRow   = depth
-	gemmTile  = tileRows * tileCols
-	gemmNeed  = gemmLeft + gemmRight + gemmRow + gemmTile
-)
+// gemmRow is the scratch in which factors lie on their way into panels.
+const gemmRow = panelLines * depth
 
-// multiply computes a tile of rows by cols sums of n products. The result has
-// rows of tileCols; it is a part of the scratch, from offset on.
-func multiply(w *Scratch, g gemm, offset, rows, cols, n int) []float32 {
-	buf := w.float[offset:][:gemmNeed]
-	left, buf := buf[:gemmLeft], buf[gemmLeft:]
-	right, buf := buf[:gemmRight], buf[gemmRight:]
-	row, tile := buf[:gemmRow], buf[gemmRow:][:rows*tileCols]
+// gemmFloats is how many floats of scratch a product takes, from the first on:
+// a row to pack, and the tile.
+func gemmFloats(rows, cols int) int { return gemmRow + roundUp(rows)*roundUp(cols) }
+
+// gemmNeed is the scratch of products of tiles of up to rows and cols.
+func gemmNeed(rows, cols int, left, right *side) Need {
+	n := Need{Float: gemmFloats(rows, cols)}
+	if !left.packed.there {
+		n.Quads += panelsOf(rows) * pitch
+	}
+	if !right.packed.there {
+		n.Quads += panelsOf(cols) * pitch
+	}
+	return n
+}
+
+// multiply computes a tile, of the lines in the state, of sums of n products. It
+// returns the tile, a part of the scratch, and how far its rows are apart.
+func multiply(w *Scratch, left, right *side, n int) (tile []float32, stride int) {
+	rows, cols := w.gemm.left.count, w.gemm.right.count
+	stride = roundUp(cols)
+	tile = w.float[gemmRow:][:roundUp(rows)*stride]
 	clear(tile)
-
+	bufA, bufB := w.quads, w.quads
+	if !left.packed.there {
+		bufB = bufB[panelsOf(rows)*pitch:]
+	}
 	for k := 0; k < n; k += depth {
 		d := min(depth, n-k)
-		packLeft(w, g, left, row, rows, k, d)
-		packRight(w, g, right, row, cols, k, d)
-		for r := 0; r < rows; r += panelRows {
-			a := left[r*depth:][:panelRows*d]
-			height := min(panelRows, rows-r)
-			for c := 0; c < cols; c += panelCols {
-				b := right[c*depth:][:panelCols*d]
-				out := tile[r*tileCols+c:]
-				if height == panelRows {
-					addPanel(out, a, b)
-				} else {
-					addRows(out, a, b, height)
-				}
+		a, distA := left.panels(w, bufA, &w.gemm.left, k, d)
+		b, distB := right.panels(w, bufB, &w.gemm.right, k, d)
+		if rows == 1 {
+			addLines(tile[:stride], a[:d], b, distB, d)
+			continue
+		}
+		for c := 0; c < cols; c += panelLines {
+			column := b[c/panelLines*distB:][:d]
+			for r := 0; r < rows; r += panelLines {
+				addBlock(tile[r*stride+c:], stride, a[r/panelLines*distA:][:d], column, rows-r)
 			}
 		}
 	}
-	return tile
+	return tile, stride
 }
 
-// packLeft lays out rows in panels: the factors k of four rows side by side.
-// What lies beyond the last row is not used.
-func packLeft(w *Scratch, g gemm, left, row []float32, rows, k, d int) {
-	for r := range rows {
-		g.left(w, row[:d], r, k)
-		panel := left[r/panelRows*panelRows*depth+r%panelRows:]
-		for i, v := range row[:d] {
-			panel[i*panelRows] = v
+// addLines adds the products of one row and all columns.
+func addLines(row []float32, a, b []quad, distance, d int) {
+	for len(row) >= 2*panelLines {
+		addLine(row, a, b[:d], b[distance:][:d])
+		row, b = row[2*panelLines:], b[min(2*distance, len(b)):]
+	}
+	if len(row) > 0 {
+		var rest [2 * panelLines]float32 // the panel there is, twice
+		copy(rest[:], row)
+		addLine(rest[:], a, b[:d], b[:d])
+		copy(row, rest[:])
+	}
+}
+
+// tileOf chooses the size of tiles for a result of rows and columns, of which
+// there are so many, each element a sum of n products. A tile is large, since
+// factors are packed once for each, unless that leaves too few to share among
+// threads, or would take long.
+func tileOf(rows, cols, results, n int) (tileRows, tileCols int) {
+	const elements, width, enough, least, products = 1 << 14, 128, 8, 32, 1 << 28
+	if rows == 0 || cols == 0 {
+		return 1, 1
+	}
+	tileCols = min(cols, width)
+	tileRows = min(rows, maxLines, elements/tileCols)
+	for tileRows > least && results*tilesOf(rows, tileRows)*tilesOf(cols, tileCols) < enough {
+		tileRows /= 2
+	}
+	for tileRows > panelLines && tileRows*tileCols > products/max(n, 1) {
+		tileRows /= 2
+	}
+	if tileRows < rows {
+		tileRows = roundUp(tileRows) // tiles begin with a panel
+	}
+	return tileRows, tileCols
+}
+
+// tilesOf is how many tiles there are of so many lines.
+func tilesOf(lines, tile int) int { return (lines + tile - 1) / tile }
+
+// A matrix is an operand of which two axes are a matrix: the lines along one of
+// them, the factors of a line along the other. Neither is the one of interleaved
+// channels.
+type matrix struct {
+	array
+	line, inner int
+}
+
+func (m *matrix) fill(w *Scratch, panels []quad, distance int, l *lines, k, d int) {
+	i := l.at
+	i[m.line] += l.first
+	i[m.inner] += k
+	src, off := m.memory(w), m.at(&i)
+	apart, step := m.strides[m.line], m.strides[m.inner]
+	buf := w.float[:gemmRow]
+	if max(apart, -apart) < max(step, -step) { // lines lie side by side
+		row := buf[:roundUp(l.count)]
+		clear(row[l.count:])
+		for j := range d {
+			loadFloats(row[:l.count], m.typ, src, off+j*step, apart)
+			scatter(panels, distance, j, row)
 		}
+		return
 	}
-}
-
-// packRight lays out columns in panels: the factors k of two columns side by
-// side. A second column that is not there has the factor 0.
-func packRight(w *Scratch, g gemm, right, row []float32, cols, k, d int) {
-	if cols%panelCols != 0 {
-		row[cols] = 0
-	}
-	for i := range d {
-		g.right(w, row[:cols], k+i)
-		for c := 0; c < cols; c += panelCols {
-			copy(right[c*depth+i*panelCols:][:panelCols], row[c:c+panelCols])
+	for r := 0; r < l.count; r += panelLines {
+		var line [panelLines][]float32
+		for j := range line {
+			line[j] = buf[j*depth:][:d]
+			if r+j < l.count {
+				loadFloats(line[j], m.typ, src, off+(r+j)*apart, step)
+			} else {
+				clear(line[j])
+			}
 		}
-	}
-}
-
-// addPanel adds the products of four rows and two columns to the tile. The
-// conversions keep a product from being fused with the sum, which would round
-// otherwise on other machines.
-func addPanel(tile, a, b []float32) {
-	var s00, s01, s10, s11, s20, s21, s30, s31 float32
-	for len(a) >= panelRows && len(b) >= panelCols {
-		b0, b1 := b[0], b[1]
-		a0, a1, a2, a3 := a[0], a[1], a[2], a[3]
-		s00 += float32(a0 * b0)
-		s01 += float32(a0 * b1)
-		s10 += float32(a1 * b0)
-		s11 += float32(a1 * b1)
-		s20 += float32(a2 * b0)
-		s21 += float32(a2 * b1)
-		s30 += float32(a3 * b0)
-		s31 += float32(a3 * b1)
-		a, b = a[panelRows:], b[panelCols:]
-	}
-	tile[0] += s00
-	tile[1] += s01
-	tile[tileCols] += s10
-	tile[tileCols+1] += s11
-	tile[2*tileCols] += s20
-	tile[2*tileCols+1] += s21
-	tile[3*tileCols] += s30
-	tile[3*tileCols+1] += s31
-}
-
-// addRows does what addPanel does, for fewer rows.
-func addRows(tile, a, b []float32, rows int) {
-	for r := range rows {
-		var s0, s1 float32
-		for k := 0; k+panelCols <= len(b); k += panelCols {
-			v := a[k*(panelRows/panelCols)+r]
-			s0 += float32(v * b[k])
-			s1 += float32(v * b[k+1])
-		}
-		tile[r*tileCols] += s0
-		tile[r*tileCols+1] += s1
+		interleave(panels[r/panelLines*distance:][:d], line[0], line[1], line[2], line[3])
 	}
 }

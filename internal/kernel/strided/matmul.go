@@ -3,67 +3,69 @@ package strided
 // matmul multiplies matrices: rows along H, columns along W.
 type matmul struct {
 	sink               *sink
-	x, z               array
-	xRow, xInner       int // axes of x
-	zInner, zCol       int // axes of z
+	left, right        side
 	batch              grid
 	rows, cols, n      int
+	tileRows, tileCols int
 	rowTiles, colTiles int
 }
 
 func bindMatMul(op *Op) (Kernel, error) {
 	y, x, z := &op.Operands[0], &op.Operands[1], &op.Operands[2]
-	k := &matmul{
-		sink: newSink(op), x: x.array(), z: z.array(),
-		xRow: axisH, xInner: axisW, zInner: axisH, zCol: axisW,
-		batch: newGrid(y.Dims, 1<<axisN|1<<axisD|1<<axisC),
-		rows:  y.Dims[axisH], cols: y.Dims[axisW],
-	}
+	left := &matrix{array: x.array(), line: axisH, inner: axisW}
+	right := &matrix{array: z.array(), line: axisW, inner: axisH}
 	if op.Params.TransposeX {
-		k.xRow, k.xInner = axisW, axisH
+		left.line, left.inner = left.inner, left.line
 	}
 	if op.Params.TransposeZ {
-		k.zInner, k.zCol = axisW, axisH
+		right.line, right.inner = right.inner, right.line
 	}
-	k.n = x.Dims[k.xInner]
-	k.rowTiles = (k.rows + tileRows - 1) / tileRows
-	k.colTiles = (k.cols + tileCols - 1) / tileCols
+	k := &matmul{
+		sink: newSink(op), left: side{factors: left}, right: side{factors: right},
+		batch: newGrid(y.Dims, 1<<axisN|1<<axisD|1<<axisC),
+		rows:  y.Dims[axisH], cols: y.Dims[axisW], n: x.Dims[left.inner],
+	}
+	k.left.packed = packMatrix(op, 1, left, k.rows, k.n)
+	k.right.packed = packMatrix(op, 2, right, k.cols, k.n)
+	k.tileRows, k.tileCols = tileOf(k.rows, k.cols, k.batch.count(), k.n)
+	k.rowTiles, k.colTiles = tilesOf(k.rows, k.tileRows), tilesOf(k.cols, k.tileCols)
 	return k, nil
 }
 
+// packMatrix packs an operand that is one matrix.
+func packMatrix(op *Op, operand int, m *matrix, lines, n int) packed {
+	o := &op.Operands[operand]
+	if o.Dims[axisN]*o.Dims[axisD]*o.Dims[axisC] != 1 {
+		return packed{}
+	}
+	kind := packRows
+	if m.line == axisW {
+		kind = packCols
+	}
+	return op.Packs.add(o, kind, m, 1, lines, n)
+}
+
 func (k *matmul) Tiles() (n, grain int) {
-	work := min(k.rows, tileRows) * min(k.cols, tileCols) * max(k.n, 1)
+	work := min(k.rows, k.tileRows) * min(k.cols, k.tileCols) * max(k.n, 1)
 	return k.batch.count() * k.rowTiles * k.colTiles, max(1, 1<<15/max(work, 1))
 }
 
-func (k *matmul) Need() Need { return k.sink.need().Max(Need{Float: gemmNeed}) }
+func (k *matmul) Need() Need {
+	return k.sink.need().Max(gemmNeed(k.tileRows, k.tileCols, &k.left, &k.right))
+}
 
 func (k *matmul) Run(w *Scratch, lo, hi int) {
-	g := &w.gemm
+	left, right := &w.gemm.left, &w.gemm.right
 	for t := lo; t < hi; t++ {
-		g.at = k.batch.place(t / k.colTiles / k.rowTiles)
-		g.at[axisH] = t / k.colTiles % k.rowTiles * tileRows
-		g.at[axisW] = t % k.colTiles * tileCols
-		rows, cols := min(tileRows, k.rows-g.at[axisH]), min(tileCols, k.cols-g.at[axisW])
-		tile := multiply(w, k, 0, rows, cols, k.n)
-		for r := range rows {
-			i := g.at
-			i[axisH] += r
-			k.sink.put(w, tile[r*tileCols:][:cols], i, axisW)
+		i := k.batch.place(t / k.colTiles / k.rowTiles)
+		row, col := t/k.colTiles%k.rowTiles*k.tileRows, t%k.colTiles*k.tileCols
+		*left = lines{at: i, first: row, count: min(k.tileRows, k.rows-row)}
+		*right = lines{at: i, first: col, count: min(k.tileCols, k.cols-col)}
+		tile, stride := multiply(w, &k.left, &k.right, k.n)
+		i[axisW] = col
+		for r := range left.count {
+			i[axisH] = row + r
+			k.sink.put(w, tile[r*stride:][:right.count], i, axisW)
 		}
 	}
-}
-
-func (k *matmul) left(w *Scratch, dst []float32, r, from int) {
-	i := w.gemm.at
-	row := i[axisH] + r
-	i[k.xRow], i[k.xInner] = row, from
-	k.x.load(w, dst, i, k.xInner)
-}
-
-func (k *matmul) right(w *Scratch, dst []float32, from int) {
-	i := w.gemm.at
-	col := i[axisW]
-	i[k.zCol], i[k.zInner] = col, from
-	k.z.load(w, dst, i, k.zCol)
 }

@@ -24,6 +24,7 @@ type Operand struct {
 	Interleave int
 	Dims       [NumAxes]int
 	Strides    [NumAxes]int // bytes
+	Constant   bool         // of an operand that may be packed once, with Packs
 }
 
 // Present reports whether the operand is there.

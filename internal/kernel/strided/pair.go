@@ -116,6 +116,18 @@ func (p *pair) applySingle(dst, a, b []float32) {
 		for i := range dst {
 			dst[i] = a[i] * b[i]
 		}
+	case "Max":
+		for i := range dst {
+			dst[i] = max(a[i], b[i])
+		}
+	case "Min":
+		for i := range dst {
+			dst[i] = min(a[i], b[i])
+		}
+	case "Div":
+		for i := range dst {
+			dst[i] = a[i] / b[i]
+		}
 	default:
 		for i := range dst {
 			dst[i] = p.float(a[i], b[i])

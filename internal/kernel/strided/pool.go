@@ -111,8 +111,25 @@ func (k *pooling) addRow(w *Scratch, sum []float64, o index, d, h int) {
 	_, last := k.inside(2, o[axisW], k.in[axisW])
 	for tap := first; tap < last; tap++ {
 		lo, hi := k.loadInside(w, row, &k.x, i, k.in[axisW], o[axisW], tap)
-		for j, v := range row[lo:hi] {
-			sum[lo+j] = k.join(sum[lo+j], float64(v))
+		k.joinRow(sum[lo:hi], row[lo:hi])
+	}
+}
+
+// joinRow has loops of their own for what is frequent.
+func (k *pooling) joinRow(sum []float64, row []float32) {
+	sum = sum[:len(row)]
+	switch k.name {
+	case "Max":
+		for j, v := range row {
+			sum[j] = max(sum[j], float64(v))
+		}
+	case "Avg":
+		for j, v := range row {
+			sum[j] += float64(v)
+		}
+	default:
+		for j, v := range row {
+			sum[j] = k.join(sum[j], float64(v))
 		}
 	}
 }

@@ -1,0 +1,134 @@
+package strided
+
+import "math"
+
+// Packs are constant operands in panels, made once and shared by all that run.
+// Operations that are bound with the same Packs and multiply with the same
+// operand in the same way share what is packed.
+//
+// What is in the operands need not be known while binding: Fill reads it, and
+// may be called again when it has changed.
+type Packs struct {
+	list  []pack
+	slots map[packKey]int
+	bytes int64
+}
+
+type packKey struct {
+	operand Operand
+	lines   int // of a group
+	n       int // factors of a line
+	kind    packKind
+}
+
+// packKind tells apart the ways to read the lines of an operand.
+type packKind uint8
+
+const (
+	packRows packKind = iota // of matrices along H and W
+	packCols
+	packConv
+)
+
+type pack struct {
+	from   factors
+	panels int // of a group
+	lines  int // of a group
+	groups int
+	n      int
+}
+
+// maxPacked bounds the memory of all panels. Weights beyond it are used as they
+// are stored, which is slower: a network that has so many is made for a machine
+// that is short of memory rather than of time.
+const maxPacked = 512 << 20
+
+// packed is an operand in panels: in blocks of depth, for each block the panels
+// one after the other.
+type packed struct {
+	there    bool
+	slot     int
+	perGroup int // panels of a group
+	n        int
+}
+
+// add asks for an operand in panels. It answers with nothing if the operand is
+// not constant, if there is no room, or if elements of the operand share memory
+// so much that the panels would be far larger than all that is stored.
+func (p *Packs) add(o *Operand, kind packKind, from factors, groups, lines, n int) packed {
+	if p == nil || !o.Constant || n == 0 || lines == 0 || groups == 0 {
+		return packed{}
+	}
+	panels := panelsOf(lines)
+	key := packKey{*o, lines, n, kind}
+	slot, known := p.slots[key]
+	if !known {
+		bytes := 4 * panelLines * float64(groups) * float64(panels) * float64(n)
+		if bytes > float64(maxPacked-p.bytes) || !o.spread() {
+			return packed{}
+		}
+		if p.slots == nil {
+			p.slots = make(map[packKey]int)
+		}
+		slot = len(p.list)
+		p.slots[key] = slot
+		p.list = append(p.list, pack{from, panels, lines, groups, n})
+		p.bytes += int64(bytes)
+	}
+	return packed{true, slot, panels, n}
+}
+
+// spread reports whether the elements of an operand have about as much room as
+// they need. A few bytes can be any number of elements otherwise.
+func (o *Operand) spread() bool {
+	if o.Type.packed() {
+		return true
+	}
+	elements, room := 1.0, 1.0
+	for a, d := range o.Dims {
+		elements *= float64(d)
+		room += float64(d-1) * math.Abs(float64(o.Strides[a])) / float64(o.Type.size())
+	}
+	return elements <= 2*room
+}
+
+// Bytes is the size of all panels.
+func (p *Packs) Bytes() int64 { return p.bytes }
+
+// Packed are the operands in panels, as Scratch takes them.
+type Packed [][]quad
+
+// New makes room for all panels.
+func (p *Packs) New() Packed {
+	made := make(Packed, len(p.list))
+	for i := range p.list {
+		c := &p.list[i]
+		made[i] = make([]quad, c.groups*c.panels*c.n)
+	}
+	return made
+}
+
+// Fill packs operand number i of len(made), which it reads in the memory. Calls
+// for different operands may run at the same time.
+func (p *Packs) Fill(made Packed, i int, memory [][]byte) {
+	const some = 64 // lines, so that what is read stays in the cache
+	c := &p.list[i]
+	w := NewScratch(Need{Float: gemmRow})
+	w.Memory = memory
+	for g := range c.groups {
+		for k := 0; k < c.n; k += depth {
+			d := min(depth, c.n-k)
+			block := made[i][(g*c.n+k)*c.panels:][:c.panels*d]
+			for first := 0; first < c.lines; first += some {
+				l := lines{group: g, first: first, count: min(some, c.lines-first)}
+				c.from.fill(w, block[first/panelLines*d:], d, &l, k, d)
+			}
+		}
+	}
+}
+
+// panels returns panels of a block that begins at k and has d factors.
+func (p *packed) panels(w *Scratch, l *lines, k, d int) []quad {
+	at := (l.group*p.n+k)*p.perGroup + l.first/panelLines*d
+	return w.Packed[p.slot][at:][:panelsOf(l.count)*d]
+}

@@ -1,0 +1,156 @@
+package strided
+
+// A stage reads what lies under the weights by way of a copy: of one channel,
+// all elements that the places of a tile meet, as float32 and with the padding
+// around them. There, what a place meets is as far from the place for every
+// place:
+//
+//	x, padded        places (stride 1)   tap (1,2)
+//	0 0 0 0 0 0      + + + +              . . . . . .
+//	0 a b c d 0      + + + +              . . 0 1 2 3
+//	0 e f g h 0      + + + +              . . 4 5 6 7
+//
+// so that a panel is gathered with one table of places and one of taps.
+type stage struct {
+	*convolution
+	row, plane int    // floats from row to row, from plane to plane
+	used       []bool // by row of the stage: a tap may meet it
+	shift      []int  // by tap: how far it is from the place
+	floats     int
+}
+
+// maxStage bounds the floats of a stage: what a cache holds beside the panels.
+const maxStage = 1 << 15
+
+// newStage binds the stage of a convolution, nil if it would be too large.
+func newStage(k *convolution) *stage {
+	if k.places == 0 || k.taps == 0 {
+		return nil
+	}
+	// The extents of the places of a tile.
+	span := [3]int{1, 1, k.out[axisW]}
+	if perPlane := k.out[axisH] * k.out[axisW]; k.out[axisD] > 1 {
+		span[0] = min(k.out[axisD], (k.tileCols+perPlane-2)/perPlane+1)
+		span[1] = k.out[axisH]
+	} else {
+		span[1] = min(k.out[axisH], (k.tileCols+k.out[axisW]-2)/k.out[axisW]+1)
+	}
+	floats := 1.0
+	for s := range span {
+		floats *= float64(span[s]-1)*float64(k.Stride[s]) + float64(k.Kernel[s]-1)*float64(k.Dilation[s]) + 1
+	}
+	if floats > maxStage {
+		return nil
+	}
+	s := &stage{convolution: k, floats: int(floats), shift: make([]int, k.taps)}
+	s.row = k.reach(2, span[2])
+	s.used = make([]bool, k.reach(1, span[1]))
+	for o := range span[1] {
+		for t := range k.Kernel[1] {
+			s.used[o*k.Stride[1]+t*k.Dilation[1]] = true
+		}
+	}
+	s.plane = s.row * len(s.used)
+	for t := range s.shift {
+		var i index
+		k.tap(&i, t)
+		s.shift[t] = i[axisD]*k.Dilation[0]*s.plane + i[axisH]*k.Dilation[1]*s.row + i[axisW]*k.Dilation[2]
+	}
+	return s
+}
+
+// reach is how many elements n places meet along a spatial axis, from the first
+// to the last.
+func (win *Window) reach(s, n int) int {
+	return (n-1)*win.Stride[s] + (win.Kernel[s]-1)*win.Dilation[s] + 1
+}
+
+func (s *stage) fill(w *Scratch, panels []quad, distance int, l *lines, from, d int) {
+	var first, last index // of the places that the stage is for
+	s.resultPlace(&first, l.first)
+	s.resultPlace(&last, l.first+l.count-1)
+	if first[axisD] != last[axisD] {
+		first[axisH], last[axisH] = 0, s.out[axisH]-1
+	}
+	places := w.int[:roundUp(l.count)]
+	s.findPlaces(places[:l.count], l.first, first)
+	for p := l.count; p < len(places); p++ {
+		places[p] = places[l.count-1] // any will do, since nobody looks at their sums
+	}
+	area := w.float[s.own:][:s.floats]
+	channel, tap := from/len(s.shift), from%len(s.shift)
+	for j := range d {
+		if j == 0 || tap == 0 {
+			i := l.at
+			i[axisC] += channel
+			s.load(w, area, i, first, last)
+		}
+		gatherPlaces(panels, distance, j, area[s.shift[tap]:], places)
+		if tap++; tap == len(s.shift) {
+			channel, tap = channel+1, 0
+		}
+	}
+}
+
+// findPlaces computes where in the stage the first tap of each place is.
+func (s *stage) findPlaces(places []int64, p int, first index) {
+	var o index
+	s.resultPlace(&o, p)
+	for j := range places {
+		at := (o[axisD]-first[axisD])*s.Stride[0]*s.plane + (o[axisH]-first[axisH])*s.Stride[1]*s.row + o[axisW]*s.Stride[2]
+		places[j] = int64(at)
+		if o[axisW]++; o[axisW] == s.out[axisW] {
+			o[axisW] = 0
+			if o[axisH]++; o[axisH] == s.out[axisH] {
+				o[axisH] = 0
+				o[axisD]++
+			}
+		}
+	}
+}
+
+// load fills the stage with a channel of x, which begins at i.
+func (s *stage) load(w *Scratch, area []float32, i, first, last index) {
+	planes := s.reach(0, last[axisD]-first[axisD]+1)
+	rows := s.reach(1, last[axisH]-first[axisH]+1)
+	for z := range planes {
+		i[axisD] = s.under(0, first[axisD], 0) + z
+		for r := range rows {
+			if !s.used[r] {
+				continue
+			}
+			i[axisH] = s.under(1, first[axisH], 0) + r
+			s.loadRow(w, area[z*s.plane+r*s.row:][:s.row], i)
+		}
+	}
+}
+
+// loadRow reads a row of x, with what the window meets outside of it as 0.
+func (k *convolution) loadRow(w *Scratch, dst []float32, i index) {
+	if i[axisD] < 0 || i[axisD] >= k.in[axisD] || i[axisH] < 0 || i[axisH] >= k.in[axisH] {
+		clear(dst)
+		return
+	}
+	before := k.PadBefore[2]
+	lo := min(max(before, 0), len(dst))
+	hi := max(lo, min(len(dst), before+k.in[axisW]))
+	clear(dst[:lo])
+	clear(dst[hi:])
+	if lo < hi {
+		i[axisW] = lo - before
+		loadFloats(dst[lo:hi], k.x.typ, k.x.memory(w), k.x.at(&i), k.x.strides[axisW])
+	}
+}
+
+// gatherPlaces puts the elements at places into quad number k of each panel.
+func gatherPlaces(panels []quad, distance, k int, area []float32, places []int64) {
+	for ; len(places) >= panelLines; places = places[panelLines:] {
+		p := (*[panelLines]int64)(places)
+		if p[1] == p[0]+1 && p[3] == p[2]+1 && p[3] == p[0]+3 { // side by side
+			panels[k] = quad(area[p[0]:])
+		} else {
+			panels[k] = quad{area[p[0]], area[p[1]], area[p[2]], area[p[3]]}
+		}
+		k += distance
+	}
+}
