@@ -164,22 +164,17 @@ func container(t testing.TB, external int, ports []hwx.PortSpec, ops ...*td.Op) 
 		}
 		tasks = append(tasks, task)
 	}
-	text, err := td.EncodeStream(tasks)
-	if err != nil {
-		t.Fatal(err)
-	}
-	first, err := tasks[0].Encode()
-	if err != nil {
-		t.Fatal(err)
-	}
 	windows := make([]int, len(ports))
 	for i := range windows {
 		windows[i] = i
 	}
-	file, err := hwx.Build(hwx.Spec{
-		Form: hwx.Form2026, Subtype: target.CPUSubtype, Text: text, Tasks: len(tasks), FirstTaskWords: len(first),
-		Ports: ports, Windows: windows, External: uint64(external),
-	})
+	spec := hwx.Spec{
+		Form: hwx.Form2026, Subtype: target.CPUSubtype, Ports: ports, Windows: windows, External: uint64(external),
+	}
+	if err := spec.SetTasks(tasks); err != nil {
+		t.Fatal(err)
+	}
+	file, err := hwx.Build(spec)
 	if err != nil {
 		t.Fatal(err)
 	}

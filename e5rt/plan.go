@@ -86,6 +86,7 @@ func (l *loader) function(described *e5.Function, m *bundle.Function) (*Function
 	if s, err := p.shareBuffers(); err != nil {
 		return fail(s.operation, "", err)
 	}
+	p.describePorts()
 	total := 0
 	for i := range p.f.slots {
 		if s := &p.f.slots[i]; s.root == i {
@@ -212,6 +213,23 @@ func (p *planner) portSlot(port *e5.IOPort) (int, error) {
 		return 0, fmt.Errorf("a port of %d bytes for %v, which has %d", port.ByteSize, s, s.size)
 	}
 	return n, nil
+}
+
+// describePorts gives ports that neither a container nor the host uses the types of their features: casts alone, which do not
+// tell bool from uint8.
+func (p *planner) describePorts() {
+	for _, i := range slices.Concat(p.f.inputs, p.f.outputs, p.f.states) {
+		s := &p.f.slots[i]
+		a, root := p.arrays[s.symbol], &p.f.slots[s.root]
+		if a == nil || s.opaque || root.typ != s.storage.DType() {
+			continue
+		}
+		if d, err := tensor.ParseDType(a.Type); err == nil {
+			if storage, ok := e5.StorageTypeOf(d); ok && storage == s.storage {
+				root.typ = d
+			}
+		}
+	}
 }
 
 // describe gives a slot of the right size the type that a feature has.

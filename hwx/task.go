@@ -2,6 +2,7 @@ package hwx
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/espalier-ane/espalier/hal"
 	"github.com/espalier-ane/espalier/td"
@@ -42,6 +43,24 @@ func (f *File) Tasks() ([]td.Placed, error) {
 		return nil, damage(f.offsetOf(p.Thread)+0x81c, "%d tasks are linked, the program counts %d", len(tasks), p.Tasks)
 	}
 	return tasks, nil
+}
+
+// SetTasks fills in what a Spec has of a list of tasks: the text, how many there
+// are, and the length of the first.
+func (s *Spec) SetTasks(tasks []*td.Task) error {
+	if len(tasks) == 0 {
+		return errors.New("nothing to do: a program has one task or more")
+	}
+	text, err := td.EncodeStream(tasks)
+	if err != nil {
+		return err
+	}
+	first, err := tasks[0].Encode()
+	if err != nil {
+		return fmt.Errorf("task 0: %w", err)
+	}
+	s.Text, s.Tasks, s.FirstTaskWords = text, len(tasks), len(first)
+	return nil
 }
 
 // offsetOf is the place of a command in the file.

@@ -186,3 +186,18 @@ func (op *Operation) VisitUses(f func(*Value)) {
 		}
 	}
 }
+
+// VisitConstants calls f for each constant that the operation itself holds: its attributes, and arguments written in
+// place.
+func (op *Operation) VisitConstants(f func(*Constant)) {
+	for _, a := range op.Attributes {
+		f(a.Value)
+	}
+	for _, in := range op.Inputs {
+		for _, a := range in.Args {
+			if a.Const != nil {
+				f(a.Const)
+			}
+		}
+	}
+}

@@ -100,6 +100,33 @@ func TestRealTexts(t *testing.T) {
 	}
 }
 
+// TestAnnotations: notes are comments, each in one line, and the text with them is the same program.
+func TestAnnotations(t *testing.T) {
+	p := parse(t, "a.mil", []byte(`program(1.0)
+{
+    func main<ios16>(tensor<fp32, [2]> x) {
+            tensor<fp32, [2]> a = relu(x = x)[name = tensor<string, []>("a")];
+            tensor<fp32, [2]> b = abs(x = a)[name = tensor<string, []>("b")];
+        } -> (b);
+}`))
+	var text bytes.Buffer
+	err := mil.WriteAnnotated(&text, p, func(op *mil.Operation) string {
+		if op.Kind == "abs" {
+			return ""
+		}
+		return "host: two\nlines"
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(text.String(), "//"); n != 1 || !strings.Contains(text.String(), "// host: two lines\n") {
+		t.Errorf("got\n%s", &text)
+	}
+	if got := format(t, parse(t, "b.mil", text.Bytes())); !bytes.Equal(got, format(t, p)) {
+		t.Errorf("the text is read as\n%s", got)
+	}
+}
+
 func BenchmarkParseText(b *testing.B) {
 	src, err := os.ReadFile(testkit.Shared(b, "mil", "fluidaudio_eou_streaming_encoder_ios17.mil"))
 	if err != nil {

@@ -25,7 +25,7 @@ func checkType(t Type, depth int) string {
 		case !sizeFits(t):
 			return fmt.Sprintf("%v has too many elements", t)
 		case depth+len(t.Shape) > maxNesting:
-			return fmt.Sprintf("a tensor of rank %d has too many axes", len(t.Shape))
+			return fmt.Sprintf("a tensor of rank %d, %d levels deep in blocks and types: expected %d levels at most, axes too", len(t.Shape), depth, maxNesting)
 		}
 		return ""
 	case *ListType:

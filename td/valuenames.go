@@ -1,6 +1,9 @@
 package td
 
-import "math"
+import (
+	"math"
+	"strings"
+)
 
 // What the numbers in some fields of version 7 stand for. The sources are those
 // of the fields; a number that is not here has no known meaning.
@@ -28,7 +31,19 @@ var v7Formats = map[uint32]string{0: "uint8", 1: "int8", 2: "fp16"}
 
 // ValueName says what a number in the field stands for, "" if the field holds a
 // quantity or the number has no known meaning.
-func (f *Field) ValueName(value uint32) string { return v7Values[f][value] }
+func (f *Field) ValueName(value uint32) string {
+	switch {
+	case f == V256Class:
+		return Class(value).String()
+	case f.Block.layout == v256 && strings.HasSuffix(f.Name, ".Element"):
+		if d, ok := ElementType(uint8(value)); ok {
+			return d.String()
+		}
+	case f.Block.Name == "Epilogue" && strings.HasSuffix(f.Name, "Code"):
+		return MicroCode(value).String()
+	}
+	return v7Values[f][value]
+}
 
 var tableFormNames = map[TableForm]string{
 	FormOrigin: "from the origin", FormCentred: "centred", FormFraction: "fraction", FormInteger: "integer part",

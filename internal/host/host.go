@@ -2,8 +2,8 @@
 // runs, on the host evaluator. It is what package e5rt asks for through its
 // interface Host.
 //
-//	h, err := host.New(program)      // from the compiler
-//	h, err := host.FromBundle(b)     // host.mil, with the weights of the bundle
+//	h, err := host.New(program)             // from the compiler
+//	h, program, err := host.FromBundle(b)   // host.mil, with the weights of the bundle
 //	lib, err := e5rt.Open(b, e5rt.Options{Host: h})
 //
 // Values with a layout are in the buffers of the runtime, in their declared type.
@@ -47,33 +47,28 @@ func New(p *mil.Program) (*Host, error) {
 	return h, nil
 }
 
-// FromBundle makes the functions of a bundle's host program ready. It is nil if the bundle has none.
-func FromBundle(b *bundle.Bundle) (e5rt.Host, error) {
-	p, err := Program(b)
-	if p == nil {
-		return nil, err
-	}
-	h, err := New(p)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", bundle.HostPath, err)
-	}
-	return h, nil
-}
-
-// Program reads the host program of a bundle. It is nil if the bundle has none. A file that the program reads is the
-// weight that the manifest has under the same name, or else the file at its path. The bundle must stay open as long
-// as the program is in use.
-func Program(b *bundle.Bundle) (*mil.Program, error) {
+// FromBundle makes the functions of a bundle's host program ready, and returns the program too. Both are nil if the
+// bundle has none. It must stay open as long as they are in use.
+func FromBundle(b *bundle.Bundle) (e5rt.Host, *mil.Program, error) {
 	text := b.Bytes(bundle.HostPath)
 	if text == nil {
-		return nil, nil
+		return nil, nil, nil
 	}
-	return mil.ParseText(bundle.HostPath, text, coreml.WeightsOf(func(path string) []byte {
+	p, err := mil.ParseText(bundle.HostPath, text, coreml.WeightsOf(func(path string) []byte {
+		// The weight that the manifest has under the name, or else the file at the path.
 		if data, ok := b.Weight(path); ok {
 			return data
 		}
 		return b.Bytes(strings.TrimPrefix(path, "@model_path/"))
 	}))
+	if err != nil {
+		return nil, nil, err
+	}
+	h, err := New(p)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", bundle.HostPath, err)
+	}
+	return h, p, nil
 }
 
 // Function finds a function by its name.

@@ -129,7 +129,7 @@ func TestHost(t *testing.T) {
 	check(t, err)
 	defer fromDisk.Close()
 	for _, b := range []*bundle.Bundle{b, fromDisk} {
-		h, err := host.FromBundle(b)
+		h, _, err := host.FromBundle(b)
 		check(t, err)
 		lib, err := e5rt.Open(b, e5rt.Options{Host: h})
 		check(t, err)
@@ -186,7 +186,7 @@ func TestFromBundleRefuses(t *testing.T) {
 		{strings.ReplaceAll(program, "tensor<fp16, [4]> x", "tensor<fp16, [5]> x"), "", nil},
 	} {
 		b := hosted(t, c.text)
-		h, err := host.FromBundle(b)
+		h, _, err := host.FromBundle(b)
 		if err == nil {
 			_, err = e5rt.Open(b, e5rt.Options{Host: h})
 		}
@@ -196,7 +196,7 @@ func TestFromBundleRefuses(t *testing.T) {
 	}
 	// A weight file that is not there.
 	b := hosted(t, strings.Replace(program, "weights/w.bin", "weights/v.bin", 1))
-	h, err := host.FromBundle(b)
+	h, _, err := host.FromBundle(b)
 	if err == nil {
 		lib, opened := e5rt.Open(b, e5rt.Options{Host: h})
 		check(t, opened)
@@ -209,8 +209,8 @@ func TestFromBundleRefuses(t *testing.T) {
 	// No host program, no host.
 	plain, err := bundle.New(bundle.Manifest{Numerics: "virtual"}, &e5.Program{}, nil, "", nil)
 	check(t, err)
-	if h, err := host.FromBundle(plain); h != nil || err != nil {
-		t.Errorf("got %v, %v", h, err)
+	if h, p, err := host.FromBundle(plain); h != nil || p != nil || err != nil {
+		t.Errorf("got %v, %v, %v", h, p, err)
 	}
 }
 
