@@ -69,6 +69,3 @@ func (a *Analysis) Known(v *mil.Value) (*tensor.Tensor, bool) {
 	t, err := t.Convert(k.typ.(*mil.TensorType).DType)
 	return t, err == nil
 }
-
-// Fixed reports whether a value depends on constants alone.
-func (a *Analysis) Fixed(v *mil.Value) bool { return a.in.known[v].fixed }

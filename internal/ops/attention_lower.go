@@ -13,7 +13,7 @@ func lowerAttention(l *Lowering) error {
 	scale := l.Scalar(l.Name()+"_scale", float32(1/math.Sqrt(float64(features))))
 	bottoms := []*anec.Value{l.In("query"), l.In("key"), l.In("value"), scale}
 	if l.Has("attn_mask") {
-		bottoms = append(bottoms, l.fromRight("attn_mask"))
+		bottoms = append(bottoms, l.InAligned("attn_mask"))
 	}
 	l.Give(0, l.Layer(l.Name(), &anec.SDPA{SubtractMax: true}, bottoms...))
 	return nil

@@ -32,13 +32,9 @@ type scope interface {
 
 // bind checks an operation against its signature and makes a Call of it.
 func bind(op *mil.Operation, o Opset, s scope) (*Call, error) {
-	def := Lookup(op.Kind)
-	if def == nil {
-		return nil, unknownOperation(op.Kind)
-	}
-	v := def.At(o)
-	if v == nil {
-		return nil, fmt.Errorf("the operation is not in opset %v: it comes with %v", o, def.Versions[0].Since)
+	def, v, err := version(op.Kind, o)
+	if err != nil {
+		return nil, err
 	}
 	c := &Call{Op: op, Def: def, Opset: o, version: v, args: make(map[string][]argument, len(v.Params))}
 	if len(op.Blocks) != def.Blocks {
@@ -75,6 +71,19 @@ func resolve(s scope, a mil.Arg) (argument, error) {
 		return s.value(a.Value)
 	}
 	return s.constant(a.Const)
+}
+
+// version finds an operation in the catalogue, as it is in an opset.
+func version(kind string, o Opset) (*Def, *Version, error) {
+	def := Lookup(kind)
+	if def == nil {
+		return nil, nil, unknownOperation(kind)
+	}
+	v := def.At(o)
+	if v == nil {
+		return nil, nil, fmt.Errorf("the operation is not in opset %v: it comes with %v", o, def.Versions[0].Since)
+	}
+	return def, v, nil
 }
 
 func unknownOperation(kind string) error {

@@ -123,9 +123,36 @@ func lowerGatherND(l *Lowering) error {
 		l.Give(0, l.Reshape(l.take(x, anec.H, at), l.OutDims(0)))
 		return nil
 	}
+	if batches == 1 && (depth == 2 || depth == 3) {
+		l.Give(0, l.Reshape(l.gatherSeveral(s[batch:end], m, inner), l.OutDims(0)))
+		return nil
+	}
 	at := l.position(l.Reshape(l.In("indices"), anec.Dims{batches, 1, 1, m, depth}), s[batch:end])
 	l.Give(0, l.Reshape(l.gather(x, at, anec.H), l.OutDims(0)))
 	return nil
+}
+
+// gatherSeveral is one layer for two or three axes of given lengths, which lie before W, or with it where the elements
+// are single; so on a chip without a texture engine, where the depth must be 1, three axes are all that it takes:
+//
+//	x [8, 16, 16]     [1, 1, 8, 16, 16]  Axes=[C,H,W]
+//	x [8, 16, 64]     [1, 1, 8, 16, 64]  Axes=[C,H], 64 are taken at once
+//
+// The vectors of indices lie along C, m of them along H.
+func (l *Lowering) gatherSeveral(lengths []int, m, inner int) *anec.Value {
+	last := anec.H
+	if inner == 1 {
+		last = anec.W
+	}
+	dims := anec.Dims{1, 1, 1, 1, inner}
+	axes := make([]td.Axis, len(lengths))
+	for i, n := range lengths {
+		axes[i] = last - td.Axis(len(lengths)-1-i)
+		dims[axes[i]] = n
+	}
+	vectors := l.Reshape(l.In("indices"), anec.Dims{1, 1, m, len(lengths), 1})
+	vectors = l.Layer(l.Name(), &anec.Transpose{Perm: anec.Perm{anec.N, anec.D, anec.H, anec.C, anec.W}}, vectors)
+	return l.Layer(l.Name(), &anec.Gather{Axes: axes}, l.Reshape(l.In("x"), dims), vectors)
 }
 
 // position makes one index of the vectors along W, which count into axes of some lengths. Indices below 0 count
@@ -134,7 +161,7 @@ func (l *Lowering) position(vectors *anec.Value, lengths []int) *anec.Value {
 	vectors = l.Cast(vectors, tensor.Int32)
 	var sum *anec.Value
 	for i, n := range lengths {
-		at := l.view(vectors, section{axis: anec.W, first: i, count: 1, step: 1})
+		at := l.part(vectors, anec.W, i, 1)
 		if indexRuleOf(l.Call).fromEnd && len(lengths) > 1 { // a layer counts from the end by itself
 			at = l.elementWise(td.EWMod, at, l.integer(n))
 		}

@@ -25,6 +25,9 @@ func (l *Lowering) repeated(v *anec.Value, dims anec.Dims) *anec.Value {
 
 // lowerRange stores the numbers. They are known: else the shape would not be.
 func lowerRange(l *Lowering) error {
+	if n := l.OutLen(0); n > maxIndices {
+		return l.Refuse("it has %d elements, and a constant of them at most %d", n, maxIndices)
+	}
 	if err := evalRange(l.Call); err != nil {
 		return err
 	}
@@ -50,9 +53,9 @@ func lowerOneHot(l *Lowering) error {
 	apart, along := slices.Clone(shape), onesOf(len(shape))
 	size := shape[axis]
 	apart[axis], along[axis] = 1, size
-	places := make([]int32, size)
-	for i := range places {
-		places[i] = int32(i)
+	places := l.counting(size)
+	if places == nil {
+		return nil // the builder has the reason
 	}
 	indices := l.Reshape(l.In("indices"), dimsFrom(apart))
 	line := l.TensorConstant(l.Name()+"_places", tensor.Of(places, along...))

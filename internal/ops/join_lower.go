@@ -59,7 +59,7 @@ func lowerSplit(l *Lowering) error {
 	x, begin := l.In("x"), 0
 	for i := range l.outs {
 		n := l.OutShape(i)[axis]
-		l.Give(i, l.view(x, section{axis: l.Axis5("x", axis), first: begin, count: n, step: 1}))
+		l.Give(i, l.part(x, l.Axis5("x", axis), begin, n))
 		begin += n
 	}
 	return nil

@@ -201,8 +201,8 @@ func (l *Lowering) Give(i int, v *anec.Value) {
 	l.gives[i] = v
 }
 
-// Lower adds the native layers of an operation to the graph of the builder and returns the values of its outputs. A *Refusal, or
-// what the rules of package anec say, is why there are none; then the graph may have layers that nobody
+// Lower adds the native layers of an operation to the graph of the builder and returns the values of its outputs. A
+// *Refusal, or what the rules of package anec say, is why there are none; then the graph may have layers that nobody
 // reads.
 func (a *Analysis) Lower(op *mil.Operation, b *anec.Builder, scope Scope) ([]*anec.Value, error) {
 	c, err := bind(op, a.in.opset, a.in)

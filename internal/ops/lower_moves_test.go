@@ -113,14 +113,24 @@ func moveLayer(l *anec.Layer, in []*moved) *moved {
 			return in[k].at(i.With(p.Axis, at))
 		})
 	case *anec.Gather:
-		a := p.Axes[0]
-		n := in[0].dims[a]
-		for _, at := range in[1].vals {
-			if int(at) < -n || int(at) >= n {
-				return nil // the nearest element here, zero there: MIL leaves it open
+		nowhere := false
+		got := newMoved(to, func(i anec.Dims) float64 {
+			from := i
+			for k, a := range p.Axes {
+				where := i
+				if len(p.Axes) > 1 {
+					where[anec.C] = k // a vector of indices lies along C
+				}
+				index, n := int(in[1].at(where)), in[0].dims[a]
+				nowhere = nowhere || index < -n || index >= n
+				from[a] = place(index, n, 1)
 			}
+			return in[0].at(from)
+		})
+		if nowhere {
+			return nil // the nearest element here, zero there: MIL leaves it open
 		}
-		return newMoved(to, func(i anec.Dims) float64 { return in[0].at(i.With(a, place(int(in[1].at(i)), n, 1))) })
+		return got
 	case *anec.Padding:
 		return newMoved(to, func(i anec.Dims) float64 { return padElement(p, in[0], i) })
 	case *anec.DynamicSlice:

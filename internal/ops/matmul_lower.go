@@ -35,7 +35,7 @@ func lowerMatmul(l *Lowering) error {
 	if err := l.floatProduct("x", "y"); err != nil {
 		return err
 	}
-	x, y := l.fromRight("x"), l.fromRight("y")
+	x, y := l.InAligned("x"), l.InAligned("y")
 	if l.Rank("y") == 1 {
 		y = l.Reshape(y, anec.Dims{1, 1, 1, int(l.Shape("y")[0]), 1})
 	}
@@ -46,17 +46,4 @@ func lowerMatmul(l *Lowering) error {
 	product := &anec.MatMul{TransposeX: l.Bool("transpose_x"), TransposeZ: l.Bool("transpose_y")}
 	l.Give(0, l.Reshape(l.LayerAs(stored, l.Name(), product, x, y), l.OutDims(0)))
 	return nil
-}
-
-// fromRight lays an argument of four axes out from the right, as those of five are, if the result has five: the
-// batch axes of both meet.
-//
-//	[b, c, h, w]  lies on b,1,c,h,w  Reshape  1,b,c,h,w
-func (l *Lowering) fromRight(param string) *anec.Value {
-	v := l.In(param)
-	if v == nil || l.Rank(param) != 4 || len(l.OutShape(0)) != anec.MaxRank {
-		return v
-	}
-	d := v.Type.Dims
-	return l.Reshape(v, anec.Dims{1, d[anec.N], d[anec.C], d[anec.H], d[anec.W]})
 }

@@ -48,9 +48,7 @@ func lowerNormal(l *Lowering) error {
 	if err != nil {
 		return err
 	}
-	half := func(i int) *anec.Value {
-		return l.Layer(l.Name(), &anec.InputView{Axis: anec.W, Offset: i, Size: 1, Step: 1}, words)
-	}
+	half := func(i int) *anec.Value { return l.part(words, anec.W, i, 1) }
 	radius := l.Layer(l.Name(), neuron(td.FuncLog, 0x1p-24), half(0))
 	radius = l.Layer(l.Name(), &anec.GOC{Scale: -2}, radius)
 	radius = l.Layer(l.Name(), neuron(td.FuncSqrt), radius)
@@ -61,9 +59,7 @@ func lowerNormal(l *Lowering) error {
 	}
 	both := l.Layer(l.Name(), &anec.Concat{Axis: anec.W}, part(td.FuncCos), part(td.FuncSin))
 	both = l.Reshape(both, anec.Dims{1, 1, 1, 1, 2 * pairs[anec.H]})
-	if n%2 == 1 {
-		both = l.Layer(l.Name(), &anec.InputView{Axis: anec.W, Size: n, Step: 1}, both)
-	}
+	both = l.part(both, anec.W, 0, n)
 	scaled := &anec.GOC{Scale: l.Float("stddev"), Bias: l.Float("mean")}
 	l.Give(0, l.LayerAs(l.OutDType(0), l.Name(), scaled, l.Reshape(both, l.OutDims(0))))
 	return nil

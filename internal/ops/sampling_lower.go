@@ -57,14 +57,6 @@ func lowerResample(l *Lowering) error {
 	return nil
 }
 
-// part is a range of a value along an axis; nothing is added for all of it.
-func (l *Lowering) part(v *anec.Value, axis td.Axis, offset, size int) *anec.Value {
-	if v == nil || offset == 0 && size == v.Type.Dims[axis] {
-		return v
-	}
-	return l.Layer(l.Name()+"_part", &anec.InputView{Axis: axis, Offset: offset, Size: size, Step: 1}, v)
-}
-
 func lowerCrop(l *Lowering) error {
 	x, to := l.In("x"), l.OutDims(0)
 	x = l.part(x, anec.H, l.Ints("crop_height")[0], to[anec.H])

@@ -61,6 +61,9 @@ func (l *Lowering) moved(v *anec.Value, axis td.Axis, by int, reverse bool) *ane
 func lowerBandPart(l *Lowering) error {
 	shape := l.OutShape(0)
 	rows, columns := shape[len(shape)-2], shape[len(shape)-1]
+	if rows > maxIndices/columns {
+		return l.Refuse("a mask of %d by %d has more than %d elements", rows, columns, maxIndices)
+	}
 	lower, upper := l.Int("lower"), l.Int("upper")
 	mask := make([]bool, rows*columns)
 	for i := range mask {

@@ -30,6 +30,11 @@ func (l *Lowering) view(x *anec.Value, sections ...section) *anec.Value {
 	return x
 }
 
+// part is a run of neighbours of x along an axis.
+func (l *Lowering) part(x *anec.Value, axis td.Axis, first, count int) *anec.Value {
+	return l.view(x, section{axis: axis, first: first, count: count, step: 1})
+}
+
 // numbers are the elements at some places of a vector, in the order of the places.
 func (l *Lowering) numbers(vector *anec.Value, places []int) *anec.Value {
 	if vector == nil || len(places) == vector.Type.Dims[anec.W] {
@@ -41,7 +46,7 @@ func (l *Lowering) numbers(vector *anec.Value, places []int) *anec.Value {
 		for to < len(places) && places[to] == places[to-1]+1 {
 			to++
 		}
-		parts = append(parts, l.view(vector, section{axis: anec.W, first: places[from], count: to - from, step: 1}))
+		parts = append(parts, l.part(vector, anec.W, places[from], to-from))
 		from = to
 	}
 	return l.concat(anec.W, parts)

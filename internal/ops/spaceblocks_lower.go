@@ -30,9 +30,8 @@ func lowerBatchToSpace(l *Lowering) error {
 	}
 	y := l.Layer(l.Name(), &anec.BatchToSpace{Factors: anec.Factors{X: block[1], Y: block[0], Z: 1}}, l.In("x"))
 	out := l.OutDims(0)
-	l.Give(0, l.view(y,
-		section{axis: anec.H, first: crops[0], count: out[anec.H], step: 1},
-		section{axis: anec.W, first: crops[2], count: out[anec.W], step: 1}))
+	y = l.part(y, anec.H, crops[0], out[anec.H])
+	l.Give(0, l.part(y, anec.W, crops[2], out[anec.W]))
 	return nil
 }
 

@@ -7,10 +7,12 @@ import (
 	"github.com/espalier-ane/espalier/tensor"
 )
 
-// The most that unrolling may make of a function: beyond it, a loop is better run as one.
+// The most that unrolling may make of a function: beyond it, a loop is better run as one. What is written in vain, for a
+// loop that turns out to be too long, counts as tried: loops in loops could be tried without end.
 const (
 	maxTurns      = 1024
 	maxWrittenOut = 20000 // operations
+	maxTried      = 4 * maxWrittenOut
 )
 
 // Unroll writes control flow out where its way is known before the function runs, for concrete shapes of the
@@ -32,7 +34,7 @@ func Unroll(f *mil.Function, shapes map[string][]int) (*mil.Function, error) {
 	if err := in.inputs(shapes); err != nil {
 		return nil, err
 	}
-	u := &unroller{in: in, names: map[string]bool{}}
+	u := &unroller{in: in, names: map[string]bool{}, copies: map[string]int{}}
 	u.cloner = mil.NewCloner(u.fresh)
 	f.Body.Walk(func(op *mil.Operation) {
 		for _, v := range op.Outputs {
@@ -70,6 +72,8 @@ type unroller struct {
 	ops     []*mil.Operation
 	cloner  *mil.Cloner // knows what stands for a value of the function
 	names   map[string]bool
+	copies  map[string]int // of a name, so far
+	tried   int            // operations that were written, in vain too
 	changed bool
 }
 
@@ -90,6 +94,7 @@ func (u *unroller) block(b *mil.Block, nested bool) error {
 			op = u.cloner.Operation(op)
 		}
 		u.ops = append(u.ops, op)
+		u.tried++
 		if err := u.in.infer(op); err != nil {
 			return err
 		}
@@ -123,7 +128,7 @@ func (u *unroller) controlFlow(op *mil.Operation) (bool, error) {
 }
 
 func (u *unroller) loop(op *mil.Operation) (bool, error) {
-	before := len(u.ops)
+	before, changed := len(u.ops), u.changed
 	vars := make([]*mil.Value, 0, len(op.Outputs))
 	for _, a := range op.Input("loop_vars") {
 		if a.Value == nil {
@@ -138,7 +143,7 @@ func (u *unroller) loop(op *mil.Operation) (bool, error) {
 			return false, err
 		}
 		again, known := u.condition(mil.Arg{Value: test.Outputs[0]})
-		if !known || len(u.ops) > maxWrittenOut {
+		if !known || len(u.ops) > maxWrittenOut || u.tried > maxTried {
 			break
 		}
 		if !again {
@@ -151,7 +156,7 @@ func (u *unroller) loop(op *mil.Operation) (bool, error) {
 		}
 		vars = u.cloner.Values(body.Outputs)
 	}
-	u.ops = u.ops[:before]
+	u.ops, u.changed = u.ops[:before], changed
 	return false, nil
 }
 
@@ -176,9 +181,12 @@ func (u *unroller) condition(a mil.Arg) (value, known bool) {
 	return isTrue(t), true
 }
 
+// fresh is a name for a copy of a value. Names are counted: to look for a free one from 1 on would take as long as there
+// are turns, in every turn.
 func (u *unroller) fresh(name string) string {
-	for i, candidate := 1, name; ; i++ {
-		if candidate = name + "_" + strconv.Itoa(i); !u.names[candidate] {
+	for {
+		u.copies[name]++
+		if candidate := name + "_" + strconv.Itoa(u.copies[name]); !u.names[candidate] {
 			u.names[candidate] = true
 			return candidate
 		}

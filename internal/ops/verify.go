@@ -12,14 +12,36 @@ import (
 
 // Verify holds every operation of a program against the catalogue: its signature, and the declared type of
 // each output against the one that the type rule gives. mil.Verify is the structural half. The
-// program's weight files need not be there.
+// program's weight files need not be there. Operations that the catalogue does not have are named all at once.
 func Verify(p *mil.Program) error {
+	var unknown []error
+	for _, f := range p.Functions {
+		unknown = append(unknown, unknownOperations(f)...)
+	}
+	if err := errors.Join(unknown...); err != nil {
+		return err
+	}
 	for _, f := range p.Functions {
 		if _, err := Infer(f); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// unknownOperations names the operations of a function that nothing can run: those that are not in the catalogue, or not
+// in the function's opset.
+func unknownOperations(f *mil.Function) (unknown []error) {
+	o, err := ParseOpset(f.Opset)
+	if err != nil {
+		return nil // inference names it
+	}
+	f.Body.Walk(func(op *mil.Operation) {
+		if _, _, err := version(op.Kind, o); err != nil {
+			unknown = append(unknown, &Error{Function: f.Name, Op: op, Err: err})
+		}
+	})
+	return unknown
 }
 
 // Infer returns the type of every value of a function: the declared one, refined by what the type rules
