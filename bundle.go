@@ -9,20 +9,14 @@ import (
 	"github.com/espalier-ane/espalier/mil"
 )
 
-// bundleFunctions makes the functions of a bundle: they are compiled already. One that takes several shapes was compiled for
-// one of them, and has its program with it, to be compiled for others when they come.
+// bundleFunctions makes the functions of a bundle: they are compiled already. One that takes several shapes was compiled
+// for one of them, and has its program with it, to be compiled for others when they come.
 func (c Config) bundleFunctions(b *bundle.Bundle) ([]*Function, error) {
-	source, err := host.Program(b)
+	hosted, source, err := host.FromBundle(b)
 	if err != nil {
 		return nil, err
 	}
-	var options e5rt.Options
-	if source != nil {
-		if options.Host, err = host.New(source); err != nil {
-			return nil, fmt.Errorf("%s: %w", bundle.HostPath, err)
-		}
-	}
-	library, err := e5rt.Open(b, options)
+	library, err := e5rt.Open(b, e5rt.Options{Host: hosted})
 	if err != nil {
 		return nil, err
 	}

@@ -173,7 +173,7 @@ func (p *Program) Placements() []Placement {
 	return list
 }
 
-// Segments counts the segments of a program, and Tasks the tasks of its segments on the engine.
+// Segments counts the segments of a program.
 func (p *Program) Segments() (n int) {
 	for _, f := range p.result.Functions {
 		n += len(f.Segments)
@@ -224,8 +224,8 @@ func (p *Program) Functions() []CompiledFunction {
 	return list
 }
 
-// WriteMIL writes the functions of a program as MIL text, as they were placed: loops of a known length unrolled, and before each
-// operation a comment that says where it runs and, of the host, why.
+// WriteMIL writes the functions of a program as MIL text, as they were placed: loops of a known length unrolled, and
+// before each operation a comment that says where it runs and, of the host, why.
 func (p *Program) WriteMIL(w io.Writer) error {
 	text := &mil.Program{Version: p.version}
 	places := map[*mil.Operation]*compiler.Placed{}
@@ -252,8 +252,8 @@ func (p *Program) WriteMIL(w io.Writer) error {
 	})
 }
 
-// WriteBundle writes a folder with everything that running the program takes, and returns its ID. It replaces a bundle, and refuses
-// anything else that is there. When the context ends before it is done, nothing is left behind.
+// WriteBundle writes a folder with everything that running the program takes, and returns its ID. It replaces a bundle,
+// and refuses anything else that is there. When the context ends before it is done, nothing is left behind.
 func (p *Program) WriteBundle(ctx context.Context, dir string) (id string, err error) {
 	content := p.result.Bundle.Content()
 	for _, blobs := range [][]bundle.Blob{content.Containers, content.Weights} {

@@ -2,6 +2,7 @@ package espalier
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -27,18 +28,24 @@ type road struct {
 
 	mu       sync.Mutex
 	variants map[string]*variant // by the shapes of the inputs
+	turn     int                 // counts the calls of find
 }
+
+// maxVariants bounds the variants of a function: each has its program, and buffers for the predictions under way. A
+// service that takes every length of a text keeps those that it used last.
+const maxVariants = 64
 
 // A variant is a function compiled for concrete shapes.
 type variant struct {
+	used       int // the turn in which it was asked for last
 	once       sync.Once
 	err        error
 	function   *e5rt.Function
 	operations sync.Pool // of *e5rt.Operation: one for each prediction under way
 }
 
-// variant finds the one for the shapes of the arguments, and compiles it if it is new. One that a caller
-// gave up on is compiled anew by the next.
+// variant finds the one for the shapes of the arguments, and compiles it if it is new. One that a caller gave up on is
+// compiled anew by the next, be it one that has waited for it.
 func (r *road) variant(ctx context.Context, args map[string]*tensor.Tensor) (*variant, error) {
 	shapes := make(map[string][]int, len(args))
 	for name, t := range args {
@@ -46,22 +53,54 @@ func (r *road) variant(ctx context.Context, args map[string]*tensor.Tensor) (*va
 	}
 	shapes = r.open(shapes)
 	key := shapeKey(r.function, shapes)
+	for {
+		v := r.find(key)
+		v.once.Do(func() { v.err = v.compile(ctx, r, shapes) })
+		if !errors.Is(v.err, context.Canceled) && !errors.Is(v.err, context.DeadlineExceeded) {
+			return v, v.err
+		}
+		r.forget(key, v)
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// find returns the variant of a key, a new one if there is none.
+func (r *road) find(key string) *variant {
 	r.mu.Lock()
+	defer r.mu.Unlock()
 	v := r.variants[key]
 	if v == nil {
+		if len(r.variants) >= maxVariants {
+			r.dropOldest()
+		}
 		v = &variant{}
 		r.variants[key] = v
 	}
-	r.mu.Unlock()
-	v.once.Do(func() { v.err = v.compile(ctx, r, shapes) })
-	if v.err != nil && ctx.Err() != nil {
-		r.mu.Lock()
-		if r.variants[key] == v {
-			delete(r.variants, key)
+	r.turn++
+	v.used = r.turn
+	return v
+}
+
+// dropOldest takes out the variant that was not asked for the longest; predictions under way keep theirs.
+func (r *road) dropOldest() {
+	oldest := ""
+	for key, v := range r.variants {
+		if oldest == "" || v.used < r.variants[oldest].used {
+			oldest = key
 		}
-		r.mu.Unlock()
 	}
-	return v, v.err
+	delete(r.variants, oldest)
+}
+
+// forget takes a variant out, if it is still there.
+func (r *road) forget(key string, v *variant) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.variants[key] == v {
+		delete(r.variants, key)
+	}
 }
 
 // open keeps the shapes of the inputs that the function leaves open.

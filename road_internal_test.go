@@ -2,6 +2,7 @@ package espalier
 
 import (
 	"context"
+	"fmt"
 	"path/filepath"
 	"testing"
 
@@ -58,5 +59,19 @@ func TestStateStaysInPlace(t *testing.T) {
 				t.Fatalf("step %d: %s: %s", step, name, c.Reason)
 			}
 		}
+	}
+}
+
+func TestVariantsAreBounded(t *testing.T) {
+	r := &road{variants: map[string]*variant{}}
+	first := r.find("0")
+	for i := range 3 * maxVariants {
+		r.find(fmt.Sprint(i % (2 * maxVariants)))
+		if r.find("0") != first {
+			t.Fatalf("after %d others, one that is always asked for was dropped", i)
+		}
+	}
+	if len(r.variants) != maxVariants {
+		t.Errorf("%d variants, want %d", len(r.variants), maxVariants)
 	}
 }

@@ -88,11 +88,7 @@ func (c *compileCmd) check() error {
 		return usagef("--units %s leaves the engine out, and there is nothing to compile for: expected %s or %s", units, espalier.AllUnits, espalier.EngineOnly)
 	}
 	if _, err := hal.Lookup(c.Target); err != nil {
-		var known []string
-		for _, t := range hal.Targets() {
-			known = append(known, t.Name)
-		}
-		return usagef("--target %s: there is no such target: expected %s", c.Target, strings.Join(known, ", "))
+		return usagef("--target: %w", err)
 	}
 	for _, form := range c.Emit {
 		if !slices.Contains(emitForms, form) && form != emitAll && passNamed(form) == nil {
@@ -194,7 +190,8 @@ func (c *compilation) make(ctx context.Context, model *espalier.Model, options e
 		place[p.Name] = i + 1
 	}
 	options.Pass = func(p espalier.PassReport) {
-		bar.set(place[p.Pass], len(passes), fmt.Sprintf("%s, %s", p.Segment, p.Pass))
+		done := place[p.Pass]
+		bar.set(done, len(passes), fmt.Sprintf("%s, %s", p.Segment, passes[min(done, len(passes)-1)].Name))
 		c.times[p.Pass] += p.Took
 		c.keep(p)
 	}

@@ -4,8 +4,10 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/espalier-ane/espalier/bundle"
+	"github.com/espalier-ane/espalier/tensor"
 )
 
 // The types of this file are the schema of dump --json for bundles; docs/json.md explains them.
@@ -16,6 +18,7 @@ type bundleDump struct {
 	Manifest   *bundle.Manifest  `json:"manifest"`
 	Descriptor descriptorReport  `json:"descriptor"`
 	Containers []bundleContainer `json:"containers"`
+	Host       string            `json:"host,omitempty"`
 }
 
 type bundleContainer struct {
@@ -29,7 +32,7 @@ func explainBundle(d *dumpFile) (explanation, error) {
 		return nil, err
 	}
 	d.opened = append(d.opened, b)
-	r := &bundleDump{dumpHead: d.dumpHead, ID: b.ID(), Manifest: b.Manifest, Descriptor: newDescriptorReport(b.Program), Containers: []bundleContainer{}}
+	r := &bundleDump{dumpHead: d.dumpHead, ID: b.ID(), Manifest: b.Manifest, Descriptor: newDescriptorReport(b.Program), Containers: []bundleContainer{}, Host: b.Host()}
 	var broken error
 	for _, f := range b.Manifest.Files {
 		r.Size += f.Size
@@ -111,6 +114,12 @@ func (d *bundleDump) print(w *bufio.Writer) {
 		fmt.Fprintf(w, "\n%s\n  hardware container, %s\n", printable(c.Path), c.targetText())
 		c.containerReport.print(w)
 	}
+	if d.Host != "" {
+		fmt.Fprintf(w, "\n%s\n", bundle.HostPath)
+		for line := range strings.Lines(d.Host) {
+			fmt.Fprintf(w, "  %s\n", printable(strings.TrimSuffix(line, "\n")))
+		}
+	}
 }
 
 // featureText is the type of a feature of a bundle.
@@ -118,7 +127,7 @@ func featureText(f bundle.Feature) string {
 	text := f.Kind
 	switch {
 	case f.Array != nil:
-		text = fmt.Sprintf("%s %s %v", f.Array.Type, f.Kind, f.Array.Shape)
+		text = fmt.Sprintf("%s %s %v", f.Array.Type, f.Kind, tensor.ShapeOf(f.Array.Shape...))
 	case f.Image != nil:
 		text = fmt.Sprintf("%s image %d × %d", f.Image.ColorSpace, f.Image.Width, f.Image.Height)
 	case f.Elem != "":

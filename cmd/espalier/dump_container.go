@@ -174,8 +174,13 @@ func (r *containerReport) addMap(f *hwx.File) error {
 			continue
 		}
 		row := regionReport{Kind: "memory", Name: sectionName(s), Size: int64(s.Size), Address: hexAddress(s.Addr), addr: s.Addr}
-		if name, ok := windows[s.Addr]; ok {
+		switch name, window := windows[s.Addr]; {
+		case window:
 			row.Kind, row.Name = "window", name
+		case s.Flags == hwx.SectionDerived:
+			row.Kind = "derived memory"
+		case s.Flags == hwx.SectionExternal:
+			row.Kind = "weights of another file"
 		}
 		r.Regions = append(r.Regions, row)
 	}
@@ -301,21 +306,26 @@ func (r *containerReport) addConstants(f *hwx.File) {
 	}
 }
 
-// addTasks describes the program and its tasks. A container for a target that is not known keeps them to
-// itself, which is no error.
+// addTasks describes the program and its tasks. A container for a target that is not known, or whose tasks are
+// of a version that is not known, keeps them to itself, which is no error.
 func (r *containerReport) addTasks(f *hwx.File) error {
+	target, unknown := f.Target()
+	readable := unknown == nil && td.LayoutOf(td.Version(target.TaskVersion)) != nil
 	p, err := f.Program()
 	if err != nil {
-		if r.Target == "" {
+		if !readable {
 			r.TasksNote = err.Error()
 			return nil
 		}
 		return err
 	}
 	r.Program = &programThread{p.Name, p.Tasks, hexAddress(p.FirstTask), p.FirstTaskWords}
-	target, err := f.Target()
-	if err != nil {
+	switch {
+	case unknown != nil:
 		r.TasksNote = fmt.Sprintf("not decoded: no target with CPU subtype %d is known", r.CPUSubtype)
+		return nil
+	case !readable:
+		r.TasksNote = fmt.Sprintf("not decoded: no table of task version %d, that of %s, is known", target.TaskVersion, target.Name)
 		return nil
 	}
 	tasks, err := f.Tasks()

@@ -77,7 +77,7 @@ func explainModel(d *dumpFile) (explanation, error) {
 		return nil, err
 	}
 	d.opened = append([]io.Closer{m}, d.opened...)
-	report, broken, err := inspect(d.File, m)
+	report, broken, err := inspectModel(d.File, m)
 	if err != nil {
 		return nil, err
 	}

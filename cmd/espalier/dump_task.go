@@ -65,18 +65,6 @@ type streamBytes struct {
 	Size   int64 `json:"size"`
 }
 
-type tableDump struct {
-	Function  string    `json:"function,omitempty"`
-	Reduction string    `json:"reduction"`
-	Sign      string    `json:"sign"`
-	X         [2]number `json:"x"`
-	Y         [2]number `json:"y"`
-	Spacing   number    `json:"spacing"`
-	Knots     []number  `json:"knots"`
-	Left      [2]number `json:"left"`
-	Right     [2]number `json:"right"`
-}
-
 // shownWeights is how many weights of a task are shown.
 const shownWeights = 8
 
@@ -88,11 +76,19 @@ type taskExplainer struct {
 	bases     map[int]hwx.Base
 
 	parameters int // weights so far, each counted once
-	seen       map[uint64]bool
+	seen       map[weightPlace]bool
+
+	container, weights string // of a bundle: the paths of the container and of its weights
+}
+
+// weightPlace is where an array of weights is: in the container or in the bundle's file of weights.
+type weightPlace struct {
+	file string
+	at   uint64
 }
 
 func newTaskExplainer(f *hwx.File, v td.Version) *taskExplainer {
-	e := &taskExplainer{file: f, text: f.Text(), bases: map[int]hwx.Base{}, seen: map[uint64]bool{}}
+	e := &taskExplainer{file: f, text: f.Text(), bases: map[int]hwx.Base{}, seen: map[weightPlace]bool{}}
 	e.registers = td.NewRegisters(td.LayoutOf(v))
 	for _, b := range f.Bases() {
 		e.bases[b.Index] = b
@@ -315,8 +311,13 @@ func (e *taskExplainer) kernel(t *td.Task) (*weightsDump, *tableDump) {
 
 // count adds the weights at an offset from a base, unless a task before uses the same.
 func (e *taskExplainer) count(base int, offset int64, n int) {
-	if at := e.bases[base].Addr + uint64(offset); !e.seen[at] {
-		e.seen[at] = true
+	b := e.bases[base]
+	place := weightPlace{e.container, b.Addr + uint64(offset)}
+	if b.Section != nil && b.Section.Data == nil {
+		place = weightPlace{e.weights, uint64(offset)}
+	}
+	if !e.seen[place] {
+		e.seen[place] = true
 		e.parameters += n
 	}
 }
@@ -332,24 +333,6 @@ func (e *taskExplainer) constants(base int) ([]byte, bool) {
 		return nil, false
 	}
 	return s.Data[offset:], true
-}
-
-func newTableDump(data []byte) (*tableDump, error) {
-	t, err := td.DecodeTable(data)
-	if err != nil {
-		return nil, err
-	}
-	half := func(a uint16) number { return number(tensor.F16(a)) }
-	pair := func(a, b uint16) [2]number { return [2]number{half(a), half(b)} }
-	d := &tableDump{
-		Function: t.Name(), Reduction: t.Form().String(), Sign: t.Sign().String(),
-		X: pair(t.XLow, t.XHigh), Y: pair(t.YLow, t.YHigh), Spacing: number(t.Spacing()),
-		Left: pair(t.Left.Slope, t.Left.Intercept), Right: pair(t.Right.Slope, t.Right.Intercept),
-	}
-	for _, k := range t.Knots {
-		d.Knots = append(d.Knots, half(k))
-	}
-	return d, nil
 }
 
 // print describes the task for people: what it computes, its fields block by block, its weights and its table.
@@ -466,31 +449,6 @@ func numbersText(list []number, of int) string {
 		parts = append(parts, "…")
 	}
 	return strings.Join(parts, " ")
-}
-
-func (d *tableDump) print(w *bufio.Writer) {
-	if d == nil {
-		return
-	}
-	name := d.Function
-	if name == "" {
-		name = "a function without a known name"
-	}
-	fmt.Fprintf(w, "  table: %s, %s, sign %s, knots %s apart\n", name, d.Reduction, d.Sign, shortNumber(float64(d.Spacing)))
-	pair := func(p [2]number) string { return numbersText(p[:], 2) }
-	printColumns(w, "    ", [][]string{
-		{"x from, to", pair(d.X)}, {"y there", pair(d.Y)},
-		{"left slope, intercept", pair(d.Left)}, {"right slope, intercept", pair(d.Right)},
-	})
-	const inLine = 11
-	for i := 0; i < len(d.Knots); i += inLine {
-		title := ""
-		if i == 0 {
-			title = "knots"
-		}
-		part := d.Knots[i:min(i+inLine, len(d.Knots))]
-		fmt.Fprintf(w, "    %-5s  %s\n", title, numbersText(part, len(part)))
-	}
 }
 
 func pluralOf(n int, one, many string) string {

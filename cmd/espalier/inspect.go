@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/espalier-ane/espalier/bundle"
 	"github.com/espalier-ane/espalier/coreml"
 	"github.com/espalier-ane/espalier/hwx"
 	"github.com/espalier-ane/espalier/internal/ops"
@@ -13,7 +14,7 @@ import (
 )
 
 type inspectCmd struct {
-	Model string `arg:"" help:"A package (.mlpackage, also zipped), model (.mlmodel), compiled model (.mlmodelc), MIL text (.mil) or hardware container (.hwx)."`
+	Model string `arg:"" help:"A package (.mlpackage, also zipped), model (.mlmodel), compiled model (.mlmodelc), MIL text (.mil), bundle or hardware container (.hwx)."`
 	JSON  bool   `name:"json" help:"Print JSON; docs/json.md has the schema."`
 }
 
@@ -31,8 +32,12 @@ func (c *inspectCmd) Run(call *invocation) error {
 }
 
 func (c *inspectCmd) inspect() (report inspectReport, broken, err error) {
-	if hwx.IsContainerFile(c.Model) {
+	switch {
+	case hwx.IsContainerFile(c.Model):
 		report, err = inspectContainer(c.Model)
+		return report, nil, err
+	case bundle.IsBundle(c.Model):
+		report, err = inspectBundle(c.Model)
 		return report, nil, err
 	}
 	model, err := coreml.Open(c.Model)
@@ -40,12 +45,12 @@ func (c *inspectCmd) inspect() (report inspectReport, broken, err error) {
 		return report, nil, err
 	}
 	defer model.Close()
-	return inspect(c.Model, model)
+	return inspectModel(c.Model, model)
 }
 
-// inspect describes a model without reading its weights. A missing weight file is part of the description, one
+// inspectModel describes a model without reading its weights. A missing weight file is part of the description, one
 // that is damaged is an error beside it.
-func inspect(path string, m *coreml.Model) (report inspectReport, broken, err error) {
+func inspectModel(path string, m *coreml.Model) (report inspectReport, broken, err error) {
 	census := newCensus()
 	report.Model = path
 	if report.modelReport, err = describeModel(m, census); err != nil {

@@ -55,6 +55,15 @@ type functionReport struct {
 
 	Operations []operationReport `json:"operations,omitempty"`
 	Tasks      int               `json:"tasks,omitempty"`
+	Segments   []segmentReport   `json:"segments,omitempty"`
+}
+
+type segmentReport struct {
+	Operation string `json:"operation"`
+	Backend   string `json:"backend"`
+	Container string `json:"container,omitempty"`
+	Tasks     int    `json:"tasks,omitempty"`
+	Function  string `json:"function,omitempty"`
 }
 
 type operationReport struct {

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+
+	"github.com/espalier-ane/espalier/bundle"
 )
 
 // printInspection prints what inspect found for people.
@@ -87,9 +89,26 @@ func printFunction(w io.Writer, indent string, f functionReport) {
 		printColumns(w, indent+"    ", rows)
 	}
 	printOperations(w, indent, f.Operations)
-	if f.Tasks > 0 {
+	printSegments(w, indent, f.Segments)
+	if f.Tasks > 0 && len(f.Segments) == 0 { // segments show theirs
 		fmt.Fprintf(w, "%s  %s\n", indent, plural(f.Tasks, "task"))
 	}
+}
+
+func printSegments(w io.Writer, indent string, list []segmentReport) {
+	if len(list) == 0 {
+		return
+	}
+	fmt.Fprintf(w, "%s  segments\n", indent)
+	var rows [][]string
+	for _, s := range list {
+		row := []string{s.Backend, s.Operation, s.Container, plural(s.Tasks, "task")}
+		if s.Backend == bundle.Host {
+			row = []string{s.Backend, s.Operation, s.Function}
+		}
+		rows = append(rows, row)
+	}
+	printColumns(w, indent+"    ", rows)
 }
 
 func printOperations(w io.Writer, indent string, list []operationReport) {

@@ -27,6 +27,7 @@ func TestEveryFieldIsDocumented(t *testing.T) {
 		typ     any
 	}{
 		{"`espalier run --json`", runReport{}},
+		{"`espalier compile --json`", compileReport{}},
 		{"`espalier inspect --json`", inspectReport{}},
 		{"`espalier dump --json`", containerDump{}},
 		{"`espalier dump --json`", descriptorDump{}},
@@ -35,6 +36,7 @@ func TestEveryFieldIsDocumented(t *testing.T) {
 		{"`espalier dump --json`", programDump{}}, // the rest of modelDump is what inspect prints
 		{"`espalier dump --json`", blobDump{}},
 		{"`espalier dump --json`", arraysDump{}},
+		{"`espalier targets --json`", targetsReport{}},
 		{"`espalier version --json`", versionReport{}},
 	} {
 		text := ""

@@ -33,7 +33,13 @@ type CodegenVerdict struct {
 	// From and To are the families it is about, both included.
 	From, To hal.Family
 
-	Fails  bool   // no code; else the row says that there is, where one would doubt it
+	Fails bool // no code; else the row says that there is, where one would doubt it
+
+	// StandIn says that other layers take the place of this one; Lifts is the ID of
+	// the validator's reject that it is spared by that, "" if none.
+	StandIn bool
+	Lifts   string
+
 	Text   string // what the compiler says, where a source has it
 	Remedy string
 	Status hal.Status
@@ -78,6 +84,22 @@ func codegen(l *Layer, t *hal.Target, r Route) *Reject {
 				ID: v.ID, Text: v.Text, Limit: v.limit(), Found: found, Remedy: v.Remedy,
 				Source: fmt.Sprintf("%s (%v)", v.Source, v.StatusOn(t.Family)),
 			}
+		}
+	}
+	return nil
+}
+
+// StandInFor finds what takes the place of a converted layer that a target does
+// not have, and does its work on the engine. nil: nothing has to, or nothing
+// does.
+func StandInFor(l *Layer, t *hal.Target) *CodegenVerdict {
+	for i := range codegenVerdicts {
+		v := &codegenVerdicts[i]
+		if !v.StandIn {
+			continue
+		}
+		if _, ok := v.holds(l, t, Converted); ok {
+			return v
 		}
 	}
 	return nil

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/espalier-ane/espalier/hal"
+	"github.com/espalier-ane/espalier/td"
 	"github.com/espalier-ane/espalier/tensor"
 )
 
@@ -123,8 +124,24 @@ var codegenVerdicts = []CodegenVerdict{
 		Text: "runs inside the envelope that its validator holds it to; outside, the compiler aborts", Status: hal.Measured, Source: "guide 4, 35, A and B",
 	},
 	{
-		ID: "codegen-resize", Kind: KindResize, Subject: "resize on M1", From: hal.A13, To: hal.A13,
+		ID: "codegen-gather-several", Kind: KindGather, Subject: "gather along several axes on M1", Route: Converted, From: hal.A13, To: hal.A13, StandIn: true,
+		Text: "runs by software: copies, for a batch and a depth of one", Status: hal.Measured, Source: "guide A, gather_nd; guide 4 and 35, the envelope",
+		found: func(l *Layer, _ *hal.Target) (string, bool) {
+			axes := len(l.Params.(*Gather).Axes)
+			return fmt.Sprintf("%d axes", axes), axes > 1
+		},
+	},
+	{
+		ID: "codegen-resize", Kind: KindResize, Subject: "resize on M1", From: hal.A13, To: hal.A13, StandIn: true,
 		Text: "runs by software: transposes and convolutions, with other rounding", Status: hal.Measured, Source: "guide 24, 35 and A",
+	},
+	{
+		ID: "codegen-pad-mirrored", Kind: KindPadding, Subject: "padding with mirrored elements on M1", Route: Converted, From: hal.A13, To: hal.A13, StandIn: true, Lifts: "pad-mode",
+		Text: "runs by software: the texture engine is not there", Status: hal.Measured, Source: "guide A, pad; the authored layer is rejected: guide B",
+		found: func(l *Layer, _ *hal.Target) (string, bool) {
+			m := l.Params.(*Padding).Mode
+			return fmt.Sprint(m), m == td.PadSymmetric || m == td.PadReflective
+		},
 	},
 	{
 		ID: "codegen-nms", Kind: KindNMS, Subject: "non-maximum suppression", From: firstFamily, To: lastFamily, Fails: true,

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/espalier-ane/espalier/bundle"
 	"github.com/espalier-ane/espalier/hal"
@@ -99,23 +98,41 @@ func (job *Job) function(ctx context.Context, e Entry, weights *weights) (*Funct
 			return nil, err
 		}
 		f, err := job.compileParts(ctx, p, weights)
-		if layer, ok := errors.AsType[*anec.LayerError](err); ok && refuse(refused, layer) {
+		if err != nil && refuse(refused, err) {
 			continue
 		}
 		return f, err
 	}
 }
 
-// refuse notes the operations that a refused layer stands for; false if there is none that is new.
-func refuse(refused map[string]string, e *anec.LayerError) bool {
+// refuse notes the operations that refused layers stand for; false if there is none that is new. All layers of an error
+// count, so that a function of which the engine takes little is not placed anew for each of its operations.
+func refuse(refused map[string]string, err error) bool {
 	added := false
-	for _, op := range e.Origin {
-		if _, ok := refused[op]; !ok {
-			refused[op] = e.Err.Error()
-			added = true
+	for _, e := range layerErrors(err) {
+		for _, op := range e.Origin {
+			if _, ok := refused[op]; !ok {
+				refused[op] = e.Err.Error()
+				added = true
+			}
 		}
 	}
 	return added
+}
+
+// layerErrors are the errors about layers that an error consists of.
+func layerErrors(err error) (list []*anec.LayerError) {
+	switch e := err.(type) {
+	case *anec.LayerError:
+		return []*anec.LayerError{e}
+	case interface{ Unwrap() error }:
+		return layerErrors(e.Unwrap())
+	case interface{ Unwrap() []error }:
+		for _, part := range e.Unwrap() {
+			list = append(list, layerErrors(part)...)
+		}
+	}
+	return list
 }
 
 // checkPlacement lists the operations of the host where there may be none.
@@ -133,18 +150,18 @@ func (job *Job) checkPlacement(p *Placement) error {
 }
 
 func (job *Job) compileParts(ctx context.Context, p *Placement, weights *weights) (*Function, error) {
-	f := &Function{
-		Name: p.Function.Name, Placement: p,
-		Segments: make([]*Segment, len(p.Parts)), Hosts: make([]*mil.Function, len(p.Parts)),
-	}
+	f := &Function{Name: p.Function.Name, Placement: p}
 	symbols := newSymbols(p)
+	var parts []*Part
+	var wrong []error
 	for i, part := range p.Parts {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
 		name := fmt.Sprintf("%s_%d", f.Name, i)
 		if part.Backend == OnHost {
-			f.Hosts[i] = p.hostFunction(name, part)
+			f.add(nil, p.hostFunction(name, part))
+			parts = append(parts, part)
 			continue
 		}
 		g, err := p.graph(name, part, symbols)
@@ -158,96 +175,23 @@ func (job *Job) compileParts(ctx context.Context, p *Placement, weights *weights
 		if weights != nil {
 			s.Weights = weights.data
 		}
-		if err := job.run(s); err != nil {
-			return nil, err
+		if err := job.run(ctx, s); err != nil {
+			wrong = append(wrong, err)
 		}
-		f.Segments[i] = s
+		if len(s.Tasks) == 0 {
+			continue // a state that is given the value that it has
+		}
+		f.add(s, nil)
+		parts = append(parts, part)
 	}
+	if err := errors.Join(wrong...); err != nil {
+		return nil, err
+	}
+	p.Parts = parts
 	return f, nil
 }
 
-// weights is the weight file that tasks read in place.
-type weights struct {
-	path string // as the program spells it
-	data []byte
-}
-
-// weightFile returns the largest weight file of a program; nil if it has none. Constants of others are copied.
-func weightFile(p *mil.Program) (*weights, error) {
-	var largest *weights
-	var failed error
-	seen := map[string]bool{}
-	look := func(c *mil.Constant) {
-		if c.File == nil || c.File.Files == nil || seen[c.File.Path] || failed != nil {
-			return
-		}
-		seen[c.File.Path] = true
-		data, err := c.File.Files.Bytes(c.File.Path)
-		if failed = err; err == nil && (largest == nil || len(data) > len(largest.data)) {
-			largest = &weights{c.File.Path, data}
-		}
-	}
-	for _, f := range p.Functions {
-		f.Body.Walk(func(op *mil.Operation) { visitConstants(op, look) })
-	}
-	return largest, failed
-}
-
-// usesWeights reports whether tasks read the weight file.
-func (s *Segment) usesWeights() bool {
-	for _, p := range s.Plan.Places {
-		if p.Region == InWeights {
-			return true
-		}
-	}
-	return false
-}
-
-// symbols are the names that values have in the descriptor. A feature has its own name on the host and another on the engine's
-// side of the cast that stands between.
-type symbols struct {
-	place *Placement
-	ends  map[*mil.Value]string // of inputs and outputs of the function, on the engine's side
-}
-
-// engineSuffix marks the engine's side of a feature.
-const engineSuffix = "__engine"
-
-func newSymbols(p *Placement) *symbols {
-	s := &symbols{place: p, ends: map[*mil.Value]string{}}
-	names := map[string]bool{}
-	for _, v := range p.Function.Inputs {
-		names[v.Name] = true
-	}
-	for _, op := range p.Function.Body.Operations {
-		for _, v := range op.Outputs {
-			names[v.Name] = true
-		}
-	}
-	add := func(v *mil.Value) {
-		if _, ok := v.Type.(*mil.TensorType); !ok || s.ends[v] != "" {
-			return
-		}
-		name := v.Name + engineSuffix
-		for names[name] {
-			name = strings.TrimSuffix(name, engineSuffix) + "_" + engineSuffix
-		}
-		names[name] = true
-		s.ends[v] = name
-	}
-	for _, v := range p.Function.Inputs {
-		add(v)
-	}
-	for _, v := range p.Function.Body.Outputs {
-		add(v)
-	}
-	return s
-}
-
-// engine is the name of a value on the engine's side.
-func (s *symbols) engine(v *mil.Value) string {
-	if name := s.ends[v]; name != "" {
-		return name
-	}
-	return v.Name
+// add adds a segment of the engine, or of the host.
+func (f *Function) add(s *Segment, host *mil.Function) {
+	f.Segments, f.Hosts = append(f.Segments, s), append(f.Hosts, host)
 }

@@ -4,17 +4,30 @@ import (
 	"fmt"
 
 	"github.com/espalier-ane/espalier/hwx"
+	"github.com/espalier-ane/espalier/internal/anec"
 	"github.com/espalier-ane/espalier/td"
 )
 
 // emitContainer makes the container of a segment. The weight file is not in it: the loader binds it.
 func emitContainer(s *Segment) error {
+	if len(s.Tasks) == 0 && len(s.Outputs) == 0 {
+		return nil // nothing to do, and nobody waits for it
+	}
 	file, err := s.container(false)
 	if err != nil {
 		return err
 	}
 	s.File = file
 	return nil
+}
+
+// refuse makes an error about all operations of a segment, which are then the host's.
+func (s *Segment) refuse(err error) error {
+	e := &anec.LayerError{Layer: s.Name, Err: err}
+	for _, l := range s.Order {
+		e.Kind, e.Origin = l.Kind(), joinOrigins(e.Origin, l.Origin)
+	}
+	return e
 }
 
 // container makes the container: the task list, the ports in the order of the plan, memory for what tasks keep
@@ -29,7 +42,7 @@ func emitContainer(s *Segment) error {
 func (s *Segment) container(withWeights bool) (*hwx.File, error) {
 	spec := hwx.Spec{
 		Form: hwx.Form2026, Subtype: s.Target.CPUSubtype, Program: s.Name,
-		Scratch: uint64(s.Plan.Scratch), Derived: uint64(s.Plan.Derived), Constants: s.Plan.Constants, Tasks: len(s.Tasks),
+		Scratch: uint64(s.Plan.Scratch), Derived: uint64(s.Plan.Derived), Constants: s.Plan.Constants,
 	}
 	if spec.Constants == nil {
 		spec.Constants = []byte{}
@@ -43,7 +56,7 @@ func (s *Segment) container(withWeights bool) (*hwx.File, error) {
 		spec.Windows = append(spec.Windows, i) // so that port i is entry BasePorts+i
 	}
 	if n := hwx.BaseTextConst - hwx.BasePorts; len(spec.Ports) > n {
-		return nil, fmt.Errorf("%d ports: a container has entries for %d", len(spec.Ports), n)
+		return nil, s.refuse(fmt.Errorf("its segment has %d ports: a container has entries for %d", len(spec.Ports), n))
 	}
 	if err := setTasks(&spec, s.Tasks); err != nil {
 		return nil, err
@@ -83,9 +96,6 @@ func portSpec(p Port) (hwx.PortSpec, error) {
 
 // setTasks encodes the task list.
 func setTasks(spec *hwx.Spec, ops []*td.Op) error {
-	if len(ops) == 0 {
-		return fmt.Errorf("nothing to do: a program has one task or more")
-	}
 	tasks := make([]*td.Task, len(ops))
 	for i, op := range ops {
 		t, err := op.Task(td.V256)
@@ -104,16 +114,7 @@ func setTasks(spec *hwx.Spec, ops []*td.Op) error {
 		}
 		tasks[i] = t
 	}
-	text, err := td.EncodeStream(tasks)
-	if err != nil {
-		return err
-	}
-	first, err := tasks[0].Encode()
-	if err != nil {
-		return err
-	}
-	spec.Text, spec.FirstTaskWords = text, len(first)
-	return nil
+	return spec.SetTasks(tasks)
 }
 
 func readsWeights(ops []*td.Op) bool {

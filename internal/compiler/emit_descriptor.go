@@ -1,6 +1,8 @@
 package compiler
 
 import (
+	"slices"
+
 	"github.com/espalier-ane/espalier/e5"
 	"github.com/espalier-ane/espalier/mil"
 )
@@ -22,9 +24,10 @@ func (f *Function) descriptor(containers []string) *e5.Function {
 			d.e5.Outputs = append(d.e5.Outputs, port)
 		}
 	}
-	for _, v := range body.Body.Outputs {
-		port := d.port(v)
-		d.e5.Outputs = append(d.e5.Outputs, port)
+	for i, v := range body.Body.Outputs {
+		if !slices.Contains(body.Body.Outputs[:i], v) { // one that is named twice is one port
+			d.e5.Outputs = append(d.e5.Outputs, d.port(v))
+		}
 	}
 	d.inputCasts()
 	for i, part := range f.Placement.Parts {
@@ -68,7 +71,11 @@ func (d *describer) inputCasts() {
 	p := d.f.Placement
 	for _, o := range p.Ops {
 		if x := boundaryArgument(o); x != nil && isInput(p.Function, x) {
-			d.addCast(x, x.Name, o.Op.Outputs[0], d.symbols.engine(o.Op.Outputs[0]))
+			y := o.Op.Outputs[0]
+			d.addCast(x, x.Name, y, d.symbols.engine(y))
+			if d.symbols.ends[y] != "" { // it is an output too
+				d.addCast(y, d.symbols.engine(y), y, y.Name)
+			}
 		}
 	}
 	for _, v := range p.Function.Inputs {
@@ -109,6 +116,11 @@ func (d *describer) part(i int, part *Part, container string) {
 	}
 	if part.Backend == OnHost {
 		d.e5.Add(inputs, outputs, e5.CpuInferenceAttrs{Function: d.f.Hosts[i].Name})
+		for _, v := range part.Outputs { // an output that the engine reads too
+			if d.symbols.ends[v] != "" && d.engineReads(v) {
+				d.addCast(v, v.Name, v, d.symbols.engine(v))
+			}
+		}
 		return
 	}
 	d.e5.Add(inputs, outputs, e5.AneInferenceAttrs{ProcedureName: d.f.Segments[i].Name, ProgramSymbol: container})
@@ -122,6 +134,13 @@ func (d *describer) part(i int, part *Part, container string) {
 			}
 		}
 	}
+}
+
+// engineReads reports whether a value goes into an engine segment.
+func (d *describer) engineReads(v *mil.Value) bool {
+	return slices.ContainsFunc(d.f.Placement.Parts, func(p *Part) bool {
+		return p.Backend == OnEngine && slices.Contains(p.Inputs, v)
+	})
 }
 
 // writes reports whether the tasks write a port.

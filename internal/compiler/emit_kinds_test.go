@@ -2,6 +2,8 @@ package compiler
 
 import (
 	"bytes"
+	"errors"
+	"fmt"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -62,6 +64,29 @@ func TestEmitRefusals(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "[from op]") {
 			t.Errorf("%s: %v; want %q", c.layer, err, c.want)
 		}
+	}
+}
+
+// All refusals of a segment come at once, and their operations are refused together.
+func TestEmitRefusesAllAtOnce(t *testing.T) {
+	s := legal(t, parseGraph(t, `graph g
+input %x fp16[1,1,4,8,8]
+%a fp16[1,1,4,8,8] = Neuron(%x) Type=degamma @first from a
+%b fp16[1,1,4,8,8] = Neuron(%x) Type=relu @second from b
+%y fp16[1,1,4,8,8] = PlaneReader(%b) @third from c
+output %a
+output %y
+`), 0)
+	planApart(t, s)
+	refused := map[string]string{"a": "known before"}
+	if err := fmt.Errorf("segment: %w", emitTasks(s)); !refuse(refused, err) || refuse(refused, err) {
+		t.Errorf("%v: want that it names an operation that is new, once", err)
+	}
+	if refused["a"] != "known before" || refused["b"] != "" || !strings.Contains(refused["c"], "no task") {
+		t.Errorf("refused are %q, want a as before, and c", refused)
+	}
+	if refuse(refused, errors.New("no layer is to blame")) {
+		t.Error("an error about no layer refuses an operation")
 	}
 }
 

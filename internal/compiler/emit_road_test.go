@@ -14,15 +14,6 @@ import (
 // A small road of its own for the tests of legalization and emission: a graph in text, the passes of the table
 // that make it legal, every value in a memory of its own, the engine. What other passes do is not in the way.
 
-func parseGraph(t testing.TB, text string) *anec.Graph {
-	t.Helper()
-	g, err := anec.Parse(text, nil)
-	if err != nil {
-		t.Fatalf("%v\n%s", err, text)
-	}
-	return g
-}
-
 // emitted takes a segment on to a container.
 func emitted(t testing.TB, s *Segment) {
 	t.Helper()

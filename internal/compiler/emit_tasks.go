@@ -1,6 +1,7 @@
 package compiler
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/espalier-ane/espalier/hwx"
@@ -8,13 +9,14 @@ import (
 	"github.com/espalier-ane/espalier/td"
 )
 
-// emitTasks makes operations of the layers of the plan, in their order.
+// emitTasks makes operations of the layers of the plan, in their order. Its error is about all layers that become none.
 //
 //	plan     %y = Neuron(%x) Type=relu        %x in port 0, %y in scratch at 64
 //	tasks    0 NEBypass y=base 3+64 x=base 4, ACTIVATION relu
 func emitTasks(s *Segment) error {
 	e := planned{s}
 	var tasks []*td.Op
+	var refused []error
 	for _, l := range s.Plan.Layers {
 		for _, v := range append(l.Reads(), l.Tops...) {
 			if _, ok := s.Plan.Places[v]; !ok {
@@ -23,9 +25,12 @@ func emitTasks(s *Segment) error {
 		}
 		ops, err := emitLayer(l, e.operand)
 		if err != nil {
-			return err
+			refused = append(refused, err)
 		}
 		tasks = append(tasks, ops...)
+	}
+	if err := errors.Join(refused...); err != nil {
+		return err
 	}
 	for i, op := range tasks {
 		op.ID = uint16(i) // it counts on from 0 after 65,535: the order of the list is what runs

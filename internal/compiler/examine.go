@@ -7,6 +7,7 @@ import (
 	"github.com/espalier-ane/espalier/internal/anec"
 	"github.com/espalier-ane/espalier/internal/ops"
 	"github.com/espalier-ane/espalier/mil"
+	"github.com/espalier-ane/espalier/tensor"
 )
 
 // An Examination is a function as every target sees it: the types and values that are known, and each operation by
@@ -16,6 +17,9 @@ type Examination struct {
 	Analysis   *ops.Analysis
 	Operations []*Examined // in program order; constants and what nobody needs are not among them
 
+	// AbsentWeights says that weight files are not there, and zeros stand for their arrays.
+	AbsentWeights bool
+
 	top map[*mil.Operation]bool // the operations of the function's body, not of nested blocks
 }
 
@@ -24,6 +28,7 @@ type Examined struct {
 	Op      *mil.Operation
 	Layers  *anec.Graph // the operation alone
 	Refusal string      // "" if it has a native form
+	Wide    *mil.Value  // a value of a type that no chip computes with; nil if there is none
 }
 
 // Examine lowers every operation of a function by itself, for concrete shapes of its inputs.
@@ -33,6 +38,7 @@ func Examine(f *mil.Function, shapes map[string][]int) (*Examination, error) {
 		return nil, err
 	}
 	e := &Examination{Function: f, Analysis: analysis, top: map[*mil.Operation]bool{}}
+	e.AbsentWeights = absentWeights(f)
 	for _, op := range f.Body.Operations {
 		e.top[op] = true
 	}
@@ -41,7 +47,7 @@ func Examine(f *mil.Function, shapes map[string][]int) (*Examination, error) {
 		if !needed[op] || e.isConstant(op) {
 			continue
 		}
-		x := &Examined{Op: op, Layers: anec.New(op.Name())}
+		x := &Examined{Op: op, Layers: anec.New(op.Name()), Wide: e.wide(op)}
 		l := newLowerer(e, x.Layers)
 		l.open = true
 		if err := l.lower(op); err != nil {
@@ -55,15 +61,37 @@ func Examine(f *mil.Function, shapes map[string][]int) (*Examination, error) {
 	return e, nil
 }
 
+// wide finds a value that an operation computes with in more than 16 bits. A cast only moves between types.
+func (e *Examination) wide(op *mil.Operation) (found *mil.Value) {
+	if op.Kind == "cast" {
+		return nil
+	}
+	look := func(v *mil.Value) {
+		t, ok := e.Analysis.Type(v).(*mil.TensorType)
+		if ok && (t.DType == tensor.Float32 || t.DType == tensor.Float64) && found == nil && !(v.Def != nil && e.isConstant(v.Def)) {
+			found = v
+		}
+	}
+	op.VisitUses(look)
+	for _, v := range op.Outputs {
+		look(v)
+	}
+	return found
+}
+
+// On places the function on a target.
+func (e *Examination) On(t *hal.Target) *Placement { return e.place(t, nil) }
+
 // place gives every operation a backend on a target.
 func (e *Examination) place(t *hal.Target, refused map[string]string) *Placement {
 	p := &Placement{Examination: e, Target: t}
 	for _, x := range e.Operations {
-		placed := &Placed{Op: x.Op}
+		placed := &Placed{Op: x.Op, Verdict: x.verdict(t)}
 		if reason, ok := refused[x.Op.Name()]; ok {
-			placed.Backend, placed.Reason = OnHost, reason
-		} else if x.Refusal != "" {
-			placed.Backend, placed.Reason = OnHost, x.Refusal
+			placed.Verdict = Verdict{Status: NoPath, Backend: OnHost, Finding: &Finding{ID: "no-task", Text: reason}}
+		}
+		if placed.Backend == OnHost {
+			placed.Reason = placed.Finding.Text
 		}
 		p.Ops = append(p.Ops, placed)
 	}

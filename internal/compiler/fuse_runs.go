@@ -38,74 +38,6 @@ func fuseRuns(s *Segment) error {
 	return f.err
 }
 
-// A fusion is a pass at work.
-type fusion struct {
-	*anec.Graph
-	kept map[*anec.Value]bool // outputs, and what states are left with
-	gone map[*anec.Layer]bool // discarded
-
-	// overwritten are the contents of states that something writes over. Who reads them must stay where it is.
-	overwritten map[*anec.Value]bool
-
-	origin []string // of layers that are added
-
-	err error
-}
-
-func newFusion(g *anec.Graph) *fusion {
-	f := &fusion{Graph: g, kept: map[*anec.Value]bool{}, gone: map[*anec.Layer]bool{}, overwritten: map[*anec.Value]bool{}}
-	for _, v := range g.Outputs {
-		f.kept[v] = true
-	}
-	for _, s := range g.States {
-		f.kept[s.After] = true
-		if s.After != s.Before {
-			f.overwritten[s.Before] = true
-		}
-	}
-	for _, l := range g.Layers {
-		if l.Kind() == anec.KindRingBufferWriter {
-			f.overwritten[l.Bottoms[0]] = true
-		}
-	}
-	return f
-}
-
-// isOverwritten reports whether a value is the content of a state that something writes over, or a view of it.
-func (f *fusion) isOverwritten(v *anec.Value) bool {
-	for v.Def != nil && viewKinds[v.Def.Kind()] && len(v.Def.Bottoms) > 0 {
-		v = v.Def.Bottoms[0]
-	}
-	return f.overwritten[v]
-}
-
-// viewKinds are the kinds that may be another way to look at the memory of their bottom.
-var viewKinds = setOf(anec.KindReshape, anec.KindTranspose, anec.KindInputView, anec.KindBroadcast, anec.KindFlatten,
-	anec.KindUnflatten, anec.KindAlias)
-
-// discard takes a layer out of the readers of its bottoms. That somebody still reads it is a fault of the pass.
-func (f *fusion) discard(l *anec.Layer) {
-	f.gone[l] = true
-	f.check(f.Discard(l))
-}
-
-// check keeps an error of an edit that cannot fail, unless the pass is at fault.
-func (f *fusion) check(err error) {
-	if f.err == nil && err != nil {
-		f.err = err
-	}
-}
-
-// readBy reports whether a value is there for one layer alone.
-func (f *fusion) readBy(v *anec.Value, l *anec.Layer) bool {
-	return !f.kept[v] && len(v.Uses) == 1 && v.Uses[0] == l
-}
-
-// canDelay reports whether a layer may run later, where its reader stands.
-func (f *fusion) canDelay(l *anec.Layer) bool {
-	return !slices.ContainsFunc(l.Reads(), f.isOverwritten)
-}
-
 // takers are the kinds whose class does an epilogue. Among the others are views, which are no tasks, those that
 // move bytes, and Random, which makes other numbers for another type of its result.
 var takers = setOf(
@@ -124,6 +56,9 @@ var takers = setOf(
 func takesSteps(l *anec.Layer) bool {
 	if exactKinds[l.Kind()] && !inFloats(l) {
 		return false
+	}
+	if l.Kind() == anec.KindTypeCast && l.Top().Type.DType == tensor.Bool && l.Bottoms[0].Type.DType.IsInteger() {
+		return false // it is the store that makes a bool of an integer, and steps come before
 	}
 	return takers[l.Kind()] && len(l.Tops) == 1 && isExact(l.Top().Type.DType) &&
 		l.Epilogue.Transpose == nil && l.Epilogue.Quant == nil
@@ -196,17 +131,6 @@ func naturalType(m, p *anec.Layer) tensor.DType {
 		return p.Top().Type.DType
 	}
 	return tensor.Invalid
-}
-
-// joinOrigins appends, each operation once.
-func joinOrigins(a, b []string) []string {
-	joint := slices.Clone(a)
-	for _, o := range b {
-		if !slices.Contains(joint, o) {
-			joint = append(joint, o)
-		}
-	}
-	return joint
 }
 
 // basis is a producer to which steps can be added, not yet in the graph. One that is nothing but steps becomes a
@@ -286,7 +210,8 @@ func follow(steps []anec.Step, s script, v *anec.Value) []anec.Step {
 // commutes has the kinds that do not care for the order of their values.
 var commutes = setOf(td.EWAdd, td.EWMult, td.EWMax, td.EWMin, td.EWEqual, td.EWNotEqual, td.EWAnd, td.EWOr, td.EWXor)
 
-// jumpsFrom reports whether a step that is not continuous, or a quantization, reads v: as the value in place, or as an operand.
+// jumpsFrom reports whether a step that is not continuous, or a quantization, reads v: as the value in place, or as an
+// operand.
 func jumpsFrom(steps []anec.Step, v *anec.Value, inPlace, quantizes bool) bool {
 	for i := range steps {
 		first := inPlace && (i == 0 || steps[i].Earlier == 2)

@@ -2,77 +2,38 @@ package compiler
 
 import (
 	"fmt"
-	"math/rand/v2"
-	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/espalier-ane/espalier/internal/anec"
-	"github.com/espalier-ane/espalier/internal/testkit"
 	"github.com/espalier-ane/espalier/td"
 	"github.com/espalier-ane/espalier/tensor"
 )
 
-// fused takes a graph through the passes that fuse. The graph is verified after each, and stored in another order
-// before each if there is a seed.
+// fused takes a graph through the passes that fuse.
 func fused(t testing.TB, g *anec.Graph, seed uint64) *anec.Graph {
 	t.Helper()
-	s := &Segment{Name: "test", Graph: g}
-	for i, p := range passes {
-		if p.Phase != Fuse {
-			continue
-		}
-		if seed != 0 {
-			anec.Shuffle(g, rand.New(rand.NewPCG(seed, uint64(i))))
-		}
-		if err := p.Run(s); err != nil {
-			t.Fatalf("pass %s: %v", p.Name, err)
-		}
-		if err := anec.Verify(g); err != nil {
-			t.Fatalf("after pass %s: %v\n%s", p.Name, err, anec.Print(g))
-		}
-	}
-	return g
-}
-
-func parsed(t testing.TB, text string) *anec.Graph {
-	t.Helper()
-	g, err := anec.Parse(text, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	runPhase(t, Fuse, &Segment{Name: "test", Graph: g}, seed)
 	return g
 }
 
 // Each rule has a file with a graph before and after. The order in which a graph is stored changes nothing, and what
 // is fused cannot be fused further.
 func TestFuse(t *testing.T) {
-	files, err := filepath.Glob("testdata/fuse/*.txtar")
-	if err != nil || len(files) == 0 {
-		t.Fatal("no golden files", err)
-	}
-	for _, file := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
-			archive, err := txtar.ParseFile(file)
-			if err != nil {
-				t.Fatal(err)
+	goldens(t, "fuse", 1, func(t *testing.T, archive *txtar.Archive) {
+		before := string(archive.Files[0].Data)
+		after := anec.Print(fused(t, parseGraph(t, before), 0))
+		for seed := uint64(1); seed < 4; seed++ {
+			if got := anec.Print(fused(t, parseGraph(t, before), seed)); got != after {
+				t.Errorf("stored in another order, it becomes\n%s\nnot\n%s", got, after)
 			}
-			before := string(archive.Files[0].Data)
-			after := anec.Print(fused(t, parsed(t, before), 0))
-			for seed := uint64(1); seed < 4; seed++ {
-				if got := anec.Print(fused(t, parsed(t, before), seed)); got != after {
-					t.Errorf("stored in another order, it becomes\n%s\nnot\n%s", got, after)
-				}
-			}
-			if again := anec.Print(fused(t, parsed(t, after), 0)); again != after {
-				t.Errorf("fused again, it becomes\n%s\nnot\n%s", again, after)
-			}
-			archive.Files = append(archive.Files[:1], txtar.File{Name: "after", Data: []byte(after)})
-			testkit.Golden(t, file, txtar.Format(archive))
-		})
-	}
+		}
+		if again := anec.Print(fused(t, parseGraph(t, after), 0)); again != after {
+			t.Errorf("fused again, it becomes\n%s\nnot\n%s", again, after)
+		}
+		archive.Files = append(archive.Files, txtar.File{Name: "after", Data: []byte(after)})
+	})
 }
 
 // What users expect to be one task is one layer.
@@ -86,7 +47,7 @@ func TestOneLayer(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		g := fused(t, parsed(t, string(archive.Files[0].Data)), 0)
+		g := fused(t, parseGraph(t, string(archive.Files[0].Data)), 0)
 		if len(g.Layers) != 1 {
 			t.Errorf("%s: %d layers, want one\n%s", name, len(g.Layers), anec.Print(g))
 		}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/tensor"
 )
 
 // moveBeforeViews moves an elementwise layer to the other side of reshapes and transposes, into the layer before
@@ -89,7 +90,7 @@ func (f *fusion) moveBefore(views []*anec.Layer, p, e *anec.Layer, s script, v *
 	m.Epilogue.Steps = follow(before, s.with(other), v)
 	m.OutputType = e.Top().Type.DType
 	if m.OutputType == naturalType(&m, p) {
-		m.OutputType = 0
+		m.OutputType = tensor.Invalid
 	}
 	f.check(f.Edit(p, func(l *anec.Layer) {
 		l.Params, l.Bottoms, l.Epilogue, l.OutputType = m.Params, slices.Clone(m.Bottoms), m.Epilogue, m.OutputType
@@ -100,7 +101,7 @@ func (f *fusion) moveBefore(views []*anec.Layer, p, e *anec.Layer, s script, v *
 	}
 	last := views[0]
 	f.check(f.Edit(e, func(l *anec.Layer) {
-		l.Params, l.Bottoms, l.Epilogue, l.OutputType = last.Params, slices.Clone(last.Bottoms), anec.Epilogue{}, 0
+		l.Params, l.Bottoms, l.Epilogue, l.OutputType = last.Params, slices.Clone(last.Bottoms), anec.Epilogue{}, tensor.Invalid
 		l.Origin = joinOrigins(last.Origin, e.Origin)
 	}))
 	f.discard(last)

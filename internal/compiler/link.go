@@ -1,9 +1,6 @@
 package compiler
 
 import (
-	"path"
-	"strings"
-
 	"github.com/espalier-ane/espalier/bundle"
 	"github.com/espalier-ane/espalier/e5"
 	"github.com/espalier-ane/espalier/hwx"
@@ -30,9 +27,11 @@ func (job *Job) link(functions []*Function, weights *weights) (*Result, error) {
 			}
 			paths[j] = bundle.ContainerPath(len(containers))
 			containers[paths[j]] = s.File
-			if s.usesWeights() {
-				external[j] = bundleWeights(weights.path)
-				files[external[j]] = weights.data
+			if readsWeights(s.Tasks) {
+				var err error
+				if external[j], err = weights.add(files); err != nil {
+					return nil, err
+				}
 			}
 		}
 		described := f.descriptor(paths)
@@ -92,51 +91,4 @@ func segmentsOf(f *e5.Function, containers, weights []string) []bundle.Segment {
 		}
 	}
 	return list
-}
-
-// bundleWeights is the path in the bundle of a weight file of the model.
-func bundleWeights(ref string) string {
-	name := path.Clean(strings.TrimPrefix(ref, "@model_path/"))
-	if !strings.HasPrefix(name, "weights/") {
-		name = "weights/" + name
-	}
-	return name
-}
-
-// addHostWeights adds the weight files that the host program reads, under the names by which it calls them.
-func addHostWeights(host *mil.Program, m *bundle.Manifest, files map[string][]byte) error {
-	seen := map[string]bool{}
-	var failed error
-	add := func(c *mil.Constant) {
-		if c == nil || c.File == nil || c.File.Files == nil || seen[c.File.Path] || failed != nil {
-			return
-		}
-		seen[c.File.Path] = true
-		data, err := c.File.Files.Bytes(c.File.Path)
-		if err != nil {
-			failed = err
-			return
-		}
-		to := bundleWeights(c.File.Path)
-		files[to] = data
-		m.Weights = append(m.Weights, bundle.Weight{Name: c.File.Path, File: to, Size: int64(len(data))})
-	}
-	for _, f := range host.Functions {
-		f.Body.Walk(func(op *mil.Operation) { visitConstants(op, add) })
-	}
-	return failed
-}
-
-// visitConstants calls f for the constants of an operation.
-func visitConstants(op *mil.Operation, f func(*mil.Constant)) {
-	for _, a := range op.Attributes {
-		f(a.Value)
-	}
-	for _, in := range op.Inputs {
-		for _, a := range in.Args {
-			if a.Const != nil {
-				f(a.Const)
-			}
-		}
-	}
 }

@@ -40,7 +40,7 @@ func contents(g *anec.Graph) map[*anec.Value][]uint64 {
 		}
 	}
 	for _, l := range g.Order() {
-		x := func(int, anec.Dims) (int, anec.Dims) { return 0, anec.Dims{} } // the element of which bottom
+		var x func(int, anec.Dims) (int, anec.Dims) // which element of which bottom an element is
 		switch p := l.Params.(type) {
 		case *anec.Reshape:
 			x = func(i int, _ anec.Dims) (int, anec.Dims) { return 0, position(i, l.Bottoms[0].Type.Dims) }
@@ -86,8 +86,6 @@ func contents(g *anec.Graph) map[*anec.Value][]uint64 {
 				}
 				return part, at
 			}
-		default:
-			x = nil
 		}
 		if x == nil || !l.Epilogue.Empty() || l.Top().Type.DType != l.Bottoms[0].Type.DType {
 			for _, v := range l.Tops {

@@ -34,7 +34,7 @@ func TestRandomPlansLoad(t *testing.T) {
 	job := &Job{Target: virtual(t)}
 	for seed := range uint64(200) {
 		s := &Segment{Name: "random", Target: job.Target, Graph: randomGraph(t, seed)}
-		if err := job.run(s); err != nil {
+		if err := job.run(t.Context(), s); err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
 		if _, err := engine.Load(s.File, s.Target.Numerics); err != nil {

@@ -46,13 +46,7 @@ func (p *planner) simplify() error {
 }
 
 // movesNothing reports whether the kind of the layer moves nothing, whatever its epilogue does.
-func movesNothing(l *anec.Layer) bool {
-	switch l.Kind() {
-	case anec.KindReshape, anec.KindFlatten, anec.KindUnflatten, anec.KindTranspose, anec.KindInputView, anec.KindBroadcast, anec.KindAlias, anec.KindConcat:
-		return true
-	}
-	return false
-}
+func movesNothing(l *anec.Layer) bool { return viewKinds[l.Kind()] || l.Kind() == anec.KindConcat }
 
 // unflattened rewrites a Flatten or Unflatten. A layer that it has to add stands before the given one in the order
 // that is being made.

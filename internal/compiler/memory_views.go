@@ -67,7 +67,7 @@ func viewOf(l *anec.Layer, x spot) (spot, bool) {
 	switch p := l.Params.(type) {
 	case *anec.Reshape:
 		ok := false
-		y.strides, ok = reshaped(from.Dims, x.strides, to.Dims, int64(from.DType.Size()))
+		y.strides, ok = reshapedStrides(from.Dims, x.strides, to.Dims, int64(from.DType.Size()))
 		return y, ok
 	case *anec.Transpose:
 		for i, a := range p.Perm {
@@ -99,7 +99,7 @@ func bottomOf(l *anec.Layer, y spot) (spot, bool) {
 	switch p := l.Params.(type) {
 	case *anec.Reshape:
 		ok := false
-		x.strides, ok = reshaped(to.Dims, y.strides, from.Dims, int64(from.DType.Size()))
+		x.strides, ok = reshapedStrides(to.Dims, y.strides, from.Dims, int64(from.DType.Size()))
 		return x, ok
 	case *anec.Transpose:
 		for i, a := range p.Perm {
@@ -117,16 +117,7 @@ func bottomOf(l *anec.Layer, y spot) (spot, bool) {
 func sameOrder(l *anec.Layer) bool {
 	switch p := l.Params.(type) {
 	case *anec.Transpose:
-		last := -1
-		for i, a := range p.Perm {
-			if l.Top().Type.Dims[i] == 1 {
-				continue
-			}
-			if int(a) < last {
-				return false
-			}
-			last = int(a)
-		}
+		return onlyReshapes(p.Perm, l.Bottoms[0].Type.Dims)
 	case *anec.InputView:
 		return l.Bottoms[0].Type.Dims == l.Top().Type.Dims && p.Step == 1
 	case *anec.Broadcast:
@@ -135,12 +126,12 @@ func sameOrder(l *anec.Layer) bool {
 	return true
 }
 
-// reshaped returns strides with which the same elements, in the same order, have other extents. Both lists of
+// reshapedStrides returns strides with which the same elements, in the same order, have other extents. Both lists of
 // extents divide into groups with the same product, as short as can be; inside a group, the old axes must lie
 // side by side:
 //
 //	old  2 · 3 | 4 · 5        new  6 | 2 · 2 · 5
-func reshaped(from anec.Dims, strides [anec.NumAxes]int64, to anec.Dims, size int64) (out [anec.NumAxes]int64, ok bool) {
+func reshapedStrides(from anec.Dims, strides [anec.NumAxes]int64, to anec.Dims, size int64) (out [anec.NumAxes]int64, ok bool) {
 	var old, now []int // axes with more than one element
 	for a := range from {
 		if from[a] == 0 {

@@ -1,6 +1,7 @@
 package compiler
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"time"
@@ -16,7 +17,7 @@ const (
 	Fuse Phase = iota
 	Legalize
 	Schedule
-	MemoryPhase
+	Memory
 	Emit
 )
 
@@ -36,41 +37,109 @@ type Pass struct {
 
 // passes is the table. The order is that of the rows; a test holds it to After.
 var passes = []Pass{
-	{Name: "clean", Phase: Fuse, Doc: "take out what does nothing: dead layers, identities, chains of views and casts, equal constants", Run: clean},
-	{Name: "gains", Phase: Fuse, Doc: "write batch normalizations, and scales of weights, as gains of the result", Run: fuseGains},
-	{Name: "attention", Phase: Fuse, Doc: "find attention that is written out", Run: fuseAttention,
-		After: []string{"clean"}, Why: "a cast or a view in between would hide it"},
-	{Name: "runs", Phase: Fuse, Doc: "make one layer of a layer and the elementwise layers after it", Run: fuseRuns,
-		After: []string{"clean", "gains", "attention"}, Why: "layers that do nothing stand between others; gains are elementwise; attention is found by its layers"},
-	{Name: "epilogue", Phase: Fuse, Doc: "move steps into the bias, the activations, gain and offset", Run: fuseEpilogue,
-		After: []string{"runs"}, Why: "only what no later step reads goes into a slot"},
-	{Name: "transposes", Phase: Fuse, Doc: "write results transposed where they are wanted dense", Run: fuseTransposes,
-		After: []string{"runs"}, Why: "nothing follows a transpose in an epilogue"},
-	{Name: "constants", Phase: Legalize, Doc: "compressed constants get a layer that decodes them", Run: legalizeConstants},
-	{Name: "shape", Phase: Legalize, Doc: "extents that a layer asks for become constants", Run: legalizeShape},
-	{Name: "slots", Phase: Legalize, Doc: "slots of epilogues that no step can say become layers", Run: legalizeSlots},
-	{Name: "pooling", Phase: Legalize, Doc: "poolings over channels and of places become other kinds", Run: legalizePooling,
-		After: []string{"slots"}, Why: "the epilogue goes behind the new layers, a texture slot would not"},
-	{Name: "padding", Phase: Legalize, Doc: "padding that windows do not have becomes a layer", Run: legalizePadding,
-		After: []string{"pooling"}, Why: "poolings over channels have padding too"},
-	{Name: "softmax", Phase: Legalize, Doc: "softmax over several axes is taken apart", Run: legalizeSoftmax,
-		After: []string{"slots"}, Why: "as pooling"},
-	{Name: "groups", Phase: Legalize, Doc: "normalization in groups of channels gets an axis for them", Run: legalizeGroups,
-		After: []string{"slots"}, Why: "as pooling"},
-	{Name: "batchnorm", Phase: Legalize, Doc: "batch normalization becomes steps", Run: legalizeBatchNorm,
-		After: []string{"slots"}, Why: "as pooling"},
-	{Name: "indices", Phase: Legalize, Doc: "indices that are floats become integers", Run: legalizeIndices},
-	{Name: "ringreader", Phase: Legalize, Doc: "windows of states are read by views and indices", Run: legalizeRingReader,
-		After: []string{"slots", "indices"}, Why: "as pooling; it computes with the indices"},
-	{Name: "gather", Phase: Legalize, Doc: "gathering along several axes becomes one along one", Run: legalizeGather,
-		After: []string{"slots", "indices"}, Why: "as ringreader"},
-	{Name: "schedule", Phase: Schedule, Doc: "order the layers so that little memory is held between them", Run: schedule},
-	{Name: "memory", Phase: MemoryPhase, Doc: "say where everything lies, and add the copies that this takes", Run: planMemory,
-		After: []string{"schedule"}, Why: "how long a value is needed goes by the order"},
-	{Name: "tasks", Phase: Emit, Doc: "layers become tasks", Run: emitTasks},
-	{Name: "container", Phase: Emit, Doc: "tasks, ports and constants become a container", Run: emitContainer,
-		After: []string{"tasks"}, Why: "it encodes them"},
+	{
+		Name: "clean", Phase: Fuse, Run: clean,
+		Doc: "take out what does nothing: dead layers, identities, chains of views and casts, equal constants",
+	},
+	{
+		Name: "gains", Phase: Fuse, Run: fuseGains,
+		Doc: "write batch normalizations, and scales of weights, as gains of the result",
+	},
+	{
+		Name: "attention", Phase: Fuse, Run: fuseAttention,
+		Doc:   "find attention that is written out",
+		After: []string{"clean"}, Why: "a cast or a view in between would hide it",
+	},
+	{
+		Name: "runs", Phase: Fuse, Run: fuseRuns,
+		Doc:   "make one layer of a layer and the elementwise layers after it",
+		After: []string{"clean", "gains", "attention"},
+		Why:   "layers that do nothing stand between others; gains are elementwise; attention is found by its layers",
+	},
+	{
+		Name: "epilogue", Phase: Fuse, Run: fuseEpilogue,
+		Doc:   "move steps into the bias, the activations, gain and offset",
+		After: []string{"runs"}, Why: "only what no later step reads goes into a slot",
+	},
+	{
+		Name: "transposes", Phase: Fuse, Run: fuseTransposes,
+		Doc:   "write results transposed where they are wanted dense",
+		After: []string{"runs"}, Why: "nothing follows a transpose in an epilogue",
+	},
+	{
+		Name: "constants", Phase: Legalize, Run: legalizeConstants,
+		Doc: "compressed constants get a layer that decodes them",
+	},
+	{
+		Name: "shape", Phase: Legalize, Run: legalizeShape,
+		Doc: "extents that a layer asks for become constants",
+	},
+	{
+		Name: "slots", Phase: Legalize, Run: legalizeSlots,
+		Doc: "slots of epilogues that no step can say become layers",
+	},
+	{
+		Name: "pooling", Phase: Legalize, Run: legalizePooling,
+		Doc:   "poolings over channels and of places become other kinds",
+		After: []string{"slots"}, Why: whySlots,
+	},
+	{
+		Name: "padding", Phase: Legalize, Run: legalizePadding,
+		Doc:   "padding that windows do not have becomes a layer",
+		After: []string{"pooling"}, Why: "poolings over channels have padding too",
+	},
+	{
+		Name: "softmax", Phase: Legalize, Run: legalizeSoftmax,
+		Doc:   "softmax over several axes is taken apart",
+		After: []string{"slots"}, Why: whySlots,
+	},
+	{
+		Name: "groups", Phase: Legalize, Run: legalizeGroups,
+		Doc:   "normalization in groups of channels gets an axis for them",
+		After: []string{"slots"}, Why: whySlots,
+	},
+	{
+		Name: "batchnorm", Phase: Legalize, Run: legalizeBatchNorm,
+		Doc:   "batch normalization becomes steps",
+		After: []string{"slots"}, Why: whySlots,
+	},
+	{
+		Name: "indices", Phase: Legalize, Run: legalizeIndices,
+		Doc: "indices that are floats become integers",
+	},
+	{
+		Name: "ringreader", Phase: Legalize, Run: legalizeRingReader,
+		Doc:   "windows of states are read by views and indices",
+		After: []string{"slots", "indices"}, Why: whySlots + "; it computes with the indices",
+	},
+	{
+		Name: "gather", Phase: Legalize, Run: legalizeGather,
+		Doc:   "gathering along several axes becomes one along one",
+		After: []string{"slots", "indices"}, Why: whySlots + "; it computes with the indices",
+	},
+	{
+		Name: "schedule", Phase: Schedule, Run: schedule,
+		Doc: "order the layers so that little memory is held between them",
+	},
+	{
+		Name: "memory", Phase: Memory, Run: planMemory,
+		Doc:   "say where everything lies, and add the copies that this takes",
+		After: []string{"schedule"}, Why: "how long a value is needed goes by the order",
+	},
+	{
+		Name: "tasks", Phase: Emit, Run: emitTasks,
+		Doc:   "layers become tasks",
+		After: []string{"memory"}, Why: "an operand is a place",
+	},
+	{
+		Name: "container", Phase: Emit, Run: emitContainer,
+		Doc:   "tasks, ports and constants become a container",
+		After: []string{"tasks"}, Why: "it encodes them",
+	},
 }
+
+// whySlots is why a pass that writes a layer as others follows the one that empties slots.
+const whySlots = "the epilogue goes behind the new layers, where a texture slot would mean something else"
 
 // Passes returns the table.
 func Passes() []Pass { return passes }
@@ -78,12 +147,20 @@ func Passes() []Pass { return passes }
 // A Trace sees a segment after each pass.
 type Trace func(p *Pass, s *Segment, took time.Duration)
 
+// shuffle stores a graph in another order, which no result may depend on.
+func shuffle(g *anec.Graph, seed uint64, pass int) {
+	anec.Shuffle(g, rand.New(rand.NewPCG(seed, uint64(pass))))
+}
+
 // run takes a segment through all passes.
-func (job *Job) run(s *Segment) error {
+func (job *Job) run(ctx context.Context, s *Segment) error {
 	for i := range passes {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		p := &passes[i]
 		if job.Seed != 0 {
-			anec.Shuffle(s.Graph, rand.New(rand.NewPCG(job.Seed, uint64(i))))
+			shuffle(s.Graph, job.Seed, i)
 		}
 		start := time.Now()
 		if err := p.Run(s); err != nil {

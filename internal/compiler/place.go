@@ -1,6 +1,9 @@
 package compiler
 
 import (
+	"errors"
+	"fmt"
+
 	"github.com/espalier-ane/espalier/hal"
 	"github.com/espalier-ane/espalier/internal/ops"
 	"github.com/espalier-ane/espalier/mil"
@@ -21,15 +24,15 @@ func (b Backend) String() string { return [...]string{"engine", "host", "boundar
 
 // A Placed operation has a backend.
 type Placed struct {
-	Op      *mil.Operation
-	Backend Backend
-	Reason  string // of OnHost: why the engine does not take it
+	Op *mil.Operation
+	Verdict
+	Reason string // of OnHost: why the engine does not take it
 
 	level int // the segments' order: see cut
 }
 
-// A Placement says where the operations of a function run. Constants, what follows from constants and shapes alone, and what nobody
-// needs are not among them.
+// A Placement says where the operations of a function run. Constants, what follows from constants and shapes alone, and
+// what nobody needs are not among them.
 type Placement struct {
 	*Examination
 	Target *hal.Target
@@ -53,8 +56,13 @@ func place(f *mil.Function, shapes map[string][]int, t *hal.Target, refused map[
 	if err != nil {
 		return nil, err
 	}
+	if e.AbsentWeights {
+		return nil, fmt.Errorf("function %s: %w", f.Name, errAbsentWeights)
+	}
 	return e.place(t, refused), nil
 }
+
+var errAbsentWeights = errors.New("the program was read without its weight files")
 
 // needed are the operations that an output or a state depends on.
 func (e *Examination) needed() map[*mil.Operation]bool {
@@ -84,14 +92,15 @@ func (e *Examination) needed() map[*mil.Operation]bool {
 
 // writesState reports whether an operation, or one in its blocks, changes a state.
 func writesState(op *mil.Operation) bool {
-	if op.Kind == "write_state" || op.Kind == "coreml_update_state" {
-		return true
-	}
-	found := false
+	found := changesState(op)
 	for _, b := range op.Blocks {
-		b.Walk(func(inner *mil.Operation) { found = found || writesState(inner) })
+		b.Walk(func(inner *mil.Operation) { found = found || changesState(inner) })
 	}
 	return found
+}
+
+func changesState(op *mil.Operation) bool {
+	return op.Kind == "write_state" || op.Kind == "coreml_update_state"
 }
 
 // isConstant reports whether an operation computes nothing when the program runs.

@@ -37,6 +37,26 @@ func (p *Placement) cut() {
 	slices.SortFunc(p.Parts, func(a, b *Part) int { return a.Ops[0].level - b.Ops[0].level })
 	p.giveConstantOutputs()
 	p.findBorders()
+	p.dropIdleParts()
+}
+
+// dropIdleParts takes out segments of the host that nobody needs after all: what they make are empty arrays, which the
+// engine does without. One that writes states stays, and returns something, be it unused, because a function has to.
+func (p *Placement) dropIdleParts() {
+	p.Parts = slices.DeleteFunc(p.Parts, func(part *Part) bool {
+		return part.Backend == OnHost && len(part.Outputs) == 0 && !part.writesStates()
+	})
+	for _, part := range p.Parts {
+		for _, o := range part.Ops {
+			if part.Backend == OnHost && len(part.Outputs) == 0 && len(o.Op.Outputs) > 0 {
+				part.Outputs = o.Op.Outputs[:1]
+			}
+		}
+	}
+}
+
+func (p *Part) writesStates() bool {
+	return slices.ContainsFunc(p.Ops, func(o *Placed) bool { return writesState(o.Op) })
 }
 
 // waits are the operations, by their index, that each operation comes after: those whose values it reads, and the
@@ -97,17 +117,22 @@ func distinct(levels []int) int {
 	return len(seen)
 }
 
+// maxConstantOutputs is how many outputs that are constants the engine hands over: a container has few ports.
+const maxConstantOutputs = 64
+
 // giveConstantOutputs sees to outputs that are constants: a segment of the engine hands them over, or of the host what the
-// engine cannot hold. An output that is an input needs nobody: it is one symbol.
+// engine cannot hold, and what are too many. An output that is an input needs nobody: it is one symbol.
 func (p *Placement) giveConstantOutputs() {
 	by := p.definers()
+	given := 0
 	for _, v := range p.Function.Body.Outputs {
 		if by[v] != nil || isInput(p.Function, v) {
 			continue
 		}
 		backend := OnHost
-		if p.holdable(v) {
+		if given < maxConstantOutputs && p.holdable(v) {
 			backend = OnEngine
+			given++
 		}
 		part := p.lastPart(backend)
 		if !slices.Contains(part.Outputs, v) {
@@ -146,7 +171,7 @@ func (p *Placement) findBorders() {
 	for _, part := range p.Parts {
 		seen := map[*mil.Value]bool{}
 		enter := func(v *mil.Value) {
-			if seen[v] || home[v] == part || !p.crosses(v) {
+			if seen[v] || home[v] == part || !p.crosses(v) || part.Backend == OnEngine && p.isEmpty(v) {
 				return
 			}
 			seen[v] = true
@@ -174,6 +199,17 @@ func (p *Placement) findBorders() {
 	for _, v := range p.Function.Body.Outputs {
 		leave(v)
 	}
+}
+
+// isEmpty reports whether a value has no elements. No layer reads one: where the engine takes an operation that has such an
+// argument, a concatenation, it does without.
+func (p *Placement) isEmpty(v *mil.Value) bool {
+	t, ok := p.Analysis.Type(v).(*mil.TensorType)
+	if !ok || !t.Shape.Known() {
+		return false
+	}
+	n, _ := t.Shape.Count()
+	return n == 0
 }
 
 // crosses reports whether a value comes from outside of every segment, or from another: not a constant, and not

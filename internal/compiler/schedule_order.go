@@ -54,6 +54,8 @@ func derivedLayers(order []*anec.Layer) map[*anec.Layer]bool {
 			constant = false
 		case *anec.Dropout:
 			constant = p.Rate == 0
+		case *anec.RingBufferWriter:
+			constant = false // it writes over another's result, and derived memory is written once
 		}
 		for _, v := range l.Reads() {
 			constant = constant && (v.Const != nil || derived[v.Def])

@@ -1,0 +1,105 @@
+package espalier_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/espalier-ane/espalier"
+)
+
+func compileModel(t *testing.T, name string) *espalier.Program {
+	t.Helper()
+	m := openModel(t, espalier.Config{}, name)
+	p, err := m.Compile(t.Context(), espalier.CompileOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// Who gives up finds nothing new in the folder, and what was there as it was.
+func TestNoHalfBundle(t *testing.T) {
+	p := compileModel(t, "conv2d_basic")
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	folder := t.TempDir()
+	bundle, container := filepath.Join(folder, "a.bundle"), filepath.Join(folder, "a.hwx")
+	writeBoth := func(ctx context.Context) (bundleErr, containerErr error) {
+		_, bundleErr = p.WriteBundle(ctx, bundle)
+		return bundleErr, p.WriteContainer(ctx, container)
+	}
+	for _, want := range []int{0, 2} {
+		for _, err := range errorsOf(writeBoth(ended)) {
+			if !errors.Is(err, context.Canceled) {
+				t.Errorf("got %v, want that it is cancelled", err)
+			}
+		}
+		entries, err := os.ReadDir(folder)
+		if err != nil || len(entries) != want {
+			t.Errorf("the folder has %v, %v; want %d entries", entries, err, want)
+		}
+		for _, err := range errorsOf(writeBoth(t.Context())) {
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	b, err := espalier.Open(bundle)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.Close()
+}
+
+func errorsOf(a, b error) []error { return []error{a, b} }
+
+func TestCompileRefuses(t *testing.T) {
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, c := range []struct {
+		name    string
+		ctx     context.Context
+		options espalier.CompileOptions
+		want    string
+	}{
+		{"a target that is not there", t.Context(), espalier.CompileOptions{Target: "h99"}, `no target "h99"`},
+		{"a target that is not supported", t.Context(), espalier.CompileOptions{Target: "h13"}, "not supported yet"},
+		{"a function that is not there", t.Context(), espalier.CompileOptions{Function: "f"}, `there is no function "f"`},
+		{"a context that has ended", ended, espalier.CompileOptions{}, context.Canceled.Error()},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m := openModel(t, espalier.Config{}, "conv2d_basic")
+			if _, err := m.Compile(c.ctx, c.options); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("got %v, want %q", err, c.want)
+			}
+		})
+	}
+}
+
+// The report of a pass has the layers, and the memory once that is settled.
+func TestPassReports(t *testing.T) {
+	m := openModel(t, espalier.Config{}, "conv2d_basic")
+	var seen []string
+	settled := false
+	_, err := m.Compile(t.Context(), espalier.CompileOptions{Pass: func(r espalier.PassReport) {
+		seen = append(seen, r.Pass)
+		settled = settled || r.Pass == "memory"
+		if !strings.HasPrefix(r.Layers(), "graph ") || (r.Memory() != "") != settled {
+			t.Errorf("after %s: layers %q, memory %q", r.Pass, r.Layers(), r.Memory())
+		}
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want []string
+	for _, p := range espalier.Passes() {
+		want = append(want, p.Name)
+	}
+	if got := strings.Join(seen, " "); got != strings.Join(want, " ") {
+		t.Errorf("the passes were %s, want %s", got, want)
+	}
+}

@@ -1,0 +1,88 @@
+package compiler
+
+import (
+	"slices"
+
+	"github.com/espalier-ane/espalier/internal/anec"
+)
+
+// What the passes of fusion share: which values and layers they may touch, and edits of the graph.
+
+// A fusion is a pass at work.
+type fusion struct {
+	*anec.Graph
+	kept map[*anec.Value]bool // outputs, and what states are left with
+	gone map[*anec.Layer]bool // discarded
+
+	// overwritten are the contents of states that something writes over. Who reads them must stay where it is.
+	overwritten map[*anec.Value]bool
+
+	origin []string // of layers that are added
+
+	err error
+}
+
+func newFusion(g *anec.Graph) *fusion {
+	f := &fusion{Graph: g, kept: map[*anec.Value]bool{}, gone: map[*anec.Layer]bool{}, overwritten: map[*anec.Value]bool{}}
+	for _, v := range g.Outputs {
+		f.kept[v] = true
+	}
+	for _, s := range g.States {
+		f.kept[s.After] = true
+		if s.After != s.Before {
+			f.overwritten[s.Before] = true
+		}
+	}
+	for _, l := range g.Layers {
+		if l.Kind() == anec.KindRingBufferWriter {
+			f.overwritten[l.Bottoms[0]] = true
+		}
+	}
+	return f
+}
+
+// isOverwritten reports whether a value is the content of a state that something writes over, or a view of it.
+func (f *fusion) isOverwritten(v *anec.Value) bool {
+	for v.Def != nil && viewKinds[v.Def.Kind()] && len(v.Def.Bottoms) > 0 {
+		v = v.Def.Bottoms[0]
+	}
+	return f.overwritten[v]
+}
+
+// viewKinds are the kinds that may be another way to look at the memory of their bottom.
+var viewKinds = setOf(anec.KindReshape, anec.KindTranspose, anec.KindInputView, anec.KindBroadcast, anec.KindFlatten,
+	anec.KindUnflatten, anec.KindAlias)
+
+// discard takes a layer out of the readers of its bottoms. That somebody still reads it is a fault of the pass.
+func (f *fusion) discard(l *anec.Layer) {
+	f.gone[l] = true
+	f.check(f.Discard(l))
+}
+
+// check keeps an error of an edit that cannot fail, unless the pass is at fault.
+func (f *fusion) check(err error) {
+	if f.err == nil && err != nil {
+		f.err = err
+	}
+}
+
+// readBy reports whether a value is there for one layer alone.
+func (f *fusion) readBy(v *anec.Value, l *anec.Layer) bool {
+	return !f.kept[v] && len(v.Uses) == 1 && v.Uses[0] == l
+}
+
+// canDelay reports whether a layer may run later, where its reader stands.
+func (f *fusion) canDelay(l *anec.Layer) bool {
+	return !slices.ContainsFunc(l.Reads(), f.isOverwritten)
+}
+
+// joinOrigins appends, each operation once.
+func joinOrigins(a, b []string) []string {
+	joint := slices.Clone(a)
+	for _, o := range b {
+		if !slices.Contains(joint, o) {
+			joint = append(joint, o)
+		}
+	}
+	return joint
+}

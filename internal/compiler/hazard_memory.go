@@ -1,0 +1,160 @@
+package compiler
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/espalier-ane/espalier/hal"
+	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/td"
+)
+
+// workingSet holds what a layer reads and makes, weights apart, to the memory on chip.
+func (s *hazardSearch) workingSet(l *anec.Layer) []finding {
+	limit := s.target.Limits.WorkingSet
+	if limit <= 0 || limit == hal.NoLimit || costForms[l.Kind()].free {
+		return nil
+	}
+	sum := 0.0
+	reads := l.Reads()
+	for i, v := range reads {
+		if v.Const == nil && !isDecoded(v) && !slices.Contains(reads[:i], v) {
+			sum += valueBytes(v)
+		}
+	}
+	for _, v := range l.Tops {
+		sum += valueBytes(v)
+	}
+	if sum <= float64(limit) {
+		return nil
+	}
+	return []finding{{
+		text:  "what the layer reads and writes does not fit on chip: it streams from and to memory",
+		limit: sizeText(float64(limit)), found: sizeText(sum),
+	}}
+}
+
+// weightsFold finds weights that are compressed for nothing but the size of the file.
+func (s *hazardSearch) weightsFold(l *anec.Layer) []finding {
+	v := weightBottom(l)
+	if v == nil {
+		return nil
+	}
+	w := weightOf(v)
+	streams, status := w.streams(s.target)
+	if !w.compressed || streams && keepsFromStreaming(l) == "" {
+		return nil
+	}
+	why := fmt.Sprintf("%s does not take this form as it is (%v)", s.target.Name, status)
+	if streams {
+		why = "a convolution with " + keepsFromStreaming(l) + " does not stream"
+	}
+	return []finding{{
+		text:  fmt.Sprintf("weights in the form %v fold to fp16: %s", w, why),
+		limit: sizeText(w.stored) + " stored", found: sizeText(w.dense) + " read",
+	}}
+}
+
+// kernelMemory holds weights to the memory for them.
+func (s *hazardSearch) kernelMemory(l *anec.Layer) []finding {
+	v := weightBottom(l)
+	if v == nil {
+		return nil
+	}
+	limit, what := s.target.Limits.KernelMemoryDense, "dense"
+	if streamsIn(l, s.target) {
+		limit, what = s.target.Limits.KernelMemoryStreamed, "streamed"
+	}
+	bytes := kernelBytes(l, s.target)
+	if limit <= 0 || limit == hal.NoLimit || bytes <= float64(limit) {
+		return nil
+	}
+	return []finding{{
+		text:  fmt.Sprintf("the compiler splits the layer into %.0f parts or more", math.Ceil(bytes/float64(limit))),
+		limit: sizeText(float64(limit)) + " of " + what + " weights", found: sizeText(bytes),
+	}}
+}
+
+// reductionRoute finds reductions over an axis that is as long as the threshold.
+func (s *hazardSearch) reductionRoute(l *anec.Layer) []finding {
+	p, ok := l.Params.(*anec.Reduction)
+	limit := s.target.Limits.ReductionViaTranspose
+	if !ok || limit <= 0 || limit == hal.NoLimit {
+		return nil
+	}
+	for a := range td.Axis(anec.NumAxes) {
+		if n := l.Bottoms[0].Type.Dims[a]; p.Axes.Has(a) && n >= limit {
+			return []finding{{
+				text:  fmt.Sprintf("a reduction over %d along %v goes through a transpose", n, a),
+				limit: fmt.Sprintf("below %d", limit), found: fmt.Sprint(n),
+			}}
+		}
+	}
+	return nil
+}
+
+// transposePasses finds transposes, layers or slots of an epilogue, of H or W beyond what is done in one go.
+func (s *hazardSearch) transposePasses(l *anec.Layer) []finding {
+	limit := s.target.Limits.Transpose
+	var perm *anec.Perm
+	to := l.Top().Type.Dims
+	if p, ok := l.Params.(*anec.Transpose); ok {
+		perm = &p.Perm
+		to = p.Perm.Apply(l.Bottoms[0].Type.Dims)
+	} else if perm = l.Epilogue.Transpose; perm == nil {
+		return nil
+	}
+	from := perm.Inverse().Apply(to)
+	longest := max(from[anec.H], from[anec.W], to[anec.H], to[anec.W])
+	if limit == hal.NoLimit || longest <= limit || !movesElements(*perm, from) {
+		return nil
+	}
+	f := finding{text: "the transpose takes several passes", limit: fmt.Sprintf("at most %d along H and W", limit), found: fmt.Sprint(longest)}
+	if limit == 0 {
+		f.limit = "none in one go"
+	}
+	return []finding{f}
+}
+
+// movesElements reports whether a transpose changes the order of axes that have more than one element.
+func movesElements(p anec.Perm, from anec.Dims) bool {
+	last := -1
+	for _, a := range p {
+		if from[a] != 1 {
+			if int(a) < last {
+				return true
+			}
+			last = int(a)
+		}
+	}
+	return false
+}
+
+func (s *hazardSearch) strideFactored(l *anec.Layer) []finding {
+	p, ok := l.Params.(*anec.Conv)
+	factors := s.target.Limits.StrideFactors
+	if !ok || len(factors) == 0 {
+		return nil
+	}
+	for i, stride := range p.Stride {
+		if stride > 1 && !slices.Contains(factors, stride) {
+			return []finding{{
+				text:  fmt.Sprintf("a stride of %d along %v becomes a sequence of convolutions", stride, [...]td.Axis{anec.D, anec.H, anec.W}[i]),
+				limit: fmt.Sprintf("one of %v", factors), found: fmt.Sprint(stride),
+			}}
+		}
+	}
+	return nil
+}
+
+// sizeText formats a number of bytes.
+func sizeText(n float64) string {
+	switch {
+	case n >= 1<<20:
+		return fmt.Sprintf("%.4g MB", n/(1<<20))
+	case n >= 1<<10:
+		return fmt.Sprintf("%.4g KB", n/(1<<10))
+	}
+	return fmt.Sprintf("%.0f B", n)
+}

@@ -1,0 +1,388 @@
+package compiler
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/txtar"
+
+	"github.com/espalier-ane/espalier/hal"
+	"github.com/espalier-ane/espalier/internal/anec"
+)
+
+// hazardCases have for each rule graphs that it finds something in, and graphs like them that it does not.
+var hazardCases = []struct {
+	name   string
+	target string // h13 if empty
+	graph  string
+	want   string // the IDs, in order; kernel-memory-split is left out unless it is wanted
+	say    string // a part of the text
+}{
+	{name: "weights and operand are known", graph: `
+input %x fp16[1,1,8,4,4]
+const %w fp16[8,1,8,1,1] data=splat(5000)
+%a fp16[1,1,8,4,4] = Neuron(%x) Type=sigmoid
+%y fp16[1,1,8,4,4] = Conv(%a, %w)
+output %y`, want: "saturates-at-port", say: "can reach 4e+04"},
+	{name: "both are known and small", graph: `
+input %x fp16[1,1,8,4,4]
+const %w fp16[8,1,8,1,1] data=splat(4000)
+%a fp16[1,1,8,4,4] = Neuron(%x) Type=sigmoid
+%y fp16[1,1,8,4,4] = Conv(%a, %w)
+output %y`},
+	{name: "an image of bytes", graph: `
+input %x uint8[1,1,3,4,4]
+const %w fp16[8,1,3,1,1] data=splat(50)
+%a fp16[1,1,3,4,4] = TypeCast(%x) To=fp16
+%y fp16[1,1,8,4,4] = Conv(%a, %w)
+output %y`, want: "saturates-at-port", say: "up to 255"},
+	{name: "weights that make infinity of anything", graph: `
+input %x fp16[1,1,1,4,8]
+const %w fp16[1,1,1,8,8] data=splat(1000)
+%y fp16[1,1,1,4,8] = MatrixMultiplication(%x, %w)
+output %y`, want: "saturates-at-port", say: "magnitude 4.1"},
+	{name: "ordinary weights", graph: `
+input %x fp16[1,1,1,4,8]
+const %w fp16[1,1,1,8,8] data=splat(1)
+%y fp16[1,1,1,4,8] = Linear(%x, %w)
+output %y`},
+	{name: "one product passes the port", graph: `
+input %x fp16[1,1,8,4,4]
+const %w fp16[8,1,1,1,1] data=splat(60000)
+%y fp16[1,1,8,4,4] = Conv(%x, %w) Groups=8
+output %y`},
+	{name: "long sums of live products", graph: `
+input %x fp16[1,1,1,1,10000]
+input %z fp16[1,1,1,10000,1]
+%y fp16[1,1,1,1,1] = MatrixMultiplication(%x, %z)
+output %y`, want: "saturates-at-port", say: "mean is 3.28"},
+	{name: "short sums of live products", graph: `
+input %x fp16[1,1,1,8,512]
+input %z fp16[1,1,1,512,8]
+%y fp16[1,1,1,8,8] = MatrixMultiplication(%x, %z)
+output %y`},
+	{name: "a mean by softmax is as large as what it is of", graph: `
+input %x fp16[1,1,1,1,10000]
+input %z fp16[1,1,1,10000,1]
+%p fp16[1,1,1,1,10000] = Softmax(%x) Axes=W
+%y fp16[1,1,1,1,1] = MatrixMultiplication(%p, %z)
+output %y`},
+	{name: "bounds of both live operands", graph: `
+input %x int8[1,1,1,8,512]
+input %z int8[1,1,1,512,8]
+%a fp16[1,1,1,8,512] = TypeCast(%x) To=fp16
+%b fp16[1,1,1,512,8] = TypeCast(%z) To=fp16
+%y fp16[1,1,1,8,8] = MatrixMultiplication(%a, %b)
+output %y`, want: "saturates-at-port", say: "bounds both operands"},
+
+	{name: "a long sum", target: "h17s", graph: `
+input %x fp16[1,1,1,200,200]
+%y fp16[1,1,1,1,1] = Reduction(%x) Type=Sum Axes=HW
+output %y`, want: "sum-overflows", say: "nothing is known"},
+	{name: "a sum of what is at most 1", target: "h17s", graph: `
+input %x fp16[1,1,1,200,200]
+%s fp16[1,1,1,200,200] = Neuron(%x) Type=sigmoid
+%y fp16[1,1,1,1,1] = Reduction(%s) Type=Sum Axes=HW
+output %y`},
+	{name: "squares of what is at most 64", graph: `
+input %x fp16[1,1,1,1,100]
+%s fp16[1,1,1,1,100] = Neuron(%x) Type=clip A=-64 B=32
+%y fp16[1,1,1,1,1] = Reduction(%s) Type=SumSquare Axes=W
+output %y`, want: "sum-overflows", say: "4.096e+05"},
+
+	{name: "a slice along W", graph: `
+input %x fp16[1,1,1,4,8]
+%y fp16[1,1,1,4,4] = InputView(%x) Axis=W Offset=4 Size=4
+output %y`, want: "width-slice-gain", say: "begins at 4"},
+	{name: "on A14 too", target: "h14", graph: `
+input %x fp16[1,1,1,4,8]
+%y fp16[1,1,1,4,4] = InputView(%x) Axis=W Offset=4 Size=4
+output %y`, want: "width-slice-gain"},
+	{name: "not from A15 on", target: "h15", graph: `
+input %x fp16[1,1,1,4,8]
+%y fp16[1,1,1,4,4] = InputView(%x) Axis=W Offset=4 Size=4
+output %y`},
+	{name: "slices that do no harm", graph: `
+input %x fp16[1,1,1,4,8]
+%a fp16[1,1,1,4,4] = InputView(%x) Axis=W Offset=0 Size=4
+%b fp16[1,1,1,2,8] = InputView(%x) Axis=H Offset=2 Size=2
+%t fp16[1,1,1,4,8] = Neuron(%x) Type=tanh
+%c fp16[1,1,1,4,4] = InputView(%t) Axis=W Offset=4 Size=4
+output %a
+output %b
+output %c`},
+
+	{name: "variance", graph: `
+input %x fp16[1,1,1,8,64]
+%m fp16[1,1,1,8,1] = Reduction(%x) Type=Avg Axes=W
+%s fp16[1,1,1,8,64] = ElementWise(%x, %x) Type=Mult
+%a fp16[1,1,1,8,1] = Reduction(%s) Type=Avg Axes=W
+%q fp16[1,1,1,8,1] = ElementWise(%m) Type=Square
+%y fp16[1,1,1,8,1] = ElementWise(%a, %q) Type=Sub
+output %y`, want: "variance-cancels", say: "over 64 elements"},
+	{name: "variance by sums and a scale", graph: `
+input %x fp16[1,1,1,8,64]
+const %n fp16[1,1,1,1,1] data=(64)
+%s fp16[1,1,1,8,1] = Reduction(%x) Type=Sum Axes=W
+%m fp16[1,1,1,8,1] = ElementWise(%s, %n) Type=Div
+%t fp16[1,1,1,8,1] = Reduction(%x) Type=SumSquare Axes=W
+%a fp16[1,1,1,8,1] = ElementWise(%t, %n) Type=Div
+%q fp16[1,1,1,8,1] = ElementWise(%m, %m) Type=Mult
+%y fp16[1,1,1,8,1] = ElementWise(%a, %q) Type=Sub
+output %y`, want: "variance-cancels"},
+	{name: "variance of differences", graph: `
+input %x fp16[1,1,1,8,64]
+%m fp16[1,1,1,8,1] = Reduction(%x) Type=Avg Axes=W
+%d fp16[1,1,1,8,64] = ElementWise(%x, %m) Type=Sub
+%s fp16[1,1,1,8,64] = ElementWise(%d) Type=Square
+%y fp16[1,1,1,8,1] = Reduction(%s) Type=Avg Axes=W
+output %y`},
+	{name: "long sums less each other", target: "h17s", graph: `
+input %x fp16[1,1,1,64,64]
+input %z fp16[1,1,1,64,64]
+%a fp16[1,1,1,1,1] = Reduction(%x) Type=Avg Axes=HW
+%b fp16[1,1,1,1,1] = Reduction(%z) Type=Avg Axes=HW
+%y fp16[1,1,1,1,1] = ElementWise(%a, %b) Type=Sub
+output %y`, want: "sums-cancel", say: "4096 elements"},
+	{name: "short sums less each other", graph: `
+input %x fp16[1,1,1,8,64]
+input %z fp16[1,1,1,8,64]
+%a fp16[1,1,1,8,1] = Reduction(%x) Type=Avg Axes=W
+%b fp16[1,1,1,8,1] = Reduction(%z) Type=Avg Axes=W
+%y fp16[1,1,1,8,1] = ElementWise(%a, %b) Type=Sub
+output %y`},
+	{name: "long normalization", graph: `
+input %x fp16[1,1,1,2,4096]
+%y fp16[1,1,1,2,4096] = LayerNormalization(%x) Axes=W Epsilon=1e-05
+output %y`, want: "norm-long-axis", say: "4096 elements"},
+	{name: "normalization in groups", graph: `
+input %x fp16[1,1,32,16,16]
+%y fp16[1,1,32,16,16] = LayerNormalization(%x) Axes=CHW Epsilon=1e-05 Groups=8
+output %y`},
+
+	{name: "beyond the working set", graph: `
+input %x fp16[1,1,64,128,128]
+%y fp16[1,1,64,128,128] = Neuron(%x) Type=relu
+output %y`, want: "working-set", say: "on chip"},
+	{name: "within the working set", graph: `
+input %x fp16[1,1,32,128,128]
+%y fp16[1,1,32,128,128] = Neuron(%x) Type=relu
+%z fp16[1,1,32,128,128] = Reshape(%y) Dims=[1,1,32,128,128]
+output %z`},
+	{name: "int8 folds on the M1", graph: `
+input %x fp16[1,1,8,4,4]
+const %w fp16[8,1,8,1,1] data=int8[8,1,8,1,1]:splat(1) scale=fp16[8,1,1,1,1]:splat(0.5)
+%y fp16[1,1,8,4,4] = Conv(%x, %w)
+output %y`, want: "weights-fold", say: "int8 affine, 8 bits"},
+	{name: "int8 streams on A14", target: "h14", graph: `
+input %x fp16[1,1,8,4,4]
+const %w fp16[8,1,8,1,1] data=int8[8,1,8,1,1]:splat(1) scale=fp16[8,1,1,1,1]:splat(0.5)
+%y fp16[1,1,8,4,4] = Conv(%x, %w)
+output %y`},
+	{name: "blocks fold on A14", target: "h14", graph: `
+input %x fp16[1,1,8,4,4]
+const %w fp16[8,1,8,1,1] data=int8[8,1,8,1,1]:splat(1) scale=fp16[8,1,2,1,1]:splat(0.5)
+%y fp16[1,1,8,4,4] = Conv(%x, %w)
+output %y`, want: "weights-fold", say: "blockwise"},
+	{name: "a palette streams", graph: `
+input %x fp16[1,1,8,4,4]
+const %w fp16[8,1,8,1,1] data=uint4[8,1,8,1,1]:splat(1) table=fp16[1,1,1,1,1,16,1]:splat(0.5)
+%y fp16[1,1,8,4,4] = Conv(%x, %w)
+output %y`},
+	{name: "but not with a stride", graph: `
+input %x fp16[1,1,8,4,4]
+const %w fp16[8,1,8,1,1] data=uint4[8,1,8,1,1]:splat(1) table=fp16[1,1,1,1,1,16,1]:splat(0.5)
+%y fp16[1,1,8,2,2] = Conv(%x, %w) Stride=[1,2,2]
+output %y`, want: "weights-fold", say: "a stride"},
+	{name: "decoded by a layer", graph: `
+input %x fp16[1,1,8,4,4]
+const %d int8[8,1,8,1,1] data=splat(1)
+const %s fp16[8,1,1,1,1] data=splat(0.5)
+%w fp16[8,1,8,1,1] = DeQuant(%d, %s)
+%y fp16[1,1,8,4,4] = Conv(%x, %w)
+output %y`, want: "weights-fold", say: "int8 affine"},
+	{name: "weights beyond the kernel memory", graph: `
+input %x fp16[1,1,256,4,4]
+const %w fp16[256,1,256,1,1] data=splat(0.01)
+%y fp16[1,1,256,4,4] = Conv(%x, %w)
+output %y`, want: "kernel-memory-split", say: "2 parts"},
+	{name: "which is larger for what streams", graph: `
+input %x fp16[1,1,512,4,4]
+const %w fp16[512,1,512,1,1] data=uint4[512,1,512,1,1]:splat(1) table=fp16[1,1,1,1,1,16,1]:splat(0.01)
+%y fp16[1,1,512,4,4] = Conv(%x, %w)
+output %y`},
+	{name: "a reduction at the threshold", graph: `
+input %x fp16[1,1,1,4,192]
+%y fp16[1,1,1,4,1] = Reduction(%x) Type=Max Axes=W
+output %y`, want: "reduction-via-transpose", say: "192 along W"},
+	{name: "below it", target: "h15", graph: `
+input %x fp16[1,1,1,4,383]
+%y fp16[1,1,1,4,1] = Reduction(%x) Type=Max Axes=W
+output %y`},
+	{name: "a transpose of a long axis", graph: `
+input %x fp16[1,1,1,2,20000]
+%y fp16[1,1,1,20000,2] = Transpose(%x) Perm=[N,D,C,W,H]
+output %y`, want: "transpose-passes", say: "several passes"},
+	{name: "one that moves nothing", graph: `
+input %x fp16[1,1,1,1,20000]
+%y fp16[1,1,1,20000,1] = Transpose(%x) Perm=[N,D,C,W,H]
+output %y`},
+	{name: "a stride of two factors", graph: `
+input %x fp16[1,1,8,12,12]
+const %w fp16[8,1,8,1,1] data=splat(1)
+%y fp16[1,1,8,2,2] = Conv(%x, %w) Stride=[1,6,6]
+output %y`, want: "stride-factored", say: "a stride of 6"},
+}
+
+func idsOf(found []Hazard) (ids []string) {
+	for _, h := range found {
+		ids = append(ids, h.ID)
+	}
+	return ids
+}
+
+// Each rule finds what it is for, and nothing in a graph that is like it but safe.
+func TestHazards(t *testing.T) {
+	covered := map[string]bool{}
+	for _, c := range hazardCases {
+		t.Run(c.name, func(t *testing.T) {
+			target := c.target
+			if target == "" {
+				target = "h13"
+			}
+			g := parseGraph(t, "graph g"+c.graph+"\n")
+			found := FindHazards(g, chip(t, target), FindRanges(g, false))
+			var want []string
+			if c.want != "" {
+				want = []string{c.want}
+			}
+			if ids := idsOf(found); !slices.Equal(ids, want) {
+				t.Fatalf("found %q, want %q\n%+v", ids, want, found)
+			}
+			for _, h := range found {
+				covered[h.ID] = true
+				if !strings.Contains(h.Text, c.say) {
+					t.Errorf("%q does not say %q", h.Text, c.say)
+				}
+				if h.Layer == "" || h.Limit == "" || h.Found == "" || h.Remedy == "" || h.Source == "" || h.Effect == 0 {
+					t.Errorf("something is missing: %+v", h)
+				}
+			}
+			if virtual := FindHazards(g, chip(t, "virtual"), FindRanges(g, false)); virtual != nil {
+				t.Errorf("virtual: %+v", virtual)
+			}
+		})
+	}
+	seen := map[string]bool{}
+	for _, r := range HazardRules() {
+		if !covered[r.ID] || seen[r.ID] || r.Doc == "" {
+			t.Errorf("rule %s: has no case, no meaning or stands twice", r.ID)
+		}
+		seen[r.ID] = true
+	}
+}
+
+// Hazards of numbers are found after fusion as before.
+func TestHazardsAfterFusion(t *testing.T) {
+	for _, c := range hazardCases {
+		g := parseGraph(t, "graph g"+c.graph+"\n")
+		switch c.want {
+		case "saturates-at-port", "variance-cancels", "sums-cancel", "width-slice-gain":
+		default:
+			continue
+		}
+		target := c.target
+		if target == "" {
+			target = "h13"
+		}
+		g = fused(t, g, 0)
+		if ids := idsOf(FindHazards(g, chip(t, target), FindRanges(g, false))); !slices.Contains(ids, c.want) {
+			t.Errorf("%s: found %q after fusion\n%s", c.name, ids, anec.Print(g))
+		}
+	}
+}
+
+// The layers of one operation have one finding together.
+func TestHazardsOfOneOperation(t *testing.T) {
+	g := parseGraph(t, `graph g
+input %x fp16[1,1,1,4,8]
+%a fp16[1,1,1,4,2] = InputView(%x) Axis=W Offset=2 Size=2 from split
+%b fp16[1,1,1,4,2] = InputView(%x) Axis=W Offset=4 Size=2 from split
+%c fp16[1,1,1,4,2] = InputView(%x) Axis=W Offset=6 Size=2 from slice
+output %a
+output %b
+output %c
+`)
+	found := FindHazards(g, chip(t, "h13"), FindRanges(g, false))
+	if len(found) != 2 || found[0].Layers != 2 || found[1].Layers != 1 || found[1].Origin[0] != "slice" {
+		t.Errorf("%+v", found)
+	}
+}
+
+// Zeros that stand for weights that are not there are no weights: nothing follows from them.
+func TestHazardsWithoutWeights(t *testing.T) {
+	g := parseGraph(t, `graph g
+input %x fp16[1,1,1,4,8]
+const %w fp16[1,1,1,8,8] data=splat(0)
+const %half fp16[1,1,1,1,1] data=(0.5)
+%a fp16[1,1,1,4,8] = Linear(%x, %w)
+%b fp16[1,1,1,4,8] = ElementWise(%a, %half) Type=Mult
+%y fp16[1,1,1,4,4] = InputView(%b) Axis=W Offset=4 Size=4
+output %y
+`)
+	m1 := chip(t, "h13")
+	if ids := idsOf(FindHazards(g, m1, FindRanges(g, false))); len(ids) != 0 {
+		t.Errorf("weights of zero: %q", ids)
+	}
+	if ids := idsOf(FindHazards(g, m1, FindRanges(g, true))); !slices.Equal(ids, []string{"width-slice-gain"}) {
+		t.Errorf("absent weights: %q", ids)
+	}
+}
+
+// Every target takes the search, fused or not, whatever the kinds.
+func TestHazardsOfEveryTarget(t *testing.T) {
+	for _, name := range []string{"attention", "layer_norm_written_out", "int8_weights", "dequant_weights", "quant", "states_stay"} {
+		archive, err := txtar.ParseFile("testdata/fuse/" + name + ".txtar")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range archive.Files {
+			g := parseGraph(t, string(f.Data))
+			r := FindRanges(g, false)
+			for _, target := range hal.Targets() {
+				FindHazards(g, target, r)
+				EstimateSegment(g, target)
+			}
+		}
+	}
+}
+
+func TestRanges(t *testing.T) {
+	g := parseGraph(t, `graph g
+input %x fp16[1,1,1,4,8]
+input %i int8[1,1,1,4,8]
+const %w fp16[1,1,1,2,8] data=(1,1,1,1,1,1,1,1,-2,2,-2,2,-2,2,-2,2)
+const %b fp16[1,1,1,1,2] data=(1,-3)
+const %gamma fp16[1,1,1,1,8] data=splat(2)
+%s fp16[1,1,1,4,8] = Neuron(%x) Type=sigmoid
+%l fp16[1,1,1,4,2] = Linear(%s, %w, %b)
+%d fp16[1,1,1,4,2] = ElementWise(%l, %l) Type=Sub
+%n fp16[1,1,1,4,8] = LayerNormalization(%x, %gamma) Axes=W
+%f fp16[1,1,1,4,8] = TypeCast(%i) To=fp16
+%r fp16[1,1,1,4,1] = Reduction(%f) Type=Sum Axes=W | scale 0.5 1 | act relu | ew Max 2000
+%c bool[1,1,1,4,8] = ElementWise(%x, %s) Type=LessThan
+%u fp16[1,1,1,4,8] = ElementWise(%x, %s) Type=Add
+output %d
+output %n
+output %r
+output %c
+output %u
+`)
+	r := FindRanges(g, false)
+	for name, want := range map[string]float64{"s": 1, "l": 16 + 3, "d": 2 * 19, "n": 2 * 2.8284271247461903, "f": 128, "r": 2000, "c": 1, "u": unbounded, "x": unbounded} {
+		if got := r.Of(g.Value(name)); got != want {
+			t.Errorf("%s: at most %g, want %g", name, got, want)
+		}
+	}
+}

@@ -1,0 +1,155 @@
+package compiler
+
+import (
+	"fmt"
+
+	"github.com/espalier-ane/espalier/hal"
+	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/ops"
+)
+
+// A Status is how a target's compiler takes an operation by the conversion route: the words of the guide's appendix A.
+type Status uint8
+
+// The statuses.
+const (
+	Native      Status = iota // one or more native layers
+	FamilyGated               // native on a later family
+	Bridge                    // reached through a stand-in, inside a graph, or by direct authoring only
+	NoPath                    // on no chip
+)
+
+var statusNames = [...]string{"native", "family-gated", "bridge", "no path"}
+
+func (s Status) String() string { return statusNames[s] }
+
+// A Verdict is what becomes of an operation on a target.
+type Verdict struct {
+	Status  Status
+	Backend Backend
+	Finding *Finding // nil if there is nothing to say
+}
+
+// A Finding is something about an operation on a target that its author should know.
+type Finding struct {
+	ID   string // stable: which gate or hazard
+	Text string // what it is; a gate's in the compiler's own words where they are known
+
+	Limit, Found string // what the target allows, and what the operation has; "" if it is not about a size
+	Remedy       string // what to write instead
+	Source       string
+}
+
+// verdict judges an operation. Three gates stand one after the other: the conversion route knows the operation from
+// a family on, the validators take its layers, and code is generated for them. Passing one says nothing of the
+// next.
+func (x *Examined) verdict(t *hal.Target) Verdict {
+	if t.Family == hal.Virtual {
+		if x.Refusal != "" {
+			return Verdict{Status: NoPath, Backend: OnHost, Finding: &Finding{ID: "no-layer", Text: x.Refusal}}
+		}
+		return Verdict{}
+	}
+	c, ok := ops.ConversionOf(x.Op.Kind)
+	switch {
+	case !ok:
+		return Verdict{Status: NoPath, Backend: OnHost, Finding: &Finding{ID: "no-conversion", Text: "the converter does not know the operation"}}
+	case c.Instead != "":
+		return Verdict{Status: NoPath, Backend: OnHost, Finding: &Finding{
+			ID: "no-engine-operation", Text: fmt.Sprintf("%s has no engine operation on any chip", x.Op.Kind), Remedy: c.Instead, Source: "guide A",
+		}}
+	case c.Internal != "" && !c.Engine:
+		return Verdict{Status: Bridge, Backend: OnHost, Finding: &Finding{ID: "no-code-generation", Text: c.Internal, Source: "guide A"}}
+	case x.Refusal != "":
+		return Verdict{Status: NoPath, Backend: OnHost, Finding: &Finding{ID: "no-layer", Text: x.Refusal, Source: "ours: what has no native form"}}
+	}
+	if x.Wide != nil {
+		return Verdict{Status: NoPath, Backend: OnHost, Finding: &Finding{
+			ID: "type-not-on-engine", Text: fmt.Sprintf("the frontend accepts %v, the engine does not compute with it", x.Wide.Type),
+			Limit: "fp16", Found: fmt.Sprintf("%v in %s", x.Wide.Type, x.Wide.Name), Remedy: "convert the model with a compute precision of FLOAT16", Source: "guide 3, 4 and 17",
+		}}
+	}
+	reject, standIn := x.gates(t)
+	if c.Internal != "" {
+		return engineUnless(reject, Bridge)
+	}
+	floor, _ := hal.MinimumFamily(c.Native)
+	switch below := t.Family < floor; {
+	case !below && reject == nil && standIn == nil:
+		return Verdict{Status: Native}
+	case !below && reject == nil:
+		return Verdict{Status: Bridge, Finding: &Finding{
+			ID: "stand-in", Text: fmt.Sprintf("%s: %s", standIn.Subject, standIn.Text), Source: standIn.Source,
+		}}
+	case c.Host != "" && x.laterTakes(t):
+		return Verdict{Status: Bridge, Backend: OnHost, Finding: &Finding{
+			ID: "stand-in", Text: fmt.Sprintf("%s is not native here: what stands in is %s", x.Op.Kind, c.Host), Source: "guide A",
+		}}
+	case below && reject == nil:
+		return Verdict{Status: Bridge, Backend: OnHost, Finding: floorFinding(x.Op.Kind, floor, t, "author the native layer directly: the conversion route alone has the floor")}
+	case below:
+		return Verdict{Status: FamilyGated, Backend: OnHost, Finding: floorFinding(x.Op.Kind, floor, t, reject.Remedy)}
+	}
+	return x.rejected(reject, t)
+}
+
+// rejected is the verdict on an operation that a validator or code generation refuses: gated if a later family takes it.
+func (x *Examined) rejected(r *anec.Reject, t *hal.Target) Verdict {
+	if x.laterTakes(t) {
+		return engineUnless(r, FamilyGated)
+	}
+	return engineUnless(r, NoPath)
+}
+
+// laterTakes reports whether the gates of a later family take the operation.
+func (x *Examined) laterTakes(t *hal.Target) bool {
+	for _, later := range hal.Targets() {
+		if later.Family <= t.Family || later.Family == hal.Virtual {
+			continue
+		}
+		if r, _ := x.gates(later); r == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// engineUnless is a verdict for the engine, or, where a layer is rejected, for the host.
+func engineUnless(r *anec.Reject, s Status) Verdict {
+	if r == nil {
+		return Verdict{Status: s}
+	}
+	return Verdict{Status: s, Backend: OnHost, Finding: &Finding{r.ID, r.Text, r.Limit, r.Found, r.Remedy, r.Source}}
+}
+
+func floorFinding(kind string, floor hal.Family, t *hal.Target, remedy string) *Finding {
+	return &Finding{
+		ID: "minimum-family", Text: fmt.Sprintf("%s is native from the family %v on", kind, floor),
+		Limit: floor.String(), Found: t.Family.String(), Remedy: remedy, Source: "guide 24 and A",
+	}
+}
+
+// gates is what the first gate says that does not take the operation's layers, nil if all do; and what stands in for a
+// layer that the target does not have.
+//
+// Casts beside the layer that does the work give a result the type that MIL has for it; a chip has it at the layer's
+// port. Only an operation that is a cast itself is held to the gates of casts.
+func (x *Examined) gates(t *hal.Target) (*anec.Reject, *anec.CodegenVerdict) {
+	var standIn *anec.CodegenVerdict
+	for _, l := range x.Layers.Order() {
+		if l.Kind() == anec.KindTypeCast && x.Op.Kind != "cast" {
+			continue
+		}
+		s := anec.StandInFor(l, t)
+		if s != nil {
+			standIn = s
+		}
+		if r := anec.Validate(l, t); r != nil && (s == nil || s.Lifts != r.ID) {
+			return r, nil
+		}
+		if r := anec.Codegen(l, t); r != nil {
+			return r, nil
+		}
+	}
+	return nil, standIn
+}
