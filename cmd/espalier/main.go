@@ -17,9 +17,11 @@ import (
 // commands is the command line. A command is a field, its flags are the fields of the command's type.
 type commands struct {
 	Run     runCmd     `cmd:"" help:"Run a model."`
+	Check   checkCmd   `cmd:"" help:"Say which operations of a model run on which chip, which do not, why, and what to write instead."`
 	Compile compileCmd `cmd:"" help:"Compile a model for the engine."`
 	Inspect inspectCmd `cmd:"" help:"Show what a model takes and gives, its operations and its weights."`
 	Dump    dumpCmd    `cmd:"" help:"Explain a file: container, descriptor, bundle, firmware, model, MIL text, weights."`
+	Targets targetsCmd `cmd:"" help:"Show the chips that there are and what is known of them."`
 	Version versionCmd `cmd:"" help:"Show the version."`
 }
 
@@ -36,7 +38,7 @@ const (
 	exitDone     = 0
 	exitFailed   = 1 // the job failed
 	exitUsage    = 2 // the command line is wrong
-	exitMismatch = 3 // --expect is not met
+	exitMismatch = 3 // --expect or --require is not met
 )
 
 // usageError is an error of the command line itself.
@@ -70,7 +72,7 @@ func command(args []string, stdout, stderr io.Writer) int {
 	switch {
 	case errors.As(err, &usage):
 		return exitUsage
-	case errors.Is(err, errMismatch):
+	case errors.Is(err, errMismatch), errors.Is(err, errRequired):
 		return exitMismatch
 	}
 	return exitFailed

@@ -1,0 +1,219 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/espalier-ane/espalier/bundle"
+	"github.com/espalier-ane/espalier/coreml"
+	"github.com/espalier-ane/espalier/hal"
+	"github.com/espalier-ane/espalier/hwx"
+	"github.com/espalier-ane/espalier/inspect"
+	"github.com/espalier-ane/espalier/internal/osfile"
+)
+
+type checkCmd struct {
+	Model string `arg:"" help:"A package (.mlpackage, also zipped), model (.mlmodel), compiled model (.mlmodelc) or MIL text (.mil). Its weight files need not be there."`
+
+	Target   string `short:"t" placeholder:"T,…" help:"Targets or chips with commas between them, or all. Default: the base targets h13 to h18. espalier targets lists them."`
+	Require  string `placeholder:"ane[:T,…]" help:"Exit with 3 if the host has to run an operation, on any of the targets or on these."`
+	Function string `placeholder:"NAME" help:"Check this function alone instead of all."`
+	Format   string `default:"text" placeholder:"F" help:"text, json (docs/json.md has the schema), md (for a pull request), html (one page) or sarif. Default: text."`
+	Output   string `short:"o" placeholder:"F" help:"Write the report to a file. An earlier report that is there is replaced, nothing else is."`
+}
+
+// errRequired is wrapped by the error that --require is not met.
+var errRequired = errors.New("not every operation runs on the engine")
+
+// checkFormats are the forms of a report.
+var checkFormats = []struct {
+	name  string
+	write func(io.Writer, *inspect.Report) error
+}{
+	{"text", func(w io.Writer, r *inspect.Report) error { return r.WriteText(w) }},
+	{"json", func(w io.Writer, r *inspect.Report) error { return printJSON(w, r) }},
+	{"md", func(w io.Writer, r *inspect.Report) error { return r.WriteMarkdown(w) }},
+	{"html", func(w io.Writer, r *inspect.Report) error { return r.WriteHTML(w) }},
+	{"sarif", writeSARIF},
+}
+
+func (c *checkCmd) Run(call *invocation) error {
+	write, err := c.format()
+	if err != nil {
+		return err
+	}
+	targets, required, err := c.targets()
+	if err != nil {
+		return err
+	}
+	if err := c.checkOutput(); err != nil {
+		return err
+	}
+	report, err := c.check(call, targets)
+	if err != nil {
+		return err
+	}
+	if c.Output != "" {
+		err = osfile.WriteAtomic(c.Output, func(w io.Writer) error { return write(w, report) })
+	} else {
+		err = write(call.stdout, report)
+	}
+	if err != nil {
+		return err
+	}
+	return unmet(report, required)
+}
+
+func (c *checkCmd) format() (func(io.Writer, *inspect.Report) error, error) {
+	var names []string
+	for _, f := range checkFormats {
+		if f.name == c.Format {
+			return f.write, nil
+		}
+		names = append(names, f.name)
+	}
+	return nil, usagef("--format %s: expected %s or %s", c.Format, strings.Join(names[:len(names)-1], ", "), names[len(names)-1])
+}
+
+// targets are those to check, and those of them that --require is about.
+func (c *checkCmd) targets() (all, required []*hal.Target, err error) {
+	all = hal.Base()
+	if c.Target != "" {
+		if all, err = hal.ParseList(c.Target); err != nil {
+			return nil, nil, usagef("--target: %w", err)
+		}
+	}
+	if c.Require == "" {
+		return all, nil, nil
+	}
+	what, list, some := strings.Cut(c.Require, ":")
+	if what != "ane" {
+		return nil, nil, usagef("--require %s: expected ane or ane:TARGET,…", c.Require)
+	}
+	if !some {
+		return all, all, nil
+	}
+	if required, err = hal.ParseList(list); err != nil {
+		return nil, nil, usagef("--require: %w", err)
+	}
+	for _, t := range required {
+		switch {
+		case slices.Contains(all, t):
+		case c.Target != "":
+			return nil, nil, usagef("--require %s and --target %s: %s is not among the targets to check", c.Require, c.Target, t.Name)
+		default:
+			all = append(all, t)
+		}
+	}
+	return all, required, nil
+}
+
+// checkOutput refuses to replace what is not ours.
+func (c *checkCmd) checkOutput() error {
+	if c.Output == "" {
+		return nil
+	}
+	info, err := os.Stat(c.Output)
+	if err != nil {
+		folder := filepath.Dir(c.Output)
+		if parent, err := os.Stat(folder); err != nil || !parent.IsDir() {
+			return fmt.Errorf("cannot write %s: there is no folder %s", c.Output, folder)
+		}
+		if _, err := os.Lstat(c.Output); err == nil {
+			return fmt.Errorf("cannot write %s: it is a link to nothing", c.Output)
+		}
+		return nil
+	}
+	if model, err := os.Stat(c.Model); err == nil && os.SameFile(info, model) {
+		return usagef("-o %s: the same command reads this file: choose another one", c.Output)
+	}
+	if !info.Mode().IsRegular() {
+		return fmt.Errorf("cannot write %s: it exists and is not a file", c.Output)
+	}
+	f, err := os.Open(c.Output)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	head := make([]byte, 4096)
+	n, err := io.ReadFull(f, head)
+	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
+		return err
+	}
+	if !inspect.IsReport(head[:n]) {
+		return fmt.Errorf("%s exists and is no report of this command: it is not replaced", c.Output)
+	}
+	return nil
+}
+
+// check opens the model and places it.
+func (c *checkCmd) check(call *invocation, targets []*hal.Target) (*inspect.Report, error) {
+	switch {
+	case hwx.IsContainerFile(c.Model):
+		return nil, fmt.Errorf("%s: this is a hardware container, which is compiled already: check the model that it was made of", c.Model)
+	case bundle.IsBundle(c.Model):
+		return nil, fmt.Errorf("%s: this is a bundle, which is compiled already: check the model that it was made of", c.Model)
+	}
+	model, err := coreml.Open(c.Model)
+	if err != nil {
+		return nil, err
+	}
+	defer model.Close()
+	report, err := inspect.Check(call, c.Model, model, inspect.Options{Targets: targets, Function: c.Function})
+	if missing, ok := errors.AsType[*inspect.FunctionError](err); ok {
+		return nil, usagef("%s: %w", c.Model, missing)
+	}
+	if err != nil && !strings.Contains(err.Error(), c.Model) {
+		err = fmt.Errorf("%s: %w", c.Model, err)
+	}
+	return report, err
+}
+
+// writeSARIF has the places of findings relative to the repository that the current folder is in.
+func writeSARIF(w io.Writer, r *inspect.Report) error {
+	root, err := repositoryRoot()
+	if err != nil {
+		return err
+	}
+	return r.WriteSARIF(w, root, newVersionReport().Version)
+}
+
+// repositoryRoot is the nearest folder upwards that a version control system keeps its files in, or else the current one.
+func repositoryRoot() (string, error) {
+	start, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	for dir := start; ; dir = filepath.Dir(dir) {
+		for _, mark := range []string{".git", ".hg", ".jj"} {
+			if _, err := os.Stat(filepath.Join(dir, mark)); err == nil {
+				return dir, nil
+			}
+		}
+		if dir == filepath.Dir(dir) {
+			return start, nil
+		}
+	}
+}
+
+// unmet is the error that operations run on the host of targets that are required to do without.
+func unmet(r *inspect.Report, required []*hal.Target) error {
+	var lines []string
+	for _, f := range r.Functions {
+		for _, t := range f.Targets {
+			isRequired := slices.ContainsFunc(required, func(x *hal.Target) bool { return x.Name == t.Name })
+			if isRequired && !t.Whole() {
+				lines = append(lines, fmt.Sprintf("%s, function %s: %s", t.Name, printable(f.Name), t.Outcome(f)))
+			}
+		}
+	}
+	if len(lines) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%w, as --require demands:\n  %s", errRequired, strings.Join(lines, "\n  "))
+}

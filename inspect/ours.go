@@ -1,0 +1,35 @@
+package inspect
+
+import (
+	"bytes"
+	"regexp"
+)
+
+// headLen is how much of a file tells whether it is a report.
+const headLen = 4096
+
+// What reports begin with, by form.
+const (
+	markdownMark  = "<!-- espalier check -->"
+	htmlMark      = `<meta name="generator" content="espalier check">`
+	jsonMark      = "espalier check"
+	sarifToolName = "espalier"
+)
+
+var (
+	textHead  = regexp.MustCompile(`^[^\n]+, function [^\n]+: \d+ operations?[^\n]*\n  \S+  `)
+	jsonHead  = regexp.MustCompile(`^\{\s*"report":\s*"` + jsonMark + `"`)
+	sarifHead = regexp.MustCompile(`^\{\s*"\$schema":\s*"[^"]*sarif[^"]*",\s*"version":\s*"2\.1\.0",\s*"runs":\s*\[\s*\{\s*"tool":\s*\{\s*"driver":\s*\{\s*"name":\s*"` + sarifToolName + `"`)
+)
+
+// IsReport reports whether a file that begins with these bytes is a report, in any of the forms. An empty file is none.
+func IsReport(head []byte) bool {
+	head = head[:min(len(head), headLen)]
+	switch {
+	case bytes.HasPrefix(head, []byte(markdownMark)), jsonHead.Match(head), sarifHead.Match(head), textHead.Match(head):
+		return true
+	case bytes.HasPrefix(head, []byte("<!DOCTYPE html>")):
+		return bytes.Contains(head, []byte(htmlMark))
+	}
+	return false
+}

@@ -1,0 +1,49 @@
+package inspect
+
+import (
+	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/compiler"
+)
+
+// A rule is a gate or a hazard by its ID.
+type rule struct {
+	ID, Title, Help string
+}
+
+// placementRules are the gates that stand before the validators and behind them.
+var placementRules = []rule{
+	{"no-layer", "The operation has no native form", "The operation, as it stands here, cannot be written as native layers: its shape, type or arguments are in the way. The finding says which."},
+	{"no-task", "No task comes of the operation", "A later phase of the compiler did not take the operation's layers."},
+	{"no-conversion", "The converter does not know the operation", "Write the operation as others."},
+	{"no-engine-operation", "The operation is on no chip's engine", "Write the operation as others that the engine has; the finding says which."},
+	{"no-code-generation", "No code is generated for the operation", "The compiler knows the operation, and makes no code of it by itself. The finding says what to do."},
+	{"minimum-family", "The operation is native on later chips", "The conversion route has a minimum family for the operation. Choose later chips, or write the operation as others."},
+	{"stand-in", "Something else stands in for the operation", "The operation runs on the engine by other means than its own, which may be slower or round differently."},
+}
+
+// ruleOf is the rule of a finding. Validators have no titles of their own: the operation that they refuse is the title.
+func ruleOf(f Finding) rule {
+	for _, r := range placementRules {
+		if r.ID == f.ID {
+			return r
+		}
+	}
+	for _, h := range compiler.HazardRules() {
+		if h.ID == f.ID {
+			return rule{h.ID, "Hazard: " + h.Doc, "Instead: " + h.Remedy + "."}
+		}
+	}
+	for _, v := range anec.CodegenVerdicts() {
+		if v.ID == f.ID {
+			return rule{v.ID, "No code is generated for " + v.Subject, instead(v.Remedy)}
+		}
+	}
+	return rule{f.ID, "A validator of the engine's compiler rejects the layer: " + f.ID, instead(f.Remedy)}
+}
+
+func instead(remedy string) string {
+	if remedy == "" {
+		return "The finding has the limit of the target and the value found."
+	}
+	return "Instead: " + remedy + "."
+}
