@@ -38,43 +38,65 @@ func BenchModel(t testing.TB, name string) string {
 	if err := json.Unmarshal(text, &w); err != nil {
 		t.Fatal(err)
 	}
-	file := make([]byte, w.Size)
-	binary.LittleEndian.PutUint32(file, w.Count)
-	binary.LittleEndian.PutUint32(file[4:], w.Version)
-	r := rand.New(rand.NewPCG(1, 1))
-	for _, rec := range w.Records {
-		head := file[rec.Offset:]
-		binary.LittleEndian.PutUint32(head, 0xdeadbeef)
-		binary.LittleEndian.PutUint32(head[4:], rec.DType)
-		binary.LittleEndian.PutUint64(head[8:], uint64(rec.Bytes))
-		binary.LittleEndian.PutUint64(head[16:], uint64(rec.DataOffset))
-		binary.LittleEndian.PutUint64(head[24:], rec.PaddingBits)
-		data := file[rec.DataOffset : rec.DataOffset+rec.Bytes]
-		normal := func() float32 { return float32(r.NormFloat64()*rec.Std + rec.Mean) }
-		const float16, float32s = 1, 2 // element codes of the blob format
-		switch rec.DType {
-		case float16:
-			for ; len(data) > 0; data = data[2:] {
-				binary.LittleEndian.PutUint16(data, half(normal()))
-			}
-		case float32s:
-			for ; len(data) > 0; data = data[4:] {
-				binary.LittleEndian.PutUint32(data, math.Float32bits(normal()))
-			}
-		default:
-			for i := range data {
-				data[i] = byte(r.Uint32())
-			}
-		}
-	}
 	path := filepath.Join(to, w.File)
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(path, file, 0o666); err != nil {
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	// By records, not at once: tests measure the memory of processes that they start, which begins as their own.
+	write := func(data []byte, at int) {
+		if _, err := f.WriteAt(data, int64(at)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var head [64]byte
+	binary.LittleEndian.PutUint32(head[:], w.Count)
+	binary.LittleEndian.PutUint32(head[4:], w.Version)
+	write(head[:], 0)
+	r := rand.New(rand.NewPCG(1, 1))
+	for _, rec := range w.Records {
+		head = [64]byte{}
+		binary.LittleEndian.PutUint32(head[:], 0xdeadbeef)
+		binary.LittleEndian.PutUint32(head[4:], rec.DType)
+		binary.LittleEndian.PutUint64(head[8:], uint64(rec.Bytes))
+		binary.LittleEndian.PutUint64(head[16:], uint64(rec.DataOffset))
+		binary.LittleEndian.PutUint64(head[24:], rec.PaddingBits)
+		write(head[:], rec.Offset)
+		normal := func() float32 { return float32(r.NormFloat64()*rec.Std + rec.Mean) }
+		var chunk [1 << 16]byte
+		for done := 0; done < rec.Bytes; done += len(chunk) {
+			data := chunk[:min(len(chunk), rec.Bytes-done)]
+			fill(data, rec.DType, normal, r)
+			write(data, rec.DataOffset+done)
+		}
+	}
+	if err := f.Truncate(int64(w.Size)); err != nil {
 		t.Fatal(err)
 	}
 	return to
+}
+
+// fill draws the elements of an array.
+func fill(data []byte, dtype uint32, normal func() float32, r *rand.Rand) {
+	const float16, float32s = 1, 2 // element codes of the blob format
+	switch dtype {
+	case float16:
+		for ; len(data) > 0; data = data[2:] {
+			binary.LittleEndian.PutUint16(data, half(normal()))
+		}
+	case float32s:
+		for ; len(data) > 0; data = data[4:] {
+			binary.LittleEndian.PutUint32(data, math.Float32bits(normal()))
+		}
+	default:
+		for i := range data {
+			data[i] = byte(r.Uint32())
+		}
+	}
 }
 
 // half cuts a number off to fp16; what is too small becomes 0. It is for numbers that are drawn anyway.
