@@ -115,7 +115,14 @@ var conflicts = []Conflict{
 		Matter: "sparse weights of a palette",
 		One:    "sparse streams from the M1 on (guide 7 and 25)",
 		Other:  "constexpr_lut_to_sparse is folded and streams from the M3 on (guide A)",
-		Choice: "both: plain masks stream from A13 on, masks over indices from A15 on",
+		Choice: "both: plain masks stream from A13 on, masks over indices from A15 on. So constexpr_lut_to_sparse is native from the M3 on, where guide A has bridge in the cell: constexpr_sparse_blockwise_shift_scale, with the same note, is native there",
+	},
+	{
+		Matter:  "int8 weights that stream, in the matrix",
+		One:     "constexpr_affine_dequantize is a bridge on every chip (guide A, the cells)",
+		Other:   "int8 and affine weights stream from A14 on (guide A, the same row's note; guide 7 and 25, measured on M2 and M5)",
+		Choice:  "native from the M2 on: what streams is native in the rows of the other forms, and here it was measured",
+		Targets: []string{"h14", "h15", "h16", "h17s"},
 	},
 	{
 		Matter:  "where width slices stop giving infinity",

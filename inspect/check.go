@@ -205,7 +205,9 @@ func (c *check) target(ctx context.Context, t *hal.Target) (*Target, error) {
 			if o.Backend == compiler.OnHost {
 				severity = Fallback
 			}
-			out.Findings = append(out.Findings, Finding{f.ID, severity, i, f.Text, f.Limit, f.Found, f.Remedy, f.Source})
+			out.Findings = append(out.Findings, Finding{
+				ID: f.ID, Severity: severity, Operation: i, Text: f.Text, Limit: f.Limit, Found: f.Found, Remedy: f.Remedy, Source: f.Source,
+			})
 		}
 	}
 	for _, part := range p.Parts {
@@ -221,7 +223,10 @@ func (c *check) target(ctx context.Context, t *hal.Target) (*Target, error) {
 	}
 	out.setEstimate(estimate)
 	for _, h := range hazards {
-		out.Findings = append(out.Findings, Finding{h.ID, Hazard, c.operationOf(h.Origin), h.Text, h.Limit, h.Found, h.Remedy, h.Source})
+		out.Findings = append(out.Findings, Finding{
+			ID: h.ID, Severity: Hazard, Operation: c.operationOf(h.Origin), Text: h.Text, Limit: h.Limit, Found: h.Found, Remedy: h.Remedy, Source: h.Source,
+			Effect: h.Effect.String(),
+		})
 	}
 	slices.SortStableFunc(out.Findings, func(a, b Finding) int {
 		return cmp.Or(cmp.Compare(a.Operation, b.Operation), cmp.Compare(a.ID, b.ID))

@@ -11,32 +11,35 @@ import (
 // chipName is what people call a target: the names of its chips, with a question mark where sources disagree, or what it
 // is made of if no chip has a name.
 func chipName(t *hal.Target) string {
-	var settled, open []string
+	var settled, likely, possible []string
 	for _, a := range hal.Aliases() {
-		if a.Kind != hal.MarketingName || len(a.Readings) == 0 || a.Readings[0].Target != t.Name {
+		i := slices.IndexFunc(a.Readings, func(r hal.Reading) bool { return r.Target == t.Name })
+		if a.Kind != hal.MarketingName || i < 0 {
 			continue
 		}
-		if name := spelled(a.Name); len(a.Readings) == 1 {
+		switch name := spelled(a.Name); {
+		case len(a.Readings) == 1:
 			settled = append(settled, name)
-		} else {
-			open = append(open, name+"?")
+		case i == 0:
+			likely = append(likely, name+"?")
+		default:
+			possible = append(possible, name+"?")
 		}
 	}
-	switch names := slices.Concat(settled, open); {
-	case len(settled) > 0:
-		return shortened(settled)
-	case len(names) > 0:
-		return shortened(names)
+	for _, names := range [][]string{settled, likely, possible} {
+		if len(names) > 0 {
+			return shortened(names)
+		}
 	}
 	return t.Silicon
 }
 
 // shortened writes the generation once: M1 Pro, Max, Ultra.
 func shortened(names []string) string {
-	first, _, _ := strings.Cut(names[0], " ")
+	first, _, variant := strings.Cut(names[0], " ")
 	list := []string{names[0]}
 	for _, n := range names[1:] {
-		if rest, ok := strings.CutPrefix(n, first+" "); ok {
+		if rest, ok := strings.CutPrefix(n, first+" "); ok && variant {
 			n = rest
 		}
 		list = append(list, n)

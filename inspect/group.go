@@ -36,60 +36,30 @@ func (f *Function) Findings() []SharedFinding {
 type Group struct {
 	ID         string
 	Severity   Severity
+	Effect     string // of a hazard
 	Kind       string // of the operations; "" if it is about the whole function
 	Operations []int  // indices
 	Targets    []string
 
-	Text   string   // of the first operation
-	Texts  int      // how many different ones there are
-	Limit  string   // what the targets allow
-	Found  []string // what the operations have, each once
-	Remedy string
-	Source string
+	Text    string    // of the first operation
+	Texts   int       // how many different ones there are, roughly: no fewer than two if it is not one
+	Measure []Measure // each once
+	Remedy  string
+	Source  string
 }
+
+// A Measure is what a target allows and what an operation has.
+type Measure struct{ Limit, Found string }
 
 // Groups joins the findings of a function, the gravest first, then in the order of the operations.
 //
 //	conv "a" kernel 15 on h13, h14     conv-kernel-range on h13, h14: conv "a" and "b",
 //	conv "b" kernel 17 on h13, h14  →  limit 13, found 15, 17
 func (f *Function) Groups() []*Group {
-	type gate struct {
-		operation         int
-		id, limit, remedy string
-		severity          Severity
-	}
-	type meeting struct {
-		gate
-		group *Group
-	}
-	// First the targets of each operation at each gate, whatever they find in detail.
-	var meetings []*meeting
-	at := map[gate]*meeting{}
-	for _, x := range f.Findings() {
-		key := gate{x.Operation, x.ID, x.Limit, x.Remedy, x.Severity}
-		m := at[key]
-		if m == nil {
-			g := &Group{ID: x.ID, Severity: x.Severity, Text: x.Text, Texts: 1, Limit: x.Limit, Remedy: x.Remedy, Source: x.Source}
-			if x.Operation >= 0 {
-				g.Kind, g.Operations = f.Operations[x.Operation].Kind, []int{x.Operation}
-			}
-			m = &meeting{key, g}
-			at[key] = m
-			meetings = append(meetings, m)
-		}
-		m.group.Targets = append(m.group.Targets, x.Targets...)
-		m.group.Found = addOnce(m.group.Found, x.Found)
-		if x.Text != m.group.Text {
-			m.group.Texts++
-		}
-	}
-	// Then the operations.
 	var groups []*Group
 	joined := map[string]*Group{}
-	for _, m := range meetings {
-		g := m.group
-		f.sortTargets(g.Targets)
-		key := fmt.Sprintf("%q", []string{g.Kind, g.ID, string(g.Severity), g.Limit, g.Remedy, strings.Join(g.Targets, ",")})
+	for _, g := range f.meetings() {
+		key := fmt.Sprintf("%q", []string{g.Kind, g.ID, string(g.Severity), g.Remedy, strings.Join(g.Targets, ",")})
 		into := joined[key]
 		if into == nil {
 			joined[key] = g
@@ -97,22 +67,92 @@ func (f *Function) Groups() []*Group {
 			continue
 		}
 		into.Operations = append(into.Operations, g.Operations...)
-		for _, found := range g.Found {
-			into.Found = addOnce(into.Found, found)
+		for _, m := range g.Measure {
+			into.measure(m)
 		}
 		if g.Text != into.Text {
 			into.Texts++
 		}
 	}
-	slices.SortStableFunc(groups, func(a, b *Group) int { return cmp.Compare(a.Severity.rank(), b.Severity.rank()) })
+	slices.SortStableFunc(groups, func(a, b *Group) int {
+		return cmp.Or(cmp.Compare(a.Severity.rank(), b.Severity.rank()), cmp.Compare(a.Effect, b.Effect)) // numbers before time
+	})
 	return groups
 }
 
-func addOnce(list []string, s string) []string {
-	if s == "" || slices.Contains(list, s) {
-		return list
+// meetings are groups of one operation each: the targets on which it meets a gate, whatever they find in detail.
+func (f *Function) meetings() []*Group {
+	type gate struct {
+		operation  int
+		id, remedy string
+		severity   Severity
 	}
-	return append(list, s)
+	var all []*Group
+	at := map[gate]*Group{}
+	for _, x := range f.Findings() {
+		key := gate{x.Operation, x.ID, x.Remedy, x.Severity}
+		g := at[key]
+		if g == nil {
+			g = &Group{ID: x.ID, Severity: x.Severity, Effect: x.Effect, Text: x.Text, Texts: 1, Remedy: x.Remedy, Source: x.Source}
+			if x.Operation >= 0 {
+				g.Kind, g.Operations = f.Operations[x.Operation].Kind, []int{x.Operation}
+			}
+			at[key] = g
+			all = append(all, g)
+		}
+		for _, t := range x.Targets {
+			if !slices.Contains(g.Targets, t) {
+				g.Targets = append(g.Targets, t)
+			}
+		}
+		g.measure(Measure{x.Limit, x.Found})
+		if x.Text != g.Text {
+			g.Texts++
+		}
+	}
+	for _, g := range all {
+		f.sortTargets(g.Targets)
+	}
+	return all
+}
+
+func (g *Group) measure(m Measure) {
+	if m.Found != "" && !slices.Contains(g.Measure, m) {
+		g.Measure = append(g.Measure, m)
+	}
+}
+
+// measures says what the limit is and what was found: the limit once if it is one, else beside each.
+func (g *Group) measures() string {
+	if len(g.Measure) == 0 {
+		return ""
+	}
+	limit := g.Measure[0].Limit
+	one := !slices.ContainsFunc(g.Measure, func(m Measure) bool { return m.Limit != limit })
+	most, found := shownFound, []string{}
+	if !one {
+		most = shownPairs
+	}
+	for _, m := range g.Measure {
+		if one {
+			found = append(found, m.Found)
+		} else {
+			found = append(found, fmt.Sprintf("%s (limit %s)", m.Found, m.Limit))
+		}
+	}
+	text := "found: " + some(found, most)
+	if one {
+		text = "limit: " + limit + "; " + text
+	}
+	return printable(text)
+}
+
+// label is the severity, and what a hazard does.
+func (g *Group) label() string {
+	if g.Effect != "" {
+		return fmt.Sprintf("%s for %s", g.Severity, g.Effect)
+	}
+	return string(g.Severity)
 }
 
 // sortTargets puts names of targets into the order of the report.

@@ -57,6 +57,7 @@ type segmentJSON struct {
 type findingJSON struct {
 	ID        string   `json:"id"`
 	Severity  Severity `json:"severity"`
+	Effect    string   `json:"effect,omitempty"`
 	Operation *int     `json:"operation,omitempty"`
 	Targets   []string `json:"targets"`
 	Text      string   `json:"text"`
@@ -88,7 +89,7 @@ func (f *Function) json() functionJSON {
 	}
 	for _, x := range f.Findings() {
 		j := findingJSON{
-			ID: x.ID, Severity: x.Severity, Targets: x.Targets,
+			ID: x.ID, Severity: x.Severity, Effect: x.Effect, Targets: x.Targets,
 			Text: x.Text, Limit: x.Limit, Found: x.Found, Remedy: x.Remedy, Source: x.Source,
 		}
 		if x.Operation >= 0 {
@@ -117,7 +118,7 @@ func (t *Target) json(f *Function) targetJSON {
 		out.Estimate = &estimateJSON{e.Rounded(), e.Bound, e.Error, e.Excluded}
 	}
 	for _, s := range t.Segments {
-		j := segmentJSON{s.Backend, s.Operations}
+		j := segmentJSON(s)
 		if j.Operations == nil {
 			j.Operations = []int{} // it hands over a constant
 		}

@@ -68,8 +68,8 @@ func (f *Function) writeMarkdown(b *strings.Builder) {
 
 func (g *Group) writeMarkdown(b *strings.Builder, f *Function) {
 	fmt.Fprintf(b, "- **%s** on %s (`%s`): %s", escaped(g.title()), f.on(g.Targets), g.ID, escaped(g.text()))
-	if len(g.Found) > 0 {
-		fmt.Fprintf(b, "; limit %s, found %s", escaped(g.Limit), escaped(some(g.Found, shownFound)))
+	if m := g.measures(); m != "" {
+		fmt.Fprintf(b, "; %s", escaped(m))
 	}
 	if g.Remedy != "" {
 		fmt.Fprintf(b, ".<br>Instead: %s", escaped(g.Remedy))

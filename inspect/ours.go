@@ -2,6 +2,9 @@ package inspect
 
 import (
 	"bytes"
+	"errors"
+	"io"
+	"os"
 	"regexp"
 )
 
@@ -22,9 +25,23 @@ var (
 	sarifHead = regexp.MustCompile(`^\{\s*"\$schema":\s*"[^"]*sarif[^"]*",\s*"version":\s*"2\.1\.0",\s*"runs":\s*\[\s*\{\s*"tool":\s*\{\s*"driver":\s*\{\s*"name":\s*"` + sarifToolName + `"`)
 )
 
-// IsReport reports whether a file that begins with these bytes is a report, in any of the forms. An empty file is none.
-func IsReport(head []byte) bool {
-	head = head[:min(len(head), headLen)]
+// IsReportFile reports whether a file is a report, in any of the forms.
+func IsReportFile(path string) (bool, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	head := make([]byte, headLen)
+	n, err := io.ReadFull(f, head)
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return false, err
+	}
+	return isReport(head[:n]), nil
+}
+
+// isReport reports whether a file that begins with these bytes is a report. An empty file is none.
+func isReport(head []byte) bool {
 	switch {
 	case bytes.HasPrefix(head, []byte(markdownMark)), jsonHead.Match(head), sarifHead.Match(head), textHead.Match(head):
 		return true

@@ -75,6 +75,7 @@ type Finding struct {
 	Limit, Found string
 	Remedy       string
 	Source       string
+	Effect       string // of a hazard: "numbers" if results may be wrong, "time" if they come late
 }
 
 // A Severity says what a finding means for the model.

@@ -21,29 +21,29 @@ var placementRules = []rule{
 	{"stand-in", "Something else stands in for the operation", "The operation runs on the engine by other means than its own, which may be slower or round differently."},
 }
 
-// ruleOf is the rule of a finding. Validators have no titles of their own: the operation that they refuse is the title.
-func ruleOf(f Finding) rule {
+// ruleOf is the rule with an ID. The validators, whose gates are many, share a title.
+func ruleOf(id string) rule {
 	for _, r := range placementRules {
-		if r.ID == f.ID {
+		if r.ID == id {
 			return r
 		}
 	}
 	for _, h := range compiler.HazardRules() {
-		if h.ID == f.ID {
+		if h.ID == id {
 			return rule{h.ID, "Hazard: " + h.Doc, "Instead: " + h.Remedy + "."}
 		}
 	}
 	for _, v := range anec.CodegenVerdicts() {
-		if v.ID == f.ID {
+		if v.ID == id {
 			return rule{v.ID, "No code is generated for " + v.Subject, instead(v.Remedy)}
 		}
 	}
-	return rule{f.ID, "A validator of the engine's compiler rejects the layer: " + f.ID, instead(f.Remedy)}
+	return rule{id, "A validator of the engine's compiler rejects the layer: " + id, instead("")}
 }
 
 func instead(remedy string) string {
 	if remedy == "" {
-		return "The finding has the limit of the target and the value found."
+		return "The finding has the limit of the target, the value found and what to write instead."
 	}
 	return "Instead: " + remedy + "."
 }

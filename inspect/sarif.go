@@ -94,11 +94,10 @@ type sarifLogical struct {
 }
 
 type sarifProperties struct {
-	Targets []string `json:"targets"`
-	Limit   string   `json:"limit,omitempty"`
-	Found   string   `json:"found,omitempty"`
-	Remedy  string   `json:"remedy,omitempty"`
-	Source  string   `json:"source,omitempty"`
+	Targets  []string `json:"targets"`
+	Measures string   `json:"measures,omitempty"`
+	Remedy   string   `json:"remedy,omitempty"`
+	Source   string   `json:"source,omitempty"`
 }
 
 // sourceRoot is the base of locations: the root of the repository.
@@ -122,17 +121,17 @@ func (r *Report) WriteSARIF(w io.Writer, root, version string) error {
 	}
 	rules := map[string]int{}
 	for _, f := range r.Functions {
-		for _, x := range f.Findings() {
-			i, ok := rules[x.ID]
+		for _, g := range f.meetings() {
+			i, ok := rules[g.ID]
 			if !ok {
 				i = len(rules)
-				rules[x.ID] = i
-				known := ruleOf(x.Finding)
+				rules[g.ID] = i
+				known := ruleOf(g.ID)
 				run.Tool.Driver.Rules = append(run.Tool.Driver.Rules, sarifRule{
-					known.ID, sarifText{known.Title}, sarifText{known.Help}, sarifDefault{x.Severity.level()},
+					known.ID, sarifText{known.Title}, sarifText{known.Help}, sarifDefault{g.Severity.level()},
 				})
 			}
-			run.Results = append(run.Results, f.result(x, i, file))
+			run.Results = append(run.Results, f.result(g, i, file))
 		}
 	}
 	e := json.NewEncoder(w)
@@ -148,14 +147,15 @@ func (s Severity) level() string {
 	return "warning"
 }
 
-func (f *Function) result(x SharedFinding, rule int, file sarifFile) sarifResult {
+// result is a finding about one operation, on all targets that have it.
+func (f *Function) result(g *Group, rule int, file sarifFile) sarifResult {
 	location := sarifLocation{
 		Physical: sarifPhysical{File: file, Region: sarifRegion{StartLine: 1}},
 		Logical:  []sarifLogical{{f.Name, f.Name, "function"}},
 	}
 	subject := "function " + f.Name
-	if x.Operation >= 0 {
-		o := f.Operations[x.Operation]
+	if len(g.Operations) > 0 {
+		o := f.Operations[g.Operations[0]]
 		subject = fmt.Sprintf("%s %q", o.Kind, o.Name)
 		location.Logical = []sarifLogical{{o.Name, f.Name + "/" + o.Name, "operation"}}
 		if o.Line > 0 {
@@ -164,19 +164,20 @@ func (f *Function) result(x SharedFinding, rule int, file sarifFile) sarifResult
 			location.Physical.Region.Properties = map[string]any{"byteOffset": o.Offset}
 		}
 	}
-	text := fmt.Sprintf("%s on %s: %s", subject, f.on(x.Targets), x.Text)
-	if x.Found != "" {
-		text += fmt.Sprintf(" (limit: %s, found: %s)", x.Limit, x.Found)
+	text := fmt.Sprintf("%s on %s: %s", subject, f.on(g.Targets), printable(g.Text))
+	if m := g.measures(); m != "" {
+		text += " (" + m + ")"
 	}
 	text += "."
-	if x.Remedy != "" {
-		text += " Instead: " + x.Remedy + "."
+	if g.Remedy != "" {
+		text += " Instead: " + printable(g.Remedy) + "."
 	}
+	text = strings.NewReplacer("{", "{{", "}", "}}").Replace(text) // braces alone stand for arguments
 	return sarifResult{
-		RuleID: x.ID, RuleIndex: rule, Level: x.Severity.level(), Message: sarifText{text},
+		RuleID: g.ID, RuleIndex: rule, Level: g.Severity.level(), Message: sarifText{text},
 		Locations:    []sarifLocation{location},
-		Fingerprints: map[string]string{"espalierFinding/v1": fingerprint(x.ID, f.Name, location.Logical[0].Name, x.Limit)},
-		Properties:   sarifProperties{x.Targets, x.Limit, x.Found, x.Remedy, x.Source},
+		Fingerprints: map[string]string{"espalierFinding/v1": fingerprint(g.ID, f.Name, location.Logical[0].Name, g.Remedy)},
+		Properties:   sarifProperties{g.Targets, g.measures(), g.Remedy, g.Source},
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 const (
 	shownNames = 4
 	shownFound = 6
+	shownPairs = 3 // of a value and its limit
 )
 
 // WriteText writes the report for a terminal: a line for each target, then the findings.
@@ -49,13 +50,13 @@ func (f *Function) summary() string {
 }
 
 func (g *Group) writeText(b *strings.Builder, f *Function) {
-	fmt.Fprintf(b, "%s: %s on %s [%s]\n", g.Severity, g.title(), f.on(g.Targets), g.ID)
+	fmt.Fprintf(b, "%s: %s on %s [%s]\n", g.label(), g.title(), f.on(g.Targets), g.ID)
 	if len(g.Operations) > 0 {
 		fmt.Fprintf(b, "  at: %s\n", some(g.names(f), shownNames))
 	}
 	fmt.Fprintf(b, "  %s\n", g.text())
-	if len(g.Found) > 0 {
-		fmt.Fprintf(b, "  limit: %s; found: %s\n", printable(g.Limit), printable(some(g.Found, shownFound)))
+	if m := g.measures(); m != "" {
+		fmt.Fprintf(b, "  %s\n", m)
 	}
 	if g.Remedy != "" {
 		fmt.Fprintf(b, "  instead: %s\n", printable(g.Remedy))
@@ -66,7 +67,7 @@ func (g *Group) writeText(b *strings.Builder, f *Function) {
 func (g *Group) text() string {
 	text := printable(g.Text)
 	if g.Texts > 1 {
-		text = "first: " + text
+		text = "for the first: " + text
 	}
 	return text
 }

@@ -135,17 +135,10 @@ func (c *checkCmd) checkOutput() error {
 	if !info.Mode().IsRegular() {
 		return fmt.Errorf("cannot write %s: it exists and is not a file", c.Output)
 	}
-	f, err := os.Open(c.Output)
-	if err != nil {
+	switch ours, err := inspect.IsReportFile(c.Output); {
+	case err != nil:
 		return err
-	}
-	defer f.Close()
-	head := make([]byte, 4096)
-	n, err := io.ReadFull(f, head)
-	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
-		return err
-	}
-	if !inspect.IsReport(head[:n]) {
+	case !ours:
 		return fmt.Errorf("%s exists and is no report of this command: it is not replaced", c.Output)
 	}
 	return nil

@@ -115,6 +115,44 @@ func TestCodegen(t *testing.T) {
 	}
 }
 
+// TestStandIns: where software takes the place of a layer, and that its row says so.
+func TestStandIns(t *testing.T) {
+	for _, c := range []struct{ layer, bottoms, targets, want string }{
+		{"Resize Size=[16,4]", bottomFloat, "h13 h13g", "codegen-resize"},
+		{"Resize Size=[16,4]", bottomFloat, "h12 h14 virtual", ""},
+		{"Gather Axes=[C,H,W]", "fp16[1,1,3,8,8] int32[1,1,3,5,1]", "h13", "codegen-gather-several"},
+		{"Gather Axes=[H]", "fp16[1,1,3,8,8] int32[1,1,1,5,1]", "h13", ""},
+		{"Padding Mode=Reflective Before=[0,0,0,1,1]", bottomFloat, "h13", "codegen-pad-mirrored"},
+		{"Padding Mode=Zero Before=[0,0,0,1,1]", bottomFloat, "h13", ""},
+		{"Padding Mode=Reflective Before=[0,0,0,1,1]", bottomFloat, "h14", ""},
+	} {
+		l, err := shapeCase{layer: c.layer, bottoms: c.bottoms}.build()
+		if err != nil {
+			t.Errorf("%s: %v", c.layer, err)
+			continue
+		}
+		for _, name := range strings.Fields(c.targets) {
+			target, err := hal.Lookup(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := ""
+			if v := StandInFor(l, target); v != nil {
+				got = v.ID
+				if v.Fails {
+					t.Errorf("%s fails and stands in", v.ID)
+				}
+				if r := Validate(l, target); r != nil && r.ID != v.Lifts {
+					t.Errorf("%s on %s: %v", c.layer, name, r)
+				}
+			}
+			if got != c.want {
+				t.Errorf("%s on %s: %q, want %q", c.layer, name, got, c.want)
+			}
+		}
+	}
+}
+
 // The validators take what then fails: that is what the table is for.
 func TestAttestedIsNotReachable(t *testing.T) {
 	h13, err := hal.Lookup("h13")
@@ -177,7 +215,7 @@ targets (A13 is that of the M1) and by how the layer came: converted from a mode
 			status += " on " + strings.Trim(fmt.Sprint(v.Seen), "[]") + ", else predicted"
 		}
 		fmt.Fprintf(b, "| %v: %s | %v | %v to %v | %s | %s | %s | %s |\n", v.Kind, v.Subject, v.Route, v.From, v.To,
-			map[bool]string{true: "no", false: "yes"}[v.Fails], v.Text, status, v.Source)
+			codeWord(&v), v.Text, status, v.Source)
 	}
 }
 
@@ -203,4 +241,15 @@ func TestGatesAnswer(t *testing.T) {
 			}
 		}
 	}
+}
+
+// codeWord says whether code comes of the layers of a row.
+func codeWord(v *CodegenVerdict) string {
+	switch {
+	case v.Fails:
+		return "no"
+	case v.StandIn:
+		return "of other layers"
+	}
+	return "yes"
 }

@@ -12,6 +12,10 @@ type Random struct {
 	Low  float32 `net:"Low?"`
 	High float32 `net:"High?"`
 	Seed int     `net:"Seed?"` // the descriptor has three numbers
+
+	// Fresh numbers are others in every run, whatever the seed. A chip that has a
+	// generator makes them; ours follows the seed alone.
+	Fresh bool
 }
 
 var randomContract = contract("y", "")

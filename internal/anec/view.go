@@ -7,12 +7,14 @@ import (
 )
 
 // InputView is a part of x along an axis: Size elements, from Offset on, Step
-// apart. It moves nothing. A negative step, which reverses, is ours.
+// apart. It moves nothing, unless it is a Crop, which is stored anew. A negative
+// step, which reverses, is ours.
 type InputView struct {
 	Axis   td.Axis `net:"Dimension"`
 	Offset int     `net:"Offset"`
 	Size   int     `net:"Size"`
 	Step   int     `net:"Step"`
+	Crop   bool
 }
 
 var inputViewContract = contract("y", "x")

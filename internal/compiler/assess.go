@@ -5,12 +5,14 @@ import (
 	"encoding/binary"
 	"fmt"
 
+	"github.com/espalier-ane/espalier/hal"
 	"github.com/espalier-ane/espalier/internal/anec"
 	"github.com/espalier-ane/espalier/mil"
 )
 
 // An Assessor says of placements of one function what they cost and what may go wrong on the way. Targets that cut a
-// function alike share the layers of their segments, and what is known of them: it is worked out once for each cut.
+// function alike, and fuse alike, share the layers of their segments, and what is known of them: it is worked out once for
+// each cut.
 type Assessor struct {
 	of       *Examination
 	index    map[*mil.Operation]int
@@ -58,7 +60,7 @@ func (a *Assessor) Assess(ctx context.Context, p *Placement) (Estimate, []Hazard
 
 // segment lowers a part and fuses its layers, or finds it among those that another target cut before.
 func (a *Assessor) segment(p *Placement, part *Part) (*assessed, error) {
-	key := a.key(part)
+	key := fusesLike(p.Target) + a.key(part)
 	if s := a.segments[key]; s != nil {
 		return s, nil
 	}
@@ -75,9 +77,19 @@ func (a *Assessor) segment(p *Placement, part *Part) (*assessed, error) {
 			return nil, fmt.Errorf("segment %s: pass %s: %w", g.Name, passes[i].Name, err)
 		}
 	}
-	s := &assessed{graph: g, ranges: FindRanges(g, p.AbsentWeights)}
+	// A segment has its share of what a function may read, so that many segments take no longer than one, and what is said
+	// of a cut does not depend on those that were assessed before.
+	share := rangeBudget * len(part.Ops) / max(len(p.Ops), 1)
+	s := &assessed{graph: g, ranges: findRanges(g, p.AbsentWeights, share)}
 	a.segments[key] = s
 	return s, nil
+}
+
+// fusesLike is the same for targets whose layers fuse alike: what the passes of fusion ask of a target.
+func fusesLike(t *hal.Target) string {
+	affine, _ := t.Streams(hal.Int8Affine)
+	blocks, _ := t.Streams(hal.Blockwise)
+	return fmt.Sprint(t.Ways, t.Limits.WorkingSet, affine, blocks, ":")
 }
 
 // key tells cuts apart: by the operations of a part and the values that leave it.

@@ -17,6 +17,9 @@ type Examination struct {
 	Analysis   *ops.Analysis
 	Operations []*Examined // in program order; constants and what nobody needs are not among them
 
+	// Constants are the operations whose results are known when the program is compiled, those that are needed.
+	Constants []*mil.Operation
+
 	// AbsentWeights says that weight files are not there, and zeros stand for their arrays.
 	AbsentWeights bool
 
@@ -44,7 +47,11 @@ func Examine(f *mil.Function, shapes map[string][]int) (*Examination, error) {
 	}
 	needed := e.needed()
 	for _, op := range f.Body.Operations {
-		if !needed[op] || e.isConstant(op) {
+		switch {
+		case !needed[op]:
+			continue
+		case e.isConstant(op):
+			e.Constants = append(e.Constants, op)
 			continue
 		}
 		x := &Examined{Op: op, Layers: anec.New(op.Name()), Wide: e.wide(op)}

@@ -34,7 +34,12 @@ var unbounded = math.Inf(1)
 // FindRanges analyzes a graph. Where the weight files are absent, zeros stand for their arrays: then only constants of
 // one element are looked at, which are in the program itself.
 func FindRanges(g *anec.Graph, weightsAbsent bool) *Ranges {
-	r := &Ranges{bound: map[*anec.Value]float64{}, sums: map[*anec.Layer]float64{}, budget: rangeBudget, absent: weightsAbsent, traits: findSums(g)}
+	return findRanges(g, weightsAbsent, rangeBudget)
+}
+
+// findRanges analyzes a graph and reads at most so many elements of constants.
+func findRanges(g *anec.Graph, weightsAbsent bool, budget int) *Ranges {
+	r := &Ranges{bound: map[*anec.Value]float64{}, sums: map[*anec.Layer]float64{}, budget: budget, absent: weightsAbsent, traits: findSums(g)}
 	for _, l := range g.Order() {
 		b := r.ofLayer(l)
 		for _, v := range l.Tops {

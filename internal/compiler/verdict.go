@@ -2,6 +2,7 @@ package compiler
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/espalier-ane/espalier/hal"
 	"github.com/espalier-ane/espalier/internal/anec"
@@ -45,8 +46,13 @@ type Finding struct {
 // next.
 func (x *Examined) verdict(t *hal.Target) Verdict {
 	if t.Family == hal.Virtual {
-		if x.Refusal != "" {
+		switch {
+		case x.Refusal != "":
 			return Verdict{Status: NoPath, Backend: OnHost, Finding: &Finding{ID: "no-layer", Text: x.Refusal}}
+		case slices.ContainsFunc(x.Layers.Layers, isFresh):
+			return Verdict{Status: NoPath, Backend: OnHost, Finding: &Finding{
+				ID: "no-task", Text: freshNumbers, Remedy: "give a seed",
+			}}
 		}
 		return Verdict{}
 	}
@@ -55,9 +61,7 @@ func (x *Examined) verdict(t *hal.Target) Verdict {
 	case !ok:
 		return Verdict{Status: NoPath, Backend: OnHost, Finding: &Finding{ID: "no-conversion", Text: "the converter does not know the operation"}}
 	case c.Instead != "":
-		return Verdict{Status: NoPath, Backend: OnHost, Finding: &Finding{
-			ID: "no-engine-operation", Text: fmt.Sprintf("%s has no engine operation on any chip", x.Op.Kind), Remedy: c.Instead, Source: "guide A",
-		}}
+		return noEngineOperation(x.Op.Kind, c)
 	case c.Internal != "" && !c.Engine:
 		return Verdict{Status: Bridge, Backend: OnHost, Finding: &Finding{ID: "no-code-generation", Text: c.Internal, Source: "guide A"}}
 	case x.Refusal != "":
@@ -73,7 +77,10 @@ func (x *Examined) verdict(t *hal.Target) Verdict {
 	if c.Internal != "" {
 		return engineUnless(reject, Bridge)
 	}
-	floor, _ := hal.MinimumFamily(c.Native)
+	floor, ok := hal.MinimumFamily(c.Native)
+	if !ok {
+		floor = hal.A13 // where guide A begins: it says that earlier engines run none of its operations
+	}
 	switch below := t.Family < floor; {
 	case !below && reject == nil && standIn == nil:
 		return Verdict{Status: Native}
@@ -81,16 +88,33 @@ func (x *Examined) verdict(t *hal.Target) Verdict {
 		return Verdict{Status: Bridge, Finding: &Finding{
 			ID: "stand-in", Text: fmt.Sprintf("%s: %s", standIn.Subject, standIn.Text), Source: standIn.Source,
 		}}
-	case c.Host != "" && x.laterTakes(t):
-		return Verdict{Status: Bridge, Backend: OnHost, Finding: &Finding{
-			ID: "stand-in", Text: fmt.Sprintf("%s is not native here: what stands in is %s", x.Op.Kind, c.Host), Source: "guide A",
-		}}
 	case below && reject == nil:
-		return Verdict{Status: Bridge, Backend: OnHost, Finding: floorFinding(x.Op.Kind, floor, t, "author the native layer directly: the conversion route alone has the floor")}
-	case below:
-		return Verdict{Status: FamilyGated, Backend: OnHost, Finding: floorFinding(x.Op.Kind, floor, t, reject.Remedy)}
+		return Verdict{Status: Bridge, Backend: OnHost, Finding: floorFinding(x.Op.Kind, floor, t)}
+	case c.Host != "" && x.laterTakes(t):
+		v := engineUnless(reject, Bridge)
+		v.Finding.Text += "; what stands in is " + c.Host
+		return v
+	case below && x.laterTakes(t):
+		v := engineUnless(reject, FamilyGated)
+		v.Finding.Text += fmt.Sprintf("; %s is native from the family %v on", x.Op.Kind, floor)
+		return v
 	}
 	return x.rejected(reject, t)
+}
+
+const freshNumbers = "without a seed the numbers are new in every run, and those of a task follow from its seed"
+
+// isFresh reports whether a layer makes other numbers in every run.
+func isFresh(l *anec.Layer) bool {
+	p, ok := l.Params.(*anec.Random)
+	return ok && p.Fresh
+}
+
+// noEngineOperation is the verdict on an operation that the converter leaves to the host on every chip.
+func noEngineOperation(kind string, c ops.Conversion) Verdict {
+	return Verdict{Status: NoPath, Backend: OnHost, Finding: &Finding{
+		ID: "no-engine-operation", Text: fmt.Sprintf("%s has no engine operation on any chip", kind), Remedy: c.Instead, Source: "guide A",
+	}}
 }
 
 // rejected is the verdict on an operation that a validator or code generation refuses: gated if a later family takes it.
@@ -122,10 +146,11 @@ func engineUnless(r *anec.Reject, s Status) Verdict {
 	return Verdict{Status: s, Backend: OnHost, Finding: &Finding{r.ID, r.Text, r.Limit, r.Found, r.Remedy, r.Source}}
 }
 
-func floorFinding(kind string, floor hal.Family, t *hal.Target, remedy string) *Finding {
+// floorFinding is about an operation whose layers pass, but not by the conversion route.
+func floorFinding(kind string, floor hal.Family, t *hal.Target) *Finding {
 	return &Finding{
-		ID: "minimum-family", Text: fmt.Sprintf("%s is native from the family %v on", kind, floor),
-		Limit: floor.String(), Found: t.Family.String(), Remedy: remedy, Source: "guide 24 and A",
+		ID: "minimum-family", Text: fmt.Sprintf("%s is native from the family %v on", kind, floor), Limit: floor.String(), Found: t.Family.String(),
+		Remedy: "author the native layer directly: the conversion route alone has the floor", Source: "guide 24 and A",
 	}
 }
 

@@ -12,10 +12,10 @@ import (
 // of 24 bits in fp32 and of 11 in fp16.
 func (l *Lowering) random(d tensor.DType, dims anec.Dims, low, high float32) (*anec.Value, error) {
 	seed := l.Int("seed")
-	if seed == -1 {
-		return nil, l.Refuse("without a seed the numbers are new in every run, and those of a task follow from its seed")
+	p := &anec.Random{Dims: dims, Low: low, High: high, Seed: int(uint32(int32(seed))), Fresh: seed == -1}
+	if p.Fresh {
+		p.Seed = 0
 	}
-	p := &anec.Random{Dims: dims, Low: low, High: high, Seed: int(uint32(int32(seed)))}
 	return l.LayerAs(d, l.Name(), p), nil
 }
 
