@@ -6,6 +6,7 @@
 #   make bench        all benchmarks             BENCH=regexp
 #   make fuzz         every fuzz target in turn  FUZZTIME=60s
 #   make conformance  the built command over the conformance cases
+#   make parity       our tasks for H13 beside Apple's: three figures
 #   make golden       rewrite the golden files; read the diff
 #   make clean        remove what was built
 
@@ -15,7 +16,7 @@ FUZZTIME = 60s
 
 PLATFORMS = linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 
-.PHONY: all check test race bench fuzz conformance golden clean bin/espalier
+.PHONY: all check test race bench fuzz conformance parity golden clean bin/espalier
 
 all: check test
 
@@ -63,6 +64,11 @@ fuzz:
 
 conformance: bin/espalier
 	$(GO) run ./internal/conformance -espalier bin/espalier -report docs/conformance.md
+
+# The figures are the three rows of the page that the test holds to.
+parity:
+	$(GO) test ./internal/compiler -count=1 -run '^TestV7'
+	@grep -E '^. (tasks counted|constant section|words outside)' docs/h13-parity.md
 
 golden:
 	ESPALIER_UPDATE=1 $(GO) test ./...

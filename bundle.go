@@ -20,6 +20,9 @@ func (c Config) bundleFunctions(b *bundle.Bundle) ([]*Function, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := c.takeCompiled(b.Manifest); err != nil {
+		return nil, err
+	}
 	var all []*Function
 	for i, compiled := range library.Functions() {
 		m := &b.Manifest.Functions[i]
@@ -30,7 +33,7 @@ func (c Config) bundleFunctions(b *bundle.Bundle) ([]*Function, error) {
 		if m.Source != "" {
 			err = f.takeSource(source, m.Source)
 		} else {
-			err = c.checkCompiled(b.Manifest, m)
+			err = c.checkUnits(m)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("function %q: %w", m.Name, err)
@@ -65,11 +68,26 @@ func (f *Function) takeSource(p *mil.Program, name string) error {
 	return nil
 }
 
-// checkCompiled refuses numerics and units that a function was not compiled for.
-func (c Config) checkCompiled(m *bundle.Manifest, f *bundle.Function) error {
-	if c.Numerics.orDefault() != Numerics(m.Numerics) {
-		return fmt.Errorf("%w: the bundle is compiled for %s, not for %s", ErrNumerics, m.Numerics, c.Numerics)
+// takeCompiled makes target and numerics those that a bundle was compiled for, and refuses others.
+func (c *Config) takeCompiled(m *bundle.Manifest) error {
+	if c.Target != "" {
+		t, err := c.target()
+		if err != nil {
+			return err
+		}
+		if t.Name != m.Target {
+			return fmt.Errorf("%w: the bundle is compiled for %s, not for %s", ErrTarget, m.Target, t.Name)
+		}
 	}
+	if n := Numerics(m.Numerics); c.Numerics != "" && !c.Numerics.same(n) {
+		return fmt.Errorf("%w: the bundle is compiled for %s, not for %s", ErrNumerics, n, c.Numerics)
+	}
+	c.Target, c.Numerics = m.Target, Numerics(m.Numerics)
+	return nil
+}
+
+// checkUnits refuses units that a function was not compiled for.
+func (c Config) checkUnits(f *bundle.Function) error {
 	for _, s := range f.Segments {
 		switch {
 		case c.Units == CPUOnly && s.Backend == bundle.Engine:

@@ -1,6 +1,7 @@
 package espalier
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,7 +11,6 @@ import (
 
 	"github.com/espalier-ane/espalier/bundle"
 	"github.com/espalier-ane/espalier/coreml"
-	"github.com/espalier-ane/espalier/hal"
 	"github.com/espalier-ane/espalier/hwx"
 	"github.com/espalier-ane/espalier/internal/anec"
 	"github.com/espalier-ane/espalier/internal/compiler"
@@ -20,8 +20,10 @@ import (
 
 // CompileOptions say how a model is compiled.
 type CompileOptions struct {
-	// Target is the name of the engine; "" is virtual.
+	// Target is the name of the engine; "" is that of the model's Config.
 	Target string
+	// Strict refuses a program with tasks that the chip itself could not run: those whose encoding is not known.
+	Strict bool
 	// Function is the one to compile; "" is all of them.
 	Function string
 	// Pass is told of every pass as it ends; nil is not.
@@ -34,9 +36,9 @@ type PassReport struct {
 	Pass    string
 	Phase   string
 	Took    time.Duration
-	// Layers writes the graph of native layers as the pass left it, and Memory where everything lies, "" before that is
-	// settled. Both are valid during the call.
-	Layers, Memory func() string
+	// Layers writes the graph of native layers as the pass left it, Memory where everything lies, and Picture draws that
+	// over the tasks, as SVG; both "" before it is settled. All are valid during the call.
+	Layers, Memory, Picture func() string
 }
 
 // A Program is a model that is compiled.
@@ -48,17 +50,20 @@ type Program struct {
 // Compile compiles a model that was read from a program: for the default shapes of its inputs. The program is valid as
 // long as the model is open.
 func (m *Model) Compile(ctx context.Context, o CompileOptions) (*Program, error) {
-	if o.Target == "" {
-		o.Target = string(Virtual)
-	}
-	target, err := hal.Lookup(o.Target)
+	config := m.functions[0].config
+	config.Target = cmp.Or(o.Target, config.Target)
+	target, err := config.target()
 	if err != nil {
 		return nil, err
 	}
-	if target.Name != string(Virtual) {
-		return nil, fmt.Errorf("compiling for the target %s is %w: expected %s", target.Name, ErrUnsupported, Virtual)
+	numerics, err := config.profile()
+	if err != nil {
+		return nil, err
 	}
-	job := &compiler.Job{Target: target}
+	if _, err := numerics.engine(); err != nil {
+		return nil, err
+	}
+	job := &compiler.Job{Target: target, Numerics: string(numerics), Strict: o.Strict}
 	for _, f := range m.functions {
 		if o.Function != "" && f.Name() != o.Function {
 			continue
@@ -87,6 +92,12 @@ func (m *Model) Compile(ctx context.Context, o CompileOptions) (*Program, error)
 						return ""
 					}
 					return compiler.MemoryText(s)
+				},
+				Picture: func() string {
+					if s.Plan == nil {
+						return ""
+					}
+					return compiler.Picture(s)
 				},
 			})
 		}
@@ -202,6 +213,16 @@ type CompiledSegment struct {
 	Operations int
 	Tasks      int       // of the engine
 	Container  *hwx.File // likewise, without the weights that are in a file of their own; nil on the host
+	OnChip     *OnChip   // likewise; nil if the target has no memory on chip
+}
+
+// OnChip is how a segment uses the memory on chip that tasks of a target share.
+type OnChip struct {
+	Bytes, Used int64
+	Partitions  int    // runs of tasks between which nothing stays there
+	Chains      int    // results that supply the next task directly
+	Pairs       int    // tasks that may run side by side
+	Picture     string // of it and of main memory over the tasks, as SVG
 }
 
 // Functions are the functions of a program, the default one first.
@@ -215,7 +236,10 @@ func (p *Program) Functions() []CompiledFunction {
 			if s == nil {
 				segment.Name = f.Hosts[i].Name
 			} else {
-				segment.Name, segment.Tasks, segment.Container = s.Name, len(s.Tasks), s.File
+				segment.Name, segment.Tasks, segment.Container = s.Name, s.TaskCount(), s.File
+				if oc := s.Plan.OnChip; oc != nil {
+					segment.OnChip = &OnChip{oc.Bytes, oc.Used(), len(oc.Partitions), oc.Chains(), len(oc.Pairs), compiler.Picture(s)}
+				}
 			}
 			function.Segments = append(function.Segments, segment)
 		}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/espalier-ane/espalier"
+	"github.com/espalier-ane/espalier/td"
 )
 
 func compileModel(t *testing.T, name string) *espalier.Program {
@@ -67,7 +68,7 @@ func TestCompileRefuses(t *testing.T) {
 		want    string
 	}{
 		{"a target that is not there", t.Context(), espalier.CompileOptions{Target: "h99"}, `no target "h99"`},
-		{"a target that is not supported", t.Context(), espalier.CompileOptions{Target: "h13"}, "not supported yet"},
+		{"tasks that a chip could not run", t.Context(), espalier.CompileOptions{Target: "h14", Strict: true}, "strict: 3 layers are refused: the registers of h14 are not known"},
 		{"a function that is not there", t.Context(), espalier.CompileOptions{Function: "f"}, `there is no function "f"`},
 		{"a context that has ended", ended, espalier.CompileOptions{}, context.Canceled.Error()},
 	} {
@@ -101,5 +102,34 @@ func TestPassReports(t *testing.T) {
 	}
 	if got := strings.Join(seen, " "); got != strings.Join(want, " ") {
 		t.Errorf("the passes were %s, want %s", got, want)
+	}
+}
+
+// A strict program has tasks of the chip's own only, and is the one that there is without asking for it.
+func TestStrictIsTheSameProgram(t *testing.T) {
+	m := openModel(t, espalier.Config{Target: "h13"}, "linear_mlp")
+	var ids []string
+	for _, strict := range []bool{false, true} {
+		p, err := m.Compile(t.Context(), espalier.CompileOptions{Strict: strict})
+		if err != nil {
+			t.Fatal(err)
+		}
+		id, err := p.WriteBundle(t.Context(), filepath.Join(t.TempDir(), "m.bundle"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, id)
+		tasks, err := p.Functions()[0].Segments[0].Container.Tasks()
+		if err != nil || len(tasks) == 0 {
+			t.Fatalf("%d tasks, %v", len(tasks), err)
+		}
+		for i, task := range tasks {
+			if task.Version != td.V7 || task.Extension() {
+				t.Errorf("strict %t: task %d is of %v, extension %t", strict, i, task.Version, task.Extension())
+			}
+		}
+	}
+	if ids[0] != ids[1] {
+		t.Errorf("strict it is another program: %v", ids)
 	}
 }

@@ -21,7 +21,14 @@ func (c Config) containerFunctions(file *hwx.File) ([]*Function, error) {
 	if c.Units == CPUOnly {
 		return nil, fmt.Errorf("%w: a container runs on the engine, which the units %s leave out", ErrUnits, c.Units)
 	}
-	numerics, err := c.Numerics.engine()
+	if err := c.checkContainer(file); err != nil {
+		return nil, err
+	}
+	profile, err := c.profile()
+	if err != nil {
+		return nil, err
+	}
+	numerics, err := profile.engine()
 	if err != nil {
 		return nil, err
 	}
@@ -45,6 +52,26 @@ func (c Config) containerFunctions(file *hwx.File) ([]*Function, error) {
 		}
 	}
 	return []*Function{f}, nil
+}
+
+// checkContainer refuses a container for another target than the one that is asked for. Dies of one generation have the
+// same containers.
+func (c Config) checkContainer(file *hwx.File) error {
+	if c.Target == "" {
+		return nil
+	}
+	t, err := c.target()
+	if err != nil {
+		return err
+	}
+	found, err := file.Target()
+	if err != nil {
+		return err
+	}
+	if found.CPUSubtype != t.Container().CPUSubtype {
+		return fmt.Errorf("%w: the container is for %s, not for %s", ErrTarget, found.Name, t.Name)
+	}
+	return nil
 }
 
 // predictOnEngine runs the function of a container.

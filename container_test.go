@@ -132,8 +132,17 @@ func TestContainerNumerics(t *testing.T) {
 		t.Errorf("a container with fp32: %v", err)
 	}
 	model := filepath.Join("testdata", "models", "linear_mlp", "model.mlpackage")
-	if err := open("h13", model); !errors.Is(err, espalier.ErrNumerics) {
-		t.Errorf("a package with h13: %v", err)
+	if _, err := (espalier.Config{Numerics: "h13", Units: espalier.CPUOnly}).Open(model); !errors.Is(err, espalier.ErrNumerics) {
+		t.Errorf("a package on the host with h13: %v", err)
+	}
+	for target, ok := range map[string]bool{"h13": true, "m1": true, "h13g": true, "h14": false, "virtual": false} {
+		m, err := espalier.Config{Target: target}.Open(containerPath("conv3x2.hwx"))
+		if ok != (err == nil) || !ok && !errors.Is(err, espalier.ErrTarget) {
+			t.Errorf("a container for h13 with target %s: %v", target, err)
+		}
+		if err == nil {
+			m.Close()
+		}
 	}
 	for _, path := range []string{model, containerPath("conv3x2.hwx")} {
 		if err := open("h99", path); err == nil || errors.Is(err, espalier.ErrNumerics) || !strings.Contains(err.Error(), `"h99"`) {

@@ -25,6 +25,11 @@ import (
 
 // Config says how models are opened. The zero Config is the one that Open uses.
 type Config struct {
+	// Target is the name of the engine that models are compiled for and run on: "h13", or an alias as "m1". "" is
+	// virtual, and of a bundle the one that it was compiled for.
+	Target string
+	// Numerics are how that engine computes. "" is as the target does, and of a bundle as it was compiled; of a
+	// container without Target it is Virtual.
 	Numerics Numerics
 	// Units are what may run the model.
 	Units Units
@@ -53,6 +58,9 @@ func ParseUnits(name string) (Units, error) {
 
 // ErrUnits is wrapped by the error about a compiled model that needs units which it may not have.
 var ErrUnits = errors.New("the model needs other units")
+
+// ErrTarget is wrapped by the error about a compiled model that is for another target than the one asked for.
+var ErrTarget = errors.New("the model is compiled for another target")
 
 // ErrUnsupported is wrapped by errors about models that can be read but not run.
 var ErrUnsupported = errors.New("not supported yet")

@@ -1,6 +1,7 @@
 package espalier
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -76,31 +77,38 @@ func (c Config) functions(file *coreml.Model) ([]*Function, error) {
 // choose says who runs a function of a program: the engine, with the host for what it does not take, or the
 // host alone.
 func (c Config) choose(f *Function, p *mil.Program) error {
-	numerics, err := c.Numerics.host()
+	target, err := c.target()
 	if err != nil {
 		return err
 	}
-	units := c.Units
-	if units == "" {
-		units = AllUnits
-	}
+	units := cmp.Or(c.Units, AllUnits)
 	switch {
 	case units == CPUOnly || units == AllUnits && c.Numerics == FP32:
+		numerics, err := c.Numerics.host()
+		if err != nil {
+			return err
+		}
 		f.eval, err = ops.NewEvaluator(f.program, numerics)
 		return err
 	case c.Numerics == FP32:
 		return fmt.Errorf("%w: %s is the host's, which units %q leave out", ErrNumerics, c.Numerics, units)
 	}
-	target, err := hal.Lookup(string(Virtual))
+	numerics, err := c.profile()
 	if err != nil {
 		return err
 	}
+	if _, err := numerics.engine(); err != nil {
+		return err
+	}
 	f.road = &road{
-		target: target, engineOnly: units == EngineOnly, program: p, function: f.program,
+		target: target, numerics: numerics, engineOnly: units == EngineOnly, program: p, function: f.program,
 		features: manifestFunction(&f.description), variants: map[string]*variant{},
 	}
 	return nil
 }
+
+// target is the engine that a model is compiled for.
+func (c Config) target() (*hal.Target, error) { return hal.Lookup(cmp.Or(c.Target, string(Virtual))) }
 
 // checkFeatures holds the description of the features against the inputs and outputs of the program.
 func (f *Function) checkFeatures() error {

@@ -11,7 +11,7 @@ import (
 
 // Numerics is a numerics profile by its name: what happens to a floating-point value between operations.
 // Beside those below, a profile is the name of a target, "h13", perhaps with some of its rules changed:
-// "h13,saturate-at-port=0". The zero value is Virtual.
+// "h13,saturate-at-port=0". The zero value is the profile of the target at hand.
 type Numerics string
 
 // The profiles that are no chip's.
@@ -48,6 +48,37 @@ func (n Numerics) orDefault() Numerics {
 		return Virtual
 	}
 	return n
+}
+
+// profile is what a Config asks for: without Numerics, that of the target.
+func (c Config) profile() (Numerics, error) {
+	if c.Numerics != "" || c.Target == "" {
+		return c.Numerics.orDefault(), nil
+	}
+	t, err := hal.Lookup(c.Target)
+	if err != nil {
+		return "", err
+	}
+	return Numerics(t.Name), nil
+}
+
+// Numerics is the profile that the function computes with.
+func (f *Function) Numerics() Numerics {
+	if f.eval != nil {
+		return f.config.Numerics.orDefault()
+	}
+	n, err := f.config.profile()
+	if err != nil {
+		panic("bug: " + err.Error()) // it was asked for before there was a function
+	}
+	return n
+}
+
+// same reports whether two profiles of an engine have the same rules.
+func (n Numerics) same(o Numerics) bool {
+	a, errA := n.engine()
+	b, errB := o.engine()
+	return errA == nil && errB == nil && a == b
 }
 
 // host is the profile as the host evaluator has it.

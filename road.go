@@ -21,6 +21,7 @@ import (
 // that its inputs came with, compiled on first use.
 type road struct {
 	target     *hal.Target
+	numerics   Numerics
 	engineOnly bool
 	program    *mil.Program
 	function   *mil.Function
@@ -124,7 +125,7 @@ func shapeKey(f *mil.Function, shapes map[string][]int) string {
 
 func (v *variant) compile(ctx context.Context, r *road, shapes map[string][]int) error {
 	result, err := compiler.Compile(ctx, &compiler.Job{
-		Target: r.target, Program: r.program, EngineOnly: r.engineOnly,
+		Target: r.target, Numerics: string(r.numerics), Program: r.program, EngineOnly: r.engineOnly,
 		Functions: []compiler.Entry{{Function: r.function, Shapes: shapes, Features: r.features}},
 	})
 	if err != nil {

@@ -41,8 +41,11 @@
 //     x__engine and from y__engine to y.
 //   - An AneInference runs a container: ProgramSymbol is its path, ProcedureName the
 //     name of its program. A port of the container is bound to the symbol of its
-//     name, with the same bytes, side by side. Inputs are the input ports and states,
-//     outputs the output ports and states, in the order of the container.
+//     name. If its elements lie side by side, it is the buffer of the symbol; if its
+//     rows have gaps between them, as chips want them, they are copied to a
+//     surface before the program runs, and from it afterwards, states both ways.
+//     Inputs are the input ports and states, outputs the output ports and states,
+//     in the order of the container.
 //   - A CpuInference calls a function of the host program. Its operands are the
 //     inputs and outputs of that function, in their order. States are inputs there;
 //     they may be named among the outputs too, anywhere.
@@ -58,5 +61,6 @@
 //	operation.go  buffers, and running the steps on them
 //	state.go      the buffers that outlive a run
 //	cast.go       conversion of element types
+//	surface.go    rows with gaps between them
 //	host.go       the interface to the host
 package e5rt

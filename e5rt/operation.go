@@ -29,6 +29,7 @@ type Operation struct {
 type boundStep struct {
 	context         *engine.Context // of an engineStep; one for all steps of a program
 	surfaces        [][]byte        // of its ports
+	dense           [][]byte        // likewise: buffers of the slots that surfaces with gaps are filled from
 	from, to        *tensor.Tensor  // of a castStep
 	inputs, outputs []Value         // of a hostStep
 }
@@ -51,7 +52,13 @@ func (f *Function) NewOperation() *Operation {
 			if contexts[s.program] == nil {
 				contexts[s.program] = s.program.NewContext()
 			}
-			o.steps[i].context, o.steps[i].surfaces = contexts[s.program], make([][]byte, len(s.slots))
+			b := &o.steps[i]
+			b.context, b.surfaces, b.dense = contexts[s.program], make([][]byte, len(s.slots)), make([][]byte, len(s.slots))
+			for port, padded := range s.padded {
+				if padded != nil {
+					b.surfaces[port] = make([]byte, padded.bytes)
+				}
+			}
 		case *hostStep:
 			o.steps[i].inputs, o.steps[i].outputs = make([]Value, len(s.inputs)), make([]Value, len(s.outputs))
 		}
@@ -236,7 +243,11 @@ func (o *Operation) bindStep(i int) error {
 			if t, err = o.view(slot); err != nil {
 				return err
 			}
-			b.surfaces[port] = t.Bytes()
+			if s.padded[port] == nil {
+				b.surfaces[port] = t.Bytes()
+			} else {
+				b.dense[port] = t.Bytes()
+			}
 		}
 	case *hostStep:
 		for list, slots := range [][]int{s.inputs, s.outputs} {
@@ -263,12 +274,23 @@ func (o *Operation) step(ctx context.Context, i int) error {
 		convert(b.to, b.from)
 		return nil
 	case *engineStep:
-		for port, surface := range b.surfaces {
-			if err := b.context.BindAt(port, surface); err != nil {
+		for port, memory := range b.surfaces {
+			if padded := s.padded[port]; padded != nil && padded.direction != engine.Output {
+				padded.fill(memory, b.dense[port])
+			}
+			if err := b.context.BindAt(port, memory); err != nil {
 				return err
 			}
 		}
-		return s.program.Run(ctx, b.context)
+		if err := s.program.Run(ctx, b.context); err != nil {
+			return err
+		}
+		for port, memory := range b.surfaces {
+			if padded := s.padded[port]; padded != nil && padded.direction != engine.Input {
+				padded.drain(b.dense[port], memory)
+			}
+		}
+		return nil
 	case *hostStep:
 		return o.runHost(ctx, s, b)
 	}

@@ -87,15 +87,43 @@ func (l *loader) function(described *e5.Function, m *bundle.Function) (*Function
 		return fail(s.operation, "", err)
 	}
 	p.describePorts()
+	if operation, symbol, err := p.f.checkBytes(); err != nil {
+		return fail(operation, symbol, err)
+	}
+	return p.f, nil
+}
+
+// checkBytes bounds the memory of an operation: the buffers of slots, and surfaces.
+func (f *Function) checkBytes() (operation, symbol string, err error) {
 	total := 0
-	for i := range p.f.slots {
-		if s := &p.f.slots[i]; s.root == i {
-			if total += s.size; s.size > maxCallBytes || total > maxCallBytes {
-				return fail("", s.symbol, fmt.Errorf("%d bytes; want %d or less for all buffers", s.size, int64(maxCallBytes)))
+	add := func(bytes int) error {
+		if total += bytes; bytes > maxCallBytes || total > maxCallBytes {
+			return fmt.Errorf("%d bytes; want %d or less for all buffers", bytes, int64(maxCallBytes))
+		}
+		return nil
+	}
+	for i := range f.slots {
+		if s := &f.slots[i]; s.root == i {
+			if err := add(s.size); err != nil {
+				return "", s.symbol, err
 			}
 		}
 	}
-	return p.f, nil
+	for _, s := range f.steps {
+		do, ok := s.do.(*engineStep)
+		if !ok {
+			continue
+		}
+		for port, padded := range do.padded {
+			if padded == nil {
+				continue
+			}
+			if err := add(padded.bytes); err != nil {
+				return s.operation, f.slots[do.slots[port]].symbol, err
+			}
+		}
+	}
+	return "", "", nil
 }
 
 // note makes the slot of an operand, or holds the operand to the slot that its

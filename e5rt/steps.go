@@ -22,7 +22,8 @@ type castStep struct{ from, to int }
 // engineStep runs a program on the engine.
 type engineStep struct {
 	program *engine.Program
-	slots   []int // of its ports, in their order
+	slots   []int      // of its ports, in their order
+	padded  []*surface // likewise; nil where the port has the layout of the slot
 }
 
 // hostStep runs a function of the host program. Outputs that are states are left
@@ -148,10 +149,16 @@ func (p *planner) engineStep(a e5.AneInferenceAttrs, inputs, outputs []int) (do 
 			return nil, port.Name, fmt.Errorf("%v port of the container, and %s here", port.Direction, sides(isInput, isOutput))
 		}
 		v := &p.f.slots[i]
-		switch size, dense := portBytes(&port); {
+		size, dense := portBytes(&port)
+		dense = dense && port.Bytes() <= size
+		var padded *surface
+		if !dense {
+			padded = newSurface(&port)
+		}
+		switch {
 		case v.opaque:
 			err = errors.New("a value without a layout")
-		case !dense || size != v.size || port.Bytes() > v.size:
+		case size != v.size || !dense && padded == nil:
 			err = fmt.Errorf("%v of %v with strides %v in the container, and %v here", port.Type, port.Shape, port.Strides, v)
 		case port.Direction == engine.State && v.state < 0:
 			err = errors.New("it is changed in place, and no state")
@@ -162,7 +169,7 @@ func (p *planner) engineStep(a e5.AneInferenceAttrs, inputs, outputs []int) (do 
 			return nil, port.Name, err
 		}
 		bound[i] = true
-		s.slots = append(s.slots, i)
+		s.slots, s.padded = append(s.slots, i), append(s.padded, padded)
 	}
 	for _, i := range slices.Concat(inputs, outputs) {
 		if !bound[i] {
@@ -185,16 +192,14 @@ func sides(input, output bool) string {
 	return "nothing"
 }
 
-// portBytes is the size of a port whose elements lie side by side.
+// portBytes is the size of a port's elements, and whether they lie side by side.
 func portBytes(p *engine.Port) (size int, dense bool) {
-	size = p.Type.Size()
+	size, dense = p.Type.Size(), true
 	for i := len(p.Shape) - 1; i >= 0; i-- {
-		if p.Shape[i] > 1 && p.Strides[i] != size {
-			return 0, false
-		}
+		dense = dense && (p.Shape[i] <= 1 || p.Strides[i] == size)
 		size *= p.Shape[i]
 	}
-	return size, true
+	return size, dense
 }
 
 // hostStep finds a function of the host program, and holds the operands to it.

@@ -109,7 +109,7 @@ var capabilities = []CapabilityInfo{
 	{CapMinMaxNorm, "min-max-norm", "range normalization", "guide B: the M1 runs it along width and height; guide 26 says that the M1 rejects it", "?yyyyyyy?"},
 	{CapLRN, "local-response-norm", "local response normalization", guide24, "?111111y?"},
 	{CapTexture, "texture-engine", "resize, crop-resize, resample, affine transform, gather in hardware, symmetric and reflective padding", guide24 + "; guide 34, capability tiers", "001111110"},
-	{CapChaining, "chaining", "a result stays on chip for the next layer", named24 + ": ZinIrRegAllocUtil::IsChainable", "?????????"},
+	{CapChaining, "chaining", "a result stays on chip for the next layer", guide24 + ": ZinIrRegAllocUtil::IsChainable reads it; set on H13, whose recorded programs chain (h13 4.5)", "?1yyyyyy?"},
 	{CapKernelCaching, "kernel-caching", "weights are cached", named24 + ": ValidateKernelCaching", "?????????"},
 }
 

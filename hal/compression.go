@@ -1,6 +1,9 @@
 package hal
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+)
 
 // A WeightForm is a way in which weights are compressed. A target streams it,
 // and fewer bytes move, or folds it: then the weights are made dense before they
@@ -44,6 +47,15 @@ var weightForms = []WeightFormInfo{
 
 // WeightForms returns the table.
 func WeightForms() []WeightFormInfo { return weightForms }
+
+func (f WeightForm) String() string {
+	for i := range weightForms {
+		if weightForms[i].Form == f {
+			return weightForms[i].Name
+		}
+	}
+	return fmt.Sprintf("form %d", uint8(f))
+}
 
 // FormOf finds the form that a MIL operation decompresses.
 func FormOf(operation string) (WeightForm, bool) {

@@ -303,4 +303,10 @@ var conflicts = []Conflict{
 		Choice:  "guide A, which decides the conversion route",
 		Targets: []string{"h16", "h17s"},
 	},
+	{
+		Matter: "dense weights above 64 KiB on the M1",
+		One:    "the layer is split (guide 24, ExceedKmemSizeLimit)",
+		Other:  "recorded programs have 2 MiB in a task; from 256 rows on, a task has 16 times 64 KiB (oracles 3 and 6)",
+		Choice: "the records: 64 KiB for each engine, and only where weights are gone through more than once",
+	},
 }

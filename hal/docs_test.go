@@ -15,6 +15,11 @@ func TestDocs(t *testing.T) {
 	testkit.Golden(t, filepath.Join("..", "docs", "targets.md"), targetsPage())
 }
 
+// TestNumericsDocs keeps docs/numerics.md in step with the rules.
+func TestNumericsDocs(t *testing.T) {
+	testkit.Golden(t, filepath.Join("..", "docs", "numerics.md"), numericsPage())
+}
+
 // page is Markdown.
 type page struct{ bytes.Buffer }
 
@@ -116,6 +121,25 @@ target's value, or the source says itself that it predicts). ? is what no source
 	for _, f := range NamedFields() {
 		p.row("`"+f.Offset+"`", f.Name, f.Source)
 	}
+
+	p.text("\n## Ways")
+	p.text("How the compiler goes about its work, where no limit and no byte says so. Each is a field of the target; our own engine has its own.")
+	p.head("Way", "virtual", "A13 and before", "A14 and later", "Known on A13", "Source")
+	for i := range ways {
+		w := &ways[i]
+		p.row("`"+w.name+"`", yesNo(w.own), yesNo(w.a13), yesNo(w.later), w.status.String(), w.source)
+	}
+
+	p.text("\n## Residency")
+	p.text("How the compiler keeps values in on-chip memory. Our own engine has none.")
+	p.head("Field", "A13", "Known on A13", "Source")
+	chip, err := Lookup("h13")
+	if err != nil {
+		panic("bug: " + err.Error())
+	}
+	chip.residencyValues(func(name, text string, status Status, source string) {
+		p.row("`"+name+"`", text, status.String(), source)
+	})
 
 	p.text("\n## Floors")
 	p.text("The family from which on an operation of the compiler's dialect is native, on the conversion route. No compute operation has a floor above A15.")

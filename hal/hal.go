@@ -9,6 +9,8 @@
 //	capability.go   what a target has, by byte
 //	floor.go        from which family on an operation is native
 //	compression.go  which compressed weights stream
+//	ways.go         how its compiler goes about its work
+//	residency.go    how its compiler keeps values on chip
 //	numerics.go     how it computes
 //	cost.go         how fast it is
 //	format.go       which pictures it reads
@@ -42,6 +44,8 @@ type Target struct {
 	Sizes        Sizes
 	Limits       Limits
 	Capabilities map[Capability]bool
+	Ways         Ways
+	Residency    Residency
 	Numerics     Numerics
 	Cost         *Cost // nil where the cost model has no anchors
 

@@ -16,6 +16,11 @@ type Numerics struct {
 	// reductions of the planar engine or elementwise work.
 	SaturateAtPort float32
 
+	// SaturatePartials gives infinity too where a sum on its way reaches the
+	// magnitude of SaturateAtPort, whatever comes later. The order in which a
+	// chip adds is not known; ours is that of the products.
+	SaturatePartials bool
+
 	// NaNToInf turns a NaN into +inf where an engine reads it. No engine with
 	// this rule ever stores a NaN.
 	NaNToInf bool
@@ -29,6 +34,18 @@ type Numerics struct {
 	// them.
 	FlushArraySubnormals bool
 
+	// DropZeroSign takes the sign from a zero before its reciprocal, its
+	// reciprocal square root, and a division by it.
+	DropZeroSign bool
+
+	// RoundToHalf rounds floats of wider types to fp16 as they are read and as
+	// they are stored: an engine has no wider ones.
+	RoundToHalf bool
+
+	// RoundReductions rounds the result of a reduction to fp16 before anything
+	// is done with it in the same task, such as squaring it.
+	RoundReductions bool
+
 	// RoundHalfEven rounds a tie to the even fp16 value; off, away from zero.
 	RoundHalfEven bool
 
@@ -37,13 +54,32 @@ type Numerics struct {
 	// itself. A version-7 task carries nothing but its table and is evaluated
 	// from the knots in any case.
 	TableFromKnots bool
+
+	// TableSentinels has what tables answer at the ends: 0 as the softplus and
+	// the softsign of +inf, -45440 as the logarithm of 0.
+	TableSentinels bool
+
+	// WidthSliceGain is by what a slice with an offset along W multiplies before
+	// it stores fp16 numbers, and divides after: what is beyond the greatest of
+	// them then is infinity. 0 turns it off.
+	WidthSliceGain float32
+
+	// TileLanes is how many products the array's first stage adds up with few
+	// bits before the wide accumulator gets them. 0 turns it off. Where the bits
+	// are lost is a model that fits what was measured, no more, so that no
+	// target has it on.
+	TileLanes int
 }
+
+// Plain reports whether all rules are off: plain arithmetic.
+func (n Numerics) Plain() bool { return n == Numerics{RoundHalfEven: true} }
 
 // A Rule is one field of Numerics: its name on the command line and where it
 // comes from.
 type Rule struct {
 	Name   string
 	Doc    string
+	Where  string // what it concerns
 	Source string
 
 	get func(*Numerics) string
@@ -51,35 +87,80 @@ type Rule struct {
 }
 
 var rules = []Rule{
-	{
-		Name:   "saturate-at-port",
-		Doc:    "magnitude from which the array's output port gives infinity; 0 is off",
-		Source: "guide chapter 3, saturation hazard: 32752 passes a linear layer, 32768 gives infinity; measured on M1, not checkable on files",
-		get:    func(n *Numerics) string { return strconv.FormatFloat(float64(n.SaturateAtPort), 'g', -1, 32) },
+	number("saturate-at-port", "magnitude from which the array's output port gives infinity; 0 is off",
+		"sums of products: convolution, matrix multiply, attention, cross-correlation; not reductions, not elementwise work. A convolution of one product is no sum. The port looks at the fp16 number that would be stored, after the bias and before the rest of the epilogue",
+		"guide chapter 3, saturation hazard: 32752 passes a linear layer, 32768 gives infinity; measured on M1, not checkable on files", func(n *Numerics) *float32 { return &n.SaturateAtPort }),
+	flag("saturate-partials", "a sum of products that reaches that magnitude on its way is infinity, even if it comes back",
+		"the same sums; without saturate-at-port it does nothing",
+		"guide chapter 3, saturation hazard: an interior partial overflows; the chip's order of adding is not known", func(n *Numerics) *bool { return &n.SaturatePartials }),
+	flag("nan-to-inf", "an engine reads NaN as +inf",
+		"every float that a task reads or stores, copies included",
+		"guide chapter 3, edge behaviour; h13 4.7", func(n *Numerics) *bool { return &n.NaNToInf }),
+	flag("indeterminate-to-zero", "inf-inf, 0·inf, sqrt and log of a negative number give +0",
+		"elementwise work, scale and bias, functions, each step of sums and of reductions. Where a class computes more at once, such as a normalization, its result, if nan-to-inf is on too: otherwise nobody knows where a NaN comes from",
+		"guide chapter 3, edge behaviour; h13 4.7", func(n *Numerics) *bool { return &n.IndeterminateToZero }),
+	flag("flush-array-subnormals", "the multiply array turns fp16 subnormals into zero, the planar engine keeps them",
+		"the two factors of sums of products, and the sums",
+		"guide chapter 3, edge behaviour; h13 4.7", func(n *Numerics) *bool { return &n.FlushArraySubnormals }),
+	flag("drop-zero-sign", "a zero has no sign before its reciprocal, its reciprocal square root, and a division by it",
+		"the functions inverse and rsqrt, elementwise division; tables of version 7 of these forms",
+		"guide chapter 3, edge behaviour: the reciprocal of -0 is +inf", func(n *Numerics) *bool { return &n.DropZeroSign }),
+	flag("round-to-half", "floats of wider types are rounded to fp16 as they are read and stored",
+		"operands of fp32, fp64 and bf16, of version-256 tasks: version 7 has none. Integers stay as they are",
+		"guide chapter 3, fp16 datapath: fp32 and bf16 do not reach the silicon; guide 12: the datapath holds across the family", func(n *Numerics) *bool { return &n.RoundToHalf }),
+	flag("round-reductions", "the result of a reduction is rounded to fp16 before it is squared, or anything else in the same task",
+		"reductions with an epilogue, of version-256 tasks",
+		"guide 12, divergence axes: M1, M2 and M5 measure the unfused result", func(n *Numerics) *bool { return &n.RoundReductions }),
+	flag("round-half-even", "ties go to the even fp16 value; off: away from zero",
+		"every store of fp16",
+		"guide chapter 3: 2049 rounds to 2048 on M1; later chips may differ", func(n *Numerics) *bool { return &n.RoundHalfEven }),
+	flag("table-from-knots", "activation functions are evaluated from 33 knots",
+		"activations whose table is known: sigmoid, tanh, gelu, exp, exp2, log2, sqrt, rsqrt, inverse; what has none is computed. A task of version 7 has nothing but its table",
+		"h13 3.5: worst error of sigmoid 0.0034, as published for the device", func(n *Numerics) *bool { return &n.TableFromKnots }),
+	flag("table-sentinels", "softplus and softsign of +inf are 0, the logarithm of 0 is -45440",
+		"the functions softplus, softsign and log of version-256 tasks",
+		"guide chapter 3, edge behaviour", func(n *Numerics) *bool { return &n.TableSentinels }),
+	number("width-slice-gain", "what a slice with an offset along W multiplies by before it stores fp16; 0 is off",
+		"version-256 tasks of class InputView: the compiler makes one of a slice with an offset along W for targets that have the rule. Version 7 has no known word for the format",
+		"guide chapter 3, saturation hazard; guide 12 and 19: 4094 survives, 4100 is infinity, without an offset 60000 stays", func(n *Numerics) *float32 { return &n.WidthSliceGain }),
+	tileLanes,
+}
+
+// number is a rule that is a number, 0 or more.
+func number(name, doc, where, source string, field func(*Numerics) *float32) Rule {
+	return Rule{
+		Name: name, Doc: doc, Where: where, Source: source,
+		get: func(n *Numerics) string { return strconv.FormatFloat(float64(*field(n)), 'g', -1, 32) },
 		set: func(n *Numerics, s string) error {
 			v, err := strconv.ParseFloat(s, 32)
 			if err != nil || !(v >= 0) {
 				return fmt.Errorf("want a number, 0 or more, got %q", s)
 			}
-			n.SaturateAtPort = float32(v)
+			*field(n) = float32(v)
 			return nil
 		},
-	},
-	flag("nan-to-inf", "an engine reads NaN as +inf",
-		"guide chapter 3, edge behaviour; h13 4.7", func(n *Numerics) *bool { return &n.NaNToInf }),
-	flag("indeterminate-to-zero", "inf-inf, 0·inf, sqrt and log of a negative number give +0",
-		"guide chapter 3, edge behaviour; h13 4.7", func(n *Numerics) *bool { return &n.IndeterminateToZero }),
-	flag("flush-array-subnormals", "the multiply array turns fp16 subnormals into zero, the planar engine keeps them",
-		"guide chapter 3, edge behaviour; h13 4.7", func(n *Numerics) *bool { return &n.FlushArraySubnormals }),
-	flag("round-half-even", "ties go to the even fp16 value; off: away from zero",
-		"guide chapter 3: 2049 rounds to 2048 on M1; later chips may differ", func(n *Numerics) *bool { return &n.RoundHalfEven }),
-	flag("table-from-knots", "activation functions are evaluated from 33 knots",
-		"h13 3.5: worst error of sigmoid 0.0034, as published for the device", func(n *Numerics) *bool { return &n.TableFromKnots }),
+	}
 }
 
-func flag(name, doc, source string, field func(*Numerics) *bool) Rule {
+var tileLanes = Rule{
+	Name:   "tile-lanes",
+	Doc:    "how many products the array's first stage adds up with 12 bits; 0 is off, 4 is the option",
+	Where:  "sums of products, in the order in which they are added up",
+	Source: "guide chapter 3, wide accumulator: tiles of four; how they round is a model that fits the published sums",
+	get:    func(n *Numerics) string { return strconv.Itoa(n.TileLanes) },
+	set: func(n *Numerics, s string) error {
+		v, err := strconv.ParseUint(s, 10, 31)
+		if err != nil {
+			return fmt.Errorf("want a whole number, 0 or more, got %q", s)
+		}
+		n.TileLanes = int(v)
+		return nil
+	},
+}
+
+func flag(name, doc, where, source string, field func(*Numerics) *bool) Rule {
 	return Rule{
-		Name: name, Doc: doc, Source: source,
+		Name: name, Doc: doc, Where: where, Source: source,
 		get: func(n *Numerics) string { return strconv.FormatBool(*field(n)) },
 		set: func(n *Numerics, s string) error {
 			v, err := strconv.ParseBool(s)
@@ -124,24 +205,29 @@ type numericsFact struct {
 // numerics is the profile of a tier, and the bound of its width slices. The M1
 // was measured in full, the M2 on some axes, where it was the M1's twin, and the
 // M5 on few. A rule that no source has for a tier is off: plain arithmetic.
-func numerics(t tier) (Numerics, float32) {
-	plain := Numerics{RoundHalfEven: true}
-	m1 := Numerics{
-		SaturateAtPort:       32768,
-		NaNToInf:             true,
-		IndeterminateToZero:  true,
-		FlushArraySubnormals: true,
-		RoundHalfEven:        true,
-		TableFromKnots:       true,
-	}
+func numerics(t tier) (n Numerics, widthSlice float32) {
+	n.RoundHalfEven = true
 	switch t {
-	case a13Tier:
-		return m1, 4094
-	case a14Tier:
-		m1.FlushArraySubnormals = false
-		return m1, 4094
+	case a13Tier, a14Tier:
+		n = Numerics{
+			SaturateAtPort:       32768,
+			SaturatePartials:     true,
+			NaNToInf:             true,
+			IndeterminateToZero:  true,
+			FlushArraySubnormals: t == a13Tier,
+			DropZeroSign:         true,
+			RoundToHalf:          true,
+			RoundReductions:      true,
+			RoundHalfEven:        true,
+			TableFromKnots:       true,
+			TableSentinels:       true,
+			WidthSliceGain:       16,
+		}
+		return n, 65504 / n.WidthSliceGain
+	case a15Tier, a16Tier, a17Tier, a18Tier:
+		n.RoundToHalf, n.RoundReductions = true, true
 	}
-	return plain, 0
+	return n, 0
 }
 
 // widthSlice names the bound of width slices beside the rules.
@@ -152,7 +238,7 @@ func numericsFactOf(t *Target, rule string) numericsFact {
 	switch {
 	case t.tier == ownTier:
 		return numericsFact{Decoded, "ours"}
-	case rule == widthSlice:
+	case rule == widthSlice, rule == "width-slice-gain":
 		switch {
 		case t.tier == a13Tier, t.tier == a14Tier:
 			return numericsFact{statusOf(t.Name == "h13" || t.Name == "h14g", Measured, Predicted), "guide 3, saturation hazard; guide 12, divergence axes: M1 and M2 give infinity beyond 4094"}
@@ -162,14 +248,22 @@ func numericsFactOf(t *Target, rule string) numericsFact {
 			return numericsFact{Predicted, "guide 19: clean from A15 on"}
 		}
 		return numericsFact{Unknown, "no source"}
+	case rule == tileLanes.Name:
+		return numericsFact{Unknown, "an option: " + tileLanes.Source}
 	case t.tier == a13Tier:
 		for _, r := range rules {
 			if r.Name == rule {
 				return numericsFact{statusOf(t.Name == "h13", Measured, Predicted), r.Source}
 			}
 		}
+	case t.Name == "h14g" && rule == "round-reductions":
+		return numericsFact{Measured, "guide 12, divergence axes: M1, M2 and M5 measure the unfused result"}
 	case t.tier == a14Tier && rule != "flush-array-subnormals":
 		return numericsFact{Predicted, "guide 12: A14 is the M1's twin on every axis that was measured"}
+	case rule == "round-reductions" && (t.tier == a15Tier || t.tier == a16Tier || t.tier == a17Tier || t.tier == a18Tier):
+		return numericsFact{statusOf(t.Name == "h17s", Measured, Predicted), "guide 12: never fused on M1, M2 and M5, so uniform across the family"}
+	case rule == "round-to-half" && (t.tier == a15Tier || t.tier == a16Tier || t.tier == a17Tier || t.tier == a18Tier):
+		return numericsFact{Predicted, "guide 12: the fp16 datapath holds across the family"}
 	case t.tier == a17Tier && rule == "flush-array-subnormals":
 		return numericsFact{statusOf(t.Name == "h17s", Measured, Predicted), "guide 3: the M5 keeps them; M2 to M4 were not measured"}
 	case t.tier == a17Tier && rule == "round-half-even":

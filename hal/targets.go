@@ -150,6 +150,8 @@ func build() []Target {
 				t.Capabilities[c.Byte] = true
 			}
 		}
+		t.Ways = waysOf(t)
+		t.Residency = residency(t)
 		t.Clock, _, _ = clock(t)
 		t.Formats = formats(t.tier)
 		t.Weights = weights(t)

@@ -8,7 +8,7 @@ import (
 
 // A Value is one thing that is known of a target, or known not to be known.
 type Value struct {
-	Group  string // target, limits, capabilities, weights, formats, numerics, cost, sizes
+	Group  string // target, limits, capabilities, ways, residency, weights, formats, numerics, cost, sizes
 	Name   string
 	Offset string // of the field in the compiler's table, where known
 	Text   string // with its unit; "?" where no source has it
@@ -54,6 +54,15 @@ func (t *Target) Values() []Value {
 		set, status := c.of(t)
 		add("capabilities", c.Name, c.Byte.String(), bit(set), status, source(c.Source))
 	}
+
+	for i := range ways {
+		w := &ways[i]
+		set, status := w.of(t)
+		add("ways", w.name, "", yesNo(set), status, source(w.source))
+	}
+	t.residencyValues(func(name, text string, status Status, from string) {
+		add("residency", name, "", text, status, source(from))
+	})
 
 	for _, f := range weightForms {
 		streams, status := t.Streams(f.Form)

@@ -5,6 +5,9 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/espalier-ane/espalier/td"
+	"github.com/espalier-ane/espalier/tensor"
 )
 
 // ownSpec has everything that is ours: a state, an input and an output of one
@@ -149,5 +152,48 @@ func TestDenseStrides(t *testing.T) {
 		if got := DenseStrides(row.element, row.shape); got != row.want {
 			t.Errorf("%v %d: strides %d, want %d", row.element, row.shape, got, row.want)
 		}
+	}
+}
+
+// A container says in its banner that its tasks are not of the target's version.
+func TestTaskVersion(t *testing.T) {
+	op := &td.Op{Params: &td.Copy{}, Operands: []td.Operand{
+		td.Dense(BasePorts, 0, tensor.Float16, [td.NumAxes]int{1, 1, 1, 1, 16}), td.Dense(BasePorts+1, 0, tensor.Float16, [td.NumAxes]int{1, 1, 1, 1, 16}),
+	}}
+	for _, c := range []struct {
+		subtype uint32
+		version td.Version
+		said    bool
+	}{{0x100, td.V256, false}, {SubtypeH13, td.V7, false}, {5, td.V256, true}, {10, td.V256, true}, {SubtypeH13, td.V256, true}} {
+		task, err := op.Task(c.version)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := ownSpec(false)
+		s.Subtype = c.subtype
+		if err := s.SetTasks([]*td.Task{task}); err != nil {
+			t.Fatal(err)
+		}
+		_, data := mustBuild(t, s)
+		f := mustRead(t, data)
+		v, err := f.TaskVersion()
+		if err != nil || v != c.version || strings.Contains(f.Banner(), "espalier: tasks of version 256\n") != c.said {
+			t.Errorf("subtype %d: %v, %v, banner %q; want %v", c.subtype, v, err, f.Banner(), c.version)
+		}
+		tasks, err := f.Tasks()
+		if err != nil || len(tasks) != 1 || tasks[0].Version != c.version || tasks[0].Extension() != (c.version == td.V7) {
+			t.Errorf("subtype %d: tasks %v, %v", c.subtype, tasks, err)
+		}
+	}
+	s := ownSpec(false)
+	s.Banner = "ANEC v1\nespalier: tasks of version many\n"
+	_, data := mustBuild(t, s)
+	if _, err := mustRead(t, data).Tasks(); err == nil || !strings.Contains(err.Error(), `tasks of version "many"; want a number`) {
+		t.Errorf("a banner without a number: %v", err)
+	}
+	task, _ := op.Task(td.V7)
+	other, _ := op.Task(td.V256)
+	if err := s.SetTasks([]*td.Task{task, other}); err == nil || !strings.Contains(err.Error(), "task 1 is of version 256, task 0 of version 7") {
+		t.Errorf("tasks of two versions: %v", err)
 	}
 }

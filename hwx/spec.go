@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/espalier-ane/espalier/td"
 )
 
 // A Form is one of the two ways in which containers are known to be laid out.
@@ -34,7 +36,7 @@ type Spec struct {
 	Form    Form
 	Subtype uint32 // of the CPU; 0: SubtypeH13
 	Program string // "": net
-	Banner  string // "": one line that names us
+	Banner  string // "": one line that names us, and one about the tasks if they are not of the target's version
 
 	Ports []PortSpec // in the order of their tensor threads
 	// Windows is the order of the ports' windows in memory, as indices into
@@ -45,7 +47,8 @@ type Spec struct {
 	Text           []byte
 	Tasks          int
 	FirstTaskWords int
-	Relocs         []uint32 // offsets of the text's words that hold offsets into the kernel section
+	TaskVersion    td.Version // 0: that of the target
+	Relocs         []uint32   // offsets of the text's words that hold offsets into the kernel section
 
 	Constants     []byte // behind the text; nil: 0x4000 zero bytes, as Apple's compiler puts there
 	KernelSection []byte // Form2026: a segment of its own for the kernel streams; nil: they are in Constants
@@ -100,7 +103,7 @@ func (s *Spec) setDefaults() {
 		s.Program = "net"
 	}
 	if s.Banner == "" {
-		s.Banner = defaultBanner
+		s.Banner = s.banner()
 	}
 	if s.Unknown850 == 0 {
 		s.Unknown850 = 0x11

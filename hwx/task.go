@@ -3,6 +3,8 @@ package hwx
 import (
 	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 
 	"github.com/espalier-ane/espalier/hal"
 	"github.com/espalier-ane/espalier/td"
@@ -18,10 +20,51 @@ func (f *File) Target() (*hal.Target, error) {
 	return t, nil
 }
 
+// taskVersionLine begins the line of the banner that says of which version the
+// tasks are, where the target's own is another.
+const taskVersionLine = "espalier: tasks of version "
+
+// TaskVersion is the version of the tasks: that of the target, unless the banner
+// says another. A container of ours for a chip whose registers nobody knows has
+// tasks of version 256, and says so.
+func (f *File) TaskVersion() (td.Version, error) {
+	for line := range strings.Lines(f.Banner()) {
+		if number, ok := strings.CutPrefix(strings.TrimRight(line, "\n"), taskVersionLine); ok {
+			v, err := strconv.ParseUint(number, 10, 16)
+			if err != nil {
+				return 0, damage(f.bannerOffset(), "the banner has tasks of version %q; want a number", number)
+			}
+			return td.Version(v), nil
+		}
+	}
+	t, err := f.Target()
+	if err != nil {
+		return 0, err
+	}
+	return td.Version(t.TaskVersion), nil
+}
+
+// bannerOffset is the place of the banner in the file.
+func (f *File) bannerOffset() int64 {
+	for c := range all[*Ident](f) {
+		return f.offsetOf(c)
+	}
+	return headerSize
+}
+
+// banner is what a container says of us, and of its tasks if they are not of
+// the target's version.
+func (s *Spec) banner() string {
+	if t, err := hal.BySubtype(s.Subtype); s.TaskVersion == 0 || err == nil && td.Version(t.TaskVersion) == s.TaskVersion {
+		return defaultBanner
+	}
+	return fmt.Sprintf("%s%s%d\n", defaultBanner, taskVersionLine, s.TaskVersion)
+}
+
 // Tasks decodes the task stream. The tasks follow each other as their links
 // say, and are as many as the program counts.
 func (f *File) Tasks() ([]td.Placed, error) {
-	target, err := f.Target()
+	version, err := f.TaskVersion()
 	if err != nil {
 		return nil, err
 	}
@@ -30,7 +73,7 @@ func (f *File) Tasks() ([]td.Placed, error) {
 		return nil, err
 	}
 	text := f.Text()
-	tasks, err := td.DecodeStream(td.Version(target.TaskVersion), text.Data, int(p.FirstTask-text.Addr), p.FirstTaskWords)
+	tasks, err := td.DecodeStream(version, text.Data, int(p.FirstTask-text.Addr), p.FirstTaskWords)
 	if err != nil {
 		// td counts from the beginning of the text.
 		var format *td.FormatError
@@ -45,8 +88,8 @@ func (f *File) Tasks() ([]td.Placed, error) {
 	return tasks, nil
 }
 
-// SetTasks fills in what a Spec has of a list of tasks: the text, how many there
-// are, and the length of the first.
+// SetTasks fills in what a Spec has of a list of tasks, which are of one version:
+// the text, how many there are, the length of the first, and the version.
 func (s *Spec) SetTasks(tasks []*td.Task) error {
 	if len(tasks) == 0 {
 		return errors.New("nothing to do: a program has one task or more")
@@ -59,7 +102,12 @@ func (s *Spec) SetTasks(tasks []*td.Task) error {
 	if err != nil {
 		return fmt.Errorf("task 0: %w", err)
 	}
-	s.Text, s.Tasks, s.FirstTaskWords = text, len(tasks), len(first)
+	for i, t := range tasks {
+		if t.Version != tasks[0].Version {
+			return fmt.Errorf("task %d is of %v, task 0 of %v", i, t.Version, tasks[0].Version)
+		}
+	}
+	s.Text, s.Tasks, s.FirstTaskWords, s.TaskVersion = text, len(tasks), len(first), tasks[0].Version
 	return nil
 }
 

@@ -127,6 +127,9 @@ func checkFunction(ctx context.Context, f *mil.Function, d *coreml.FunctionDescr
 		if err != nil {
 			return nil, err
 		}
+		if len(out.Shapes) > 0 && t.Family != hal.Virtual {
+			target.Findings = slices.Insert(target.Findings, 0, flexibleShapes(out.Shapes))
+		}
 		out.Targets = append(out.Targets, target)
 	}
 	return out, nil
@@ -178,6 +181,16 @@ func defaultShapes(f *mil.Function, d *coreml.FunctionDescription) map[string][]
 	return shapes
 }
 
+// flexibleShapes says what becomes of inputs whose shapes are not fixed.
+func flexibleShapes(shapes []string) Finding {
+	return Finding{
+		ID: "flexible-shapes", Severity: Note, Operation: -1,
+		Text:  "programs of the engine have fixed shapes: some are compiled ahead and the nearest is taken, and the host runs what is left. This report is for one",
+		Limit: "fixed shapes", Found: strings.Join(shapes, ", "),
+		Remedy: "enumerate the shapes that are used, or pad to one", Source: "guide 8, gated features; guide 19, symbolic shapes",
+	}
+}
+
 func shapeTexts(f *mil.Function, shapes map[string][]int) []string {
 	var texts []string
 	for _, v := range f.Inputs {
@@ -223,10 +236,14 @@ func (c *check) target(ctx context.Context, t *hal.Target) (*Target, error) {
 	}
 	out.setEstimate(estimate)
 	for _, h := range hazards {
-		out.Findings = append(out.Findings, Finding{
-			ID: h.ID, Severity: Hazard, Operation: c.operationOf(h.Origin), Text: h.Text, Limit: h.Limit, Found: h.Found, Remedy: h.Remedy, Source: h.Source,
-			Effect: h.Effect.String(),
-		})
+		f := Finding{
+			ID: h.ID, Severity: Hazard, Effect: h.Effect.String(), Operation: c.operationOf(h.Origin),
+			Text: h.Text, Limit: h.Limit, Found: h.Found, Remedy: h.Remedy, Source: h.Source,
+		}
+		if h.Note {
+			f.Severity, f.Effect = Note, ""
+		}
+		out.Findings = append(out.Findings, f)
 	}
 	slices.SortStableFunc(out.Findings, func(a, b Finding) int {
 		return cmp.Or(cmp.Compare(a.Operation, b.Operation), cmp.Compare(a.ID, b.ID))

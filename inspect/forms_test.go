@@ -94,7 +94,7 @@ func TestMarkdownIsShort(t *testing.T) {
 		kind := "kind" + string(rune('a'+i%26)) + string(rune('a'+i/26%26))
 		f.Operations = append(f.Operations, &inspect.Operation{Name: strings.Repeat("n", 30), Kind: kind})
 		target.Places = append(target.Places, inspect.Place{Backend: inspect.Host, Status: "no path"})
-		target.Findings = append(target.Findings, inspect.Finding{ID: "no-layer", Severity: inspect.Fallback, Operation: i, Text: "there is none"})
+		target.Findings = append(target.Findings, inspect.Finding{ID: "no-layer", Severity: inspect.Fallback, Operation: i, Text: "there is none for " + kind})
 	}
 	f.Targets = []*inspect.Target{target}
 	var b bytes.Buffer

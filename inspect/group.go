@@ -32,13 +32,13 @@ func (f *Function) Findings() []SharedFinding {
 	return all
 }
 
-// A Group is what people read: one gate or hazard, over all operations of a kind that meet it on the same targets.
+// A Group is what people read: one gate or hazard, over all operations that meet it on the same targets and have the same
+// remedy.
 type Group struct {
 	ID         string
 	Severity   Severity
 	Effect     string // of a hazard
-	Kind       string // of the operations; "" if it is about the whole function
-	Operations []int  // indices
+	Operations []int  // indices; none if it is about the whole function
 	Targets    []string
 
 	Text    string    // of the first operation
@@ -55,11 +55,13 @@ type Measure struct{ Limit, Found string }
 //
 //	conv "a" kernel 15 on h13, h14     conv-kernel-range on h13, h14: conv "a" and "b",
 //	conv "b" kernel 17 on h13, h14  →  limit 13, found 15, 17
+//
+// Those without a remedy have their text instead of it.
 func (f *Function) Groups() []*Group {
 	var groups []*Group
 	joined := map[string]*Group{}
 	for _, g := range f.meetings() {
-		key := fmt.Sprintf("%q", []string{g.Kind, g.ID, string(g.Severity), g.Remedy, strings.Join(g.Targets, ",")})
+		key := fmt.Sprintf("%q", []string{g.ID, string(g.Severity), cmp.Or(g.Remedy, g.Text), strings.Join(g.Targets, ",")})
 		into := joined[key]
 		if into == nil {
 			joined[key] = g
@@ -95,7 +97,7 @@ func (f *Function) meetings() []*Group {
 		if g == nil {
 			g = &Group{ID: x.ID, Severity: x.Severity, Effect: x.Effect, Text: x.Text, Texts: 1, Remedy: x.Remedy, Source: x.Source}
 			if x.Operation >= 0 {
-				g.Kind, g.Operations = f.Operations[x.Operation].Kind, []int{x.Operation}
+				g.Operations = []int{x.Operation}
 			}
 			at[key] = g
 			all = append(all, g)
@@ -141,7 +143,7 @@ func (g *Group) measures() string {
 		}
 	}
 	text := "found: " + some(found, most)
-	if one {
+	if one && limit != "" {
 		text = "limit: " + limit + "; " + text
 	}
 	return printable(text)
@@ -169,6 +171,15 @@ func (f *Function) on(targets []string) string {
 	if len(targets) == len(f.Targets) && len(targets) > 2 {
 		return "every target"
 	}
+	if len(targets) > 4 && 3*len(targets) >= 2*len(f.Targets) {
+		var others []string
+		for _, t := range f.Targets {
+			if !slices.Contains(targets, t.Name) {
+				others = append(others, t.Name)
+			}
+		}
+		return "every target but " + strings.Join(others, ", ")
+	}
 	return strings.Join(targets, ", ")
 }
 
@@ -185,7 +196,7 @@ func (g *Group) names(f *Function) []string {
 	var names []string
 	for _, i := range g.Operations {
 		o := f.Operations[i]
-		name := printable(o.Name)
+		name := shortName(o.Name)
 		if o.Line > 0 {
 			name += fmt.Sprintf(" (line %d)", o.Line)
 		}
@@ -197,10 +208,30 @@ func (g *Group) names(f *Function) []string {
 	return names
 }
 
-// title is what a group is about: the kind of its operations and how many there are.
-func (g *Group) title() string {
-	if g.Kind == "" {
+// title is what a group is about: the kinds of its operations and how many there are of each.
+func (g *Group) title(f *Function) string {
+	var kinds []string
+	number := map[string]int{}
+	for _, i := range g.Operations {
+		kind := f.Operations[i].Kind
+		if number[kind]++; number[kind] == 1 {
+			kinds = append(kinds, kind)
+		}
+	}
+	if kinds == nil {
 		return "the function"
 	}
-	return times(g.Kind, len(g.Operations))
+	for i, kind := range kinds {
+		kinds[i] = times(shortName(kind), number[kind])
+	}
+	return some(kinds, shownKinds)
+}
+
+// shortName is a name as a report shows it: a model may have names of any length.
+func shortName(name string) string {
+	const longest = 120
+	if runes := []rune(name); len(runes) > longest {
+		name = string(runes[:longest]) + "…"
+	}
+	return printable(name)
 }

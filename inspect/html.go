@@ -61,8 +61,7 @@ type findingView struct {
 	Severity  string
 	Rank      int
 	ID        string
-	Kind      string
-	Count     int
+	Title     string
 	Names     string
 	First     int // the first operation
 	Targets   string
@@ -92,7 +91,7 @@ const (
 )
 
 func (f *Function) view(index int) functionView {
-	v := functionView{Index: index, Name: printable(f.Name), Summary: f.summary()}
+	v := functionView{Index: index, Name: shortName(f.Name), Summary: f.summary()}
 	for _, t := range f.Targets {
 		v.Targets = append(v.Targets, t.view(f))
 	}
@@ -102,7 +101,7 @@ func (f *Function) view(index int) functionView {
 			first = g.Operations[0]
 		}
 		v.Findings = append(v.Findings, findingView{
-			Severity: g.label(), Rank: g.Severity.rank(), ID: g.ID, Kind: g.Kind, Count: len(g.Operations),
+			Severity: g.label(), Rank: g.Severity.rank(), ID: g.ID, Title: g.title(f),
 			Names: some(g.names(f), shownNames), First: first, Targets: f.on(g.Targets), TargetNum: len(g.Targets),
 			Text: g.text(), Measures: g.measures(), Remedy: printable(g.Remedy), Source: g.Source,
 		})
@@ -138,7 +137,7 @@ func (t *Target) view(f *Function) targetView {
 		box.Title = fmt.Sprintf("segment %d, %s: %s", i+1, s.Backend, count(len(s.Operations), "operation"))
 		if len(s.Operations) > 0 {
 			first, last := f.Operations[s.Operations[0]], f.Operations[s.Operations[len(s.Operations)-1]]
-			box.Title += fmt.Sprintf(", %s to %s", printable(first.Name), printable(last.Name))
+			box.Title += fmt.Sprintf(", %s to %s", shortName(first.Name), shortName(last.Name))
 		}
 		v.Segments = append(v.Segments, box)
 		told = append(told, fmt.Sprintf("%s %d", s.Backend, len(s.Operations)))
@@ -158,7 +157,7 @@ func (f *Function) matrix() []operationView {
 	}
 	rows := make([]operationView, len(f.Operations))
 	for i, o := range f.Operations {
-		row := operationView{Index: i + 1, Kind: o.Kind, Name: printable(o.Name), Where: printable(o.Origin), Plain: true}
+		row := operationView{Index: i + 1, Kind: o.Kind, Name: shortName(o.Name), Where: printable(o.Origin), Plain: true}
 		if o.Line > 0 {
 			row.Where = strings.TrimSpace(fmt.Sprintf("line %d %s", o.Line, row.Where))
 		}

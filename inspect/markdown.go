@@ -14,7 +14,7 @@ func (r *Report) WriteMarkdown(w io.Writer) error {
 	var b strings.Builder
 	b.WriteString(markdownMark + "\n")
 	for _, f := range r.Functions {
-		fmt.Fprintf(&b, "### %s, function %s\n\n", code(r.Model), code(f.Name))
+		fmt.Fprintf(&b, "### %s, function %s\n\n", code(r.Model), code(shortName(f.Name)))
 		fmt.Fprintf(&b, "%s.\n\n", escaped(f.summary()))
 		b.WriteString("| | Target | Chip | Verdict | Estimate |\n|---|---|---|---|---|\n")
 		for _, t := range f.Targets {
@@ -67,7 +67,7 @@ func (f *Function) writeMarkdown(b *strings.Builder) {
 }
 
 func (g *Group) writeMarkdown(b *strings.Builder, f *Function) {
-	fmt.Fprintf(b, "- **%s** on %s (`%s`): %s", escaped(g.title()), f.on(g.Targets), g.ID, escaped(g.text()))
+	fmt.Fprintf(b, "- **%s** on %s (`%s`): %s", escaped(g.title(f)), f.on(g.Targets), g.ID, escaped(g.text()))
 	if m := g.measures(); m != "" {
 		fmt.Fprintf(b, "; %s", escaped(m))
 	}
@@ -97,9 +97,9 @@ func escaped(s string) string {
 	return b.String()
 }
 
-// code is a name as it stands. A grave accent in it would end it.
+// code is a name as it stands, outside of tables. A grave accent in it would end it.
 func code(s string) string {
-	s = strings.ReplaceAll(printable(s), "|", "\\|")
+	s = printable(s)
 	if strings.Contains(s, "`") {
 		return escaped(s)
 	}

@@ -85,7 +85,7 @@ type Severity string
 const (
 	Fallback Severity = "fallback" // the operation runs on the host
 	Hazard   Severity = "hazard"   // it runs on the engine, and numbers or speed may suffer
-	Note     Severity = "note"     // it runs on the engine by another way than its own
+	Note     Severity = "note"     // it runs on the engine by another way than its own, or is about the report
 )
 
 // rank orders severities, the gravest first.

@@ -18,6 +18,9 @@ var placementRules = []rule{
 	{"no-engine-operation", "The operation is on no chip's engine", "Write the operation as others that the engine has; the finding says which."},
 	{"no-code-generation", "No code is generated for the operation", "The compiler knows the operation, and makes no code of it by itself. The finding says what to do."},
 	{"minimum-family", "The operation is native on later chips", "The conversion route has a minimum family for the operation. Choose later chips, or write the operation as others."},
+	{"type-not-on-engine", "The engine does not compute with the type", "The engine computes in fp16. Convert the model with a compute precision of FLOAT16, or cast before the operation."},
+	{"flexible-shapes", "Inputs have no fixed shapes", "Programs of the engine have fixed shapes: enumerate those that are used, or pad to one."},
+	{"view-on-host", "The operation only moves what the host makes or reads", "Nothing is to be done: a segment of its own would cost more. It follows what runs on the host beside it."},
 	{"stand-in", "Something else stands in for the operation", "The operation runs on the engine by other means than its own, which may be slower or round differently."},
 }
 

@@ -195,7 +195,7 @@ func (r *Report) location(root string) (sarifFile, error) {
 	}
 	if base, err := filepath.Abs(root); err == nil {
 		if rel, err := filepath.Rel(base, path); err == nil && filepath.IsLocal(rel) {
-			return sarifFile{(&url.URL{Path: filepath.ToSlash(rel)}).EscapedPath(), sourceRoot}, nil
+			return sarifFile{(&url.URL{Path: filepath.ToSlash(rel)}).String(), sourceRoot}, nil // ./a:b for a:b, which has no scheme
 		}
 	}
 	slashed := filepath.ToSlash(path)

@@ -11,6 +11,7 @@ import (
 
 const (
 	shownNames = 4
+	shownKinds = 6
 	shownFound = 6
 	shownPairs = 3 // of a value and its limit
 )
@@ -22,7 +23,7 @@ func (r *Report) WriteText(w io.Writer) error {
 		if i > 0 {
 			b.WriteByte('\n')
 		}
-		fmt.Fprintf(&b, "%s, function %s: %s\n", printable(r.Model), printable(f.Name), f.summary())
+		fmt.Fprintf(&b, "%s, function %s: %s\n", printable(r.Model), shortName(f.Name), f.summary())
 		lines := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 		for _, t := range f.Targets {
 			fmt.Fprintf(lines, "  %s\t%s\t%s\n", t.Name, t.Chip, t.Verdict(f))
@@ -50,7 +51,7 @@ func (f *Function) summary() string {
 }
 
 func (g *Group) writeText(b *strings.Builder, f *Function) {
-	fmt.Fprintf(b, "%s: %s on %s [%s]\n", g.label(), g.title(), f.on(g.Targets), g.ID)
+	fmt.Fprintf(b, "%s: %s on %s [%s]\n", g.label(), g.title(f), f.on(g.Targets), g.ID)
 	if len(g.Operations) > 0 {
 		fmt.Fprintf(b, "  at: %s\n", some(g.names(f), shownNames))
 	}

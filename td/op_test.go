@@ -82,6 +82,10 @@ func samples() []*Op {
 			},
 		},
 		{
+			Params:   &InputView{},
+			Operands: []Operand{dense(f16, 1, 1, 2, 3, 4), {Type: f16, Offset: 4, Interleave: 1, Dims: [5]int{1, 1, 2, 3, 4}, Strides: [5]int64{0, 0, 48, 16, 2}}},
+		},
+		{
 			Params: &Attention{Scale: 0.125},
 			Operands: []Operand{
 				dense(f16, 1, 1, 4, 6, 9), dense(f16, 1, 1, 4, 6, 8), dense(f16, 1, 1, 1, 5, 8), dense(f16, 1, 1, 1, 5, 9),

@@ -73,10 +73,11 @@ var (
 	layerNormRow   = newClassRow(ClassLayerNormalization, func() Params { return new(LayerNorm) }, "y", "x gamma beta", 1, "Axes", "Epsilon~")
 	gatherRow      = newClassRow(ClassGather, func() Params { return new(Gather) }, "y", "x indices", 2, "Axis")
 	copyRow        = newClassRow(ClassNEBypass, func() Params { return new(Copy) }, "y", "x", 1)
+	inputViewRow   = newClassRow(ClassInputView, func() Params { return new(InputView) }, "y", "x", 1)
 	attentionRow   = newClassRow(ClassSDPA, func() Params { return new(Attention) }, "y", "q k v mask", 3, "Scale~")
 
 	classRows = []*classRow{
-		convRow, poolRow, elementWiseRow, matMulRow, reductionRow, softmaxRow, layerNormRow, gatherRow, copyRow, attentionRow,
+		convRow, poolRow, elementWiseRow, matMulRow, reductionRow, softmaxRow, layerNormRow, gatherRow, copyRow, inputViewRow, attentionRow,
 		instanceNormRow, l2NormRow, minMaxNormRow, lrnRow,
 		argMinMaxRow, globalArgMinMaxRow, sortRow, topKRow,
 		quantRow, deQuantRow, scaledElementWiseRow, randomRow, ringBufferWriterRow,
@@ -388,6 +389,15 @@ type Copy struct{}
 func (p *Copy) row() *classRow    { return copyRow }
 func (p *Copy) values() []any     { return nil }
 func (p *Copy) check(o *Op) error { return o.broadcast(1) }
+
+// InputView is Copy of a part of something that begins inside of its rows, along
+// W. Chips whose numerics have a gain of width slices show it there; to others it
+// is a copy.
+type InputView struct{}
+
+func (p *InputView) row() *classRow    { return inputViewRow }
+func (p *InputView) values() []any     { return nil }
+func (p *InputView) check(o *Op) error { return o.broadcast(1) }
 
 // Attention is softmax(q·kᵀ·Scale + mask)·v. Rows along H are positions,
 // columns along W features; N, D and C are batch axes, along which k, v and mask

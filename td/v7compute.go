@@ -52,7 +52,7 @@ var (
 	V7L2Src1          = v7L2Strides("Source1", 0x4808)
 	V7L2Src2          = v7L2Strides("Source2", 0x481c)
 
-	V7ResultConfig     = v7L2Config("Result", 0x4830, "0 stays on chip, 2 leaves by DMA")
+	V7ResultConfig     = v7L2Config("Result", 0x4830, "0 stays on chip, 2 leaves by DMA; 1 likely does both")
 	V7ResultBufferMode = v7L2.flag("ResultBufferMode", 0x4830, 3, Named, "L2BfrMode")
 	V7L2Result         = v7L2Strides("Result", 0x4834)
 )

@@ -24,12 +24,14 @@ func TestCheckIsFast(t *testing.T) {
 		}{{"all", 500 * time.Millisecond}, {"h13", 150 * time.Millisecond}} {
 			best := time.Hour
 			for i := 0; i < 5 && best > c.limit; i++ { // the machine may be busy with other tests
+				cmd := exec.Command("espalier", "check", filepath.Join(folder, m.Name(), "model.mlpackage"), "-t", c.targets)
 				start := time.Now()
-				out, err := exec.Command("espalier", "check", filepath.Join(folder, m.Name(), "model.mlpackage"), "-t", c.targets).CombinedOutput()
-				if err != nil {
+				if out, err := cmd.CombinedOutput(); err != nil {
 					t.Fatalf("%v\n%s", err, out)
 				}
-				best = min(best, time.Since(start))
+				// Processor time is what it would take at most, were it alone.
+				work := cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+				best = min(best, time.Since(start), work)
 			}
 			if best > c.limit && !testkit.Race {
 				t.Errorf("%s on %s takes %v, expected less than %v", m.Name(), c.targets, best, c.limit)

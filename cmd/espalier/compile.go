@@ -19,11 +19,12 @@ import (
 type compileCmd struct {
 	Model string `arg:"" optional:"" help:"A package (.mlpackage, also zipped), model (.mlmodel), compiled model (.mlmodelc) or MIL text (.mil)."`
 
-	Target   string   `short:"t" default:"virtual" placeholder:"T" help:"The engine to compile for. Default: virtual, the only one so far."`
+	Target   string   `short:"t" default:"virtual" placeholder:"T" help:"The engine to compile for: virtual, or a chip as h13 or m1, which espalier targets lists. Default: virtual."`
+	Strict   bool     `help:"Refuse a program with tasks that the chip itself could not run, since their encoding is not known."`
 	Output   string   `short:"o" placeholder:"OUT" help:"Write a bundle (OUT.bundle) or, of a program that is one segment on the engine, a hardware container (OUT.hwx). One that is there is replaced, nothing else is. Default: a bundle with the name of the model, in the current folder."`
 	Units    string   `default:"all" placeholder:"U" help:"What may run the model: all, the engine and the host for what the engine does not take; ane, the engine alone. Default: all."`
 	Function string   `placeholder:"NAME" help:"Compile this function alone instead of all."`
-	Emit     []string `sep:"none" placeholder:"FORM" help:"Print the program on its way: mil, the operations with where they run; anec, the native layers that get memory; memory, where everything lies; tasks, what each computes; td, their words and fields; all of these; or the name of a pass, the layers after it. Nothing is written unless -o says where."`
+	Emit     []string `sep:"none" placeholder:"FORM" help:"Print the program on its way: mil, the operations with where they run; anec, the native layers that get memory; memory, where everything lies; tasks, what each computes; td, their words and fields; all of these; picture, a drawing of memory over the tasks, as SVG, one for each segment; or the name of a pass, the layers after it. Nothing is written unless -o says where."`
 	Passes   bool     `help:"List the passes, with a model also how long each took. Nothing is written unless -o says where."`
 	JSON     bool     `name:"json" help:"Print JSON; docs/json.md has the schema."`
 }
@@ -52,10 +53,10 @@ func (c *compileCmd) Run(call *invocation) error {
 	defer bar.end()
 	start := time.Now()
 	compiled := &compilation{forms: c.forms()}
-	if err := compiled.make(call, model, espalier.CompileOptions{Target: c.Target, Function: c.Function}, bar); err != nil {
+	if err := compiled.make(call, model, espalier.CompileOptions{Target: c.Target, Function: c.Function, Strict: c.Strict}, bar); err != nil {
 		return err
 	}
-	report := compiled.report(c.Model, c.Target)
+	report := compiled.report(c.Model, targetName(c.Target))
 	if output := c.output(); output != "" {
 		bar.set(1, 1, "writing "+output)
 		if err := compiled.write(call, output, &report); err != nil {
@@ -91,8 +92,8 @@ func (c *compileCmd) check() error {
 		return usagef("--target: %w", err)
 	}
 	for _, form := range c.Emit {
-		if !slices.Contains(emitForms, form) && form != emitAll && passNamed(form) == nil {
-			return usagef("--emit %s: there is no such form and no such pass: expected %s, %s or a pass, which --passes lists", form, strings.Join(emitForms, ", "), emitAll)
+		if !slices.Contains(emitForms, form) && form != emitAll && form != emitPicture && passNamed(form) == nil {
+			return usagef("--emit %s: there is no such form and no such pass: expected %s, %s, %s or a pass, which --passes lists", form, strings.Join(emitForms, ", "), emitPicture, emitAll)
 		}
 	}
 	if c.Output != "" && !isContainerName(c.Output) && !strings.EqualFold(filepath.Ext(c.Output), bundleExtension) {
@@ -102,6 +103,15 @@ func (c *compileCmd) check() error {
 		return checkCompileOutput(output)
 	}
 	return nil
+}
+
+// targetName is the name of the row that a name or an alias means.
+func targetName(name string) string {
+	t, err := hal.Lookup(name)
+	if err != nil {
+		panic("bug: " + err.Error()) // check has found it
+	}
+	return t.Name
 }
 
 const (

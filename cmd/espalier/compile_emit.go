@@ -17,6 +17,9 @@ const (
 	emitTasks  = "tasks"
 	emitWords  = "td"
 	emitAll    = "all" // of them
+
+	// emitPicture is SVG, and so not among all, which is text.
+	emitPicture = "picture"
 )
 
 // emitForms come before passes of the same name.
@@ -29,6 +32,17 @@ func passNamed(name string) *espalier.PassInfo {
 		}
 	}
 	return nil
+}
+
+// lastPass is the last pass of a phase.
+func lastPass(phase string) string {
+	last := ""
+	for _, p := range espalier.Passes() {
+		if p.Phase == phase {
+			last = p.Name
+		}
+	}
+	return last
 }
 
 // passBefore is the last pass before a phase.
@@ -50,8 +64,10 @@ func (c *compilation) keep(p espalier.PassReport) {
 		text := p.Layers
 		switch {
 		case form == emitLayers && p.Pass == passBefore("memory"):
-		case form == emitMemory && p.Pass == "memory":
+		case form == emitMemory && p.Pass == lastPass("memory"):
 			text = p.Memory
+		case form == emitPicture && p.Pass == lastPass("memory"):
+			text = p.Picture
 		case form == p.Pass && form != emitMemory && form != emitTasks:
 		default:
 			continue
@@ -91,6 +107,10 @@ func (c *compilation) emit(out io.Writer) error {
 }
 
 func (c *compilation) emitSegment(w *bufio.Writer, form string, s espalier.CompiledSegment) error {
+	if form == emitPicture { // a file by itself, if there is one segment
+		w.WriteString(c.texts[s.Name][form])
+		return nil
+	}
 	fmt.Fprintf(w, "segment %s, %s\n", printable(s.Name), s.Backend)
 	switch {
 	case s.Container == nil:

@@ -33,6 +33,17 @@ type compiledSegment struct {
 	Backend    string `json:"backend"`
 	Operations int    `json:"operations"`
 	Tasks      int    `json:"tasks,omitempty"`
+
+	OnChip *onChipReport `json:"on_chip,omitempty"`
+}
+
+type onChipReport struct {
+	Bytes      int64  `json:"bytes"`
+	Used       int64  `json:"used"`
+	Partitions int    `json:"partitions"`
+	Chains     int    `json:"chains"`
+	Pairs      int    `json:"pairs"`
+	Picture    string `json:"picture"`
 }
 
 type hostOperation struct {
@@ -76,7 +87,11 @@ func (c *compilation) report(model, target string) compileReport {
 	for _, f := range c.program.Functions() {
 		function := compiledFunction{Name: f.Name, Segments: []compiledSegment{}, Host: host[f.Name]}
 		for _, s := range f.Segments {
-			function.Segments = append(function.Segments, compiledSegment{s.Name, s.Backend, s.Operations, s.Tasks})
+			segment := compiledSegment{Name: s.Name, Backend: s.Backend, Operations: s.Operations, Tasks: s.Tasks}
+			if o := s.OnChip; o != nil {
+				segment.OnChip = &onChipReport{o.Bytes, o.Used, o.Partitions, o.Chains, o.Pairs, o.Picture}
+			}
+			function.Segments = append(function.Segments, segment)
 		}
 		r.Functions = append(r.Functions, function)
 	}
@@ -132,6 +147,9 @@ func (f *compiledFunction) print(w *bufio.Writer) {
 		row := []string{s.Backend, s.Name, plural(s.Operations, "operation")}
 		if s.Tasks > 0 {
 			row = append(row, plural(s.Tasks, "task"))
+		}
+		if o := s.OnChip; o != nil {
+			row = append(row, fmt.Sprintf("%s on chip in %s, %d chained, %s side by side", byteSize(o.Used), plural(o.Partitions, "partition"), o.Chains, plural(o.Pairs, "pair")))
 		}
 		rows = append(rows, row)
 	}

@@ -310,7 +310,11 @@ func (r *containerReport) addConstants(f *hwx.File) {
 // of a version that is not known, keeps them to itself, which is no error.
 func (r *containerReport) addTasks(f *hwx.File) error {
 	target, unknown := f.Target()
-	readable := unknown == nil && td.LayoutOf(td.Version(target.TaskVersion)) != nil
+	version, err := f.TaskVersion()
+	if unknown == nil && err != nil {
+		return err
+	}
+	readable := unknown == nil && td.LayoutOf(version) != nil
 	p, err := f.Program()
 	if err != nil {
 		if !readable {
@@ -325,14 +329,14 @@ func (r *containerReport) addTasks(f *hwx.File) error {
 		r.TasksNote = fmt.Sprintf("not decoded: no target with CPU subtype %d is known", r.CPUSubtype)
 		return nil
 	case !readable:
-		r.TasksNote = fmt.Sprintf("not decoded: no table of task version %d, that of %s, is known", target.TaskVersion, target.Name)
+		r.TasksNote = fmt.Sprintf("not decoded: no table of task version %d, that of %s, is known", version, target.Name)
 		return nil
 	}
 	tasks, err := f.Tasks()
 	if err != nil {
 		return err
 	}
-	explainer := newTaskExplainer(f, td.Version(target.TaskVersion))
+	explainer := newTaskExplainer(f, version)
 	for i, t := range tasks {
 		r.Tasks = append(r.Tasks, explainer.task(i, t))
 	}

@@ -5,7 +5,6 @@ import (
 
 	"github.com/espalier-ane/espalier"
 	"github.com/espalier-ane/espalier/bundle"
-	"github.com/espalier-ane/espalier/td"
 )
 
 // inspectBundle describes a bundle: the features of its functions, and the segments that they are made of.
@@ -63,7 +62,7 @@ type bundleWeights struct {
 // count adds the weights that the tasks of a segment read, and returns how many tasks there are.
 func (w *bundleWeights) count(s *bundle.Segment) (int, error) {
 	file := w.bundle.Container(s.Container)
-	target, err := file.Target()
+	version, err := file.TaskVersion()
 	if err != nil {
 		return 0, err
 	}
@@ -71,7 +70,7 @@ func (w *bundleWeights) count(s *bundle.Segment) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	e := newTaskExplainer(file, td.Version(target.TaskVersion))
+	e := newTaskExplainer(file, version)
 	e.seen, e.container, e.weights = w.seen, s.Container, s.Weights
 	for i, t := range tasks {
 		e.task(i, t)

@@ -5,7 +5,6 @@ import (
 
 	"github.com/espalier-ane/espalier/coreml"
 	"github.com/espalier-ane/espalier/hwx"
-	"github.com/espalier-ane/espalier/td"
 )
 
 // inspectContainer describes a hardware container: its ports as features, and how many tasks it has.
@@ -24,6 +23,10 @@ func inspectContainer(path string) (r inspectReport, err error) {
 
 func (r *inspectReport) describeContainer(file *hwx.File) error {
 	target, err := file.Target()
+	if err != nil {
+		return err
+	}
+	version, err := file.TaskVersion()
 	if err != nil {
 		return err
 	}
@@ -53,7 +56,7 @@ func (r *inspectReport) describeContainer(file *hwx.File) error {
 		}
 	}
 	r.Functions = []functionReport{f}
-	explainer := newTaskExplainer(file, td.Version(target.TaskVersion))
+	explainer := newTaskExplainer(file, version)
 	for i, t := range tasks {
 		explainer.task(i, t)
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/espalier-ane/espalier"
+	"github.com/espalier-ane/espalier/hal"
 )
 
 type runCmd struct {
@@ -20,7 +21,8 @@ type runCmd struct {
 
 	Function string `placeholder:"NAME" help:"Run this function instead of the default one."`
 	Units    string `default:"all" placeholder:"U" help:"What may run the model: all, the engine and the host for what the engine does not take; ane, the engine alone; cpu, the host alone. Default: all."`
-	Numerics string `default:"virtual" placeholder:"P" help:"How values are rounded between operations: virtual, to their declared type; fp32, not at all, which is the host's; for a container also h13, with what the chip is known to do, where a rule can be changed as in h13,saturate-at-port=0. Default: virtual."`
+	Target   string `short:"t" placeholder:"T" help:"The engine to compile for and run on: virtual, or a chip as h13 or m1, which espalier targets lists. Default: virtual; of a bundle or container the one that it is for."`
+	Numerics string `placeholder:"P" help:"How the engine computes: virtual, values are rounded to their declared type when they are stored; h13 or another target, with what the chip is known to do, where a rule can be changed as in h13,saturate-at-port=0; fp32, nothing is rounded, which is the host's. Default: as the target does; of a container without -t, virtual."`
 	Repeat   int    `default:"1" placeholder:"N" help:"Run everything N times, each time on a fresh state, and show the time that it takes."`
 	JSON     bool   `name:"json" help:"Print JSON; docs/json.md has the schema."`
 }
@@ -42,7 +44,7 @@ func (c *runCmd) Run(call *invocation) error {
 		return err
 	}
 	model, err := config.Open(c.Model)
-	if errors.Is(err, espalier.ErrNumerics) || errors.Is(err, espalier.ErrUnits) {
+	if errors.Is(err, espalier.ErrNumerics) || errors.Is(err, espalier.ErrUnits) || errors.Is(err, espalier.ErrTarget) {
 		return usageError{err}
 	}
 	if err != nil {
@@ -107,8 +109,15 @@ func (c *runCmd) Run(call *invocation) error {
 
 // config says how the model is opened.
 func (c *runCmd) config() (config espalier.Config, err error) {
-	if config.Numerics, err = espalier.ParseNumerics(c.Numerics); err != nil {
-		return config, usagef("--numerics: %w", err)
+	if c.Numerics != "" {
+		if config.Numerics, err = espalier.ParseNumerics(c.Numerics); err != nil {
+			return config, usagef("--numerics: %w", err)
+		}
+	}
+	if config.Target = c.Target; c.Target != "" {
+		if _, err = hal.Lookup(c.Target); err != nil {
+			return config, usagef("--target: %w", err)
+		}
 	}
 	if config.Units, err = espalier.ParseUnits(c.Units); err != nil {
 		return config, usagef("--units: %w", err)

@@ -55,7 +55,7 @@ type timeReport struct {
 }
 
 func (c *runCmd) runReport(f *espalier.Function, results []result, times []time.Duration) runReport {
-	r := runReport{Model: c.Model, Function: f.Name(), Numerics: c.Numerics}
+	r := runReport{Model: c.Model, Function: f.Name(), Numerics: f.Numerics().String()}
 	for _, res := range results {
 		rc := runCase{Inputs: res.file, Outputs: []outputReport{}}
 		for _, v := range res.outputs {

@@ -115,7 +115,7 @@ func validateMode(whole, f td.Function, t *hal.Target) *Reject {
 		r.Limit = fmt.Sprintf("modes %d to %d", firstMode, lastMode)
 	case gated && t.Family < floor:
 		r.Limit = fmt.Sprintf("from family %v on", floor)
-		r.Found = fmt.Sprintf("%v on %v", whole, t.Family)
+		r.Found = t.Family.String()
 	default:
 		return nil
 	}

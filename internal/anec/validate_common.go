@@ -57,7 +57,7 @@ func needs(t *hal.Target, c hal.Capability, r Reject) *Reject {
 	if t.Has(c) {
 		return nil
 	}
-	r.Limit, r.Found = fmt.Sprintf("byte %v set", c), "clear on "+t.Name
+	r.Limit, r.Found = fmt.Sprintf("byte %v set", c), "clear"
 	return &r
 }
 
@@ -87,7 +87,7 @@ func wantArithmetic(l *Layer) *Reject {
 				Text:   "OpLayer input format not acceptable (UINT8/SINT8/FP16)",
 				Limit:  "uint8, int8, fp16",
 				Found:  fmt.Sprintf("%v in %s", d, b.Name),
-				Remedy: "cast the operand to fp16, in which integers up to 2048 are exact, or leave the operation to the host",
+				Remedy: "let the operand be fp16 from the start, in which integers up to 2048 are exact; a cast of 32-bit integers runs on the host too",
 				Source: "gate: guide 17, the datapath is fp16; text: " + fromStrings,
 			}
 		}

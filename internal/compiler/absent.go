@@ -2,7 +2,10 @@ package compiler
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
+	"math"
+	"math/bits"
 	"sync"
 
 	"github.com/espalier-ane/espalier/mil"
@@ -36,8 +39,13 @@ func absentWeights(f *mil.Function) bool {
 	return found
 }
 
-// zeroFiles gives zeros for every array. They share their memory, which is never written.
+// zeroFiles gives zeros for every array. They share their memory, which is never written, nor read as a whole: it costs
+// addresses and no pages.
 type zeroFiles struct{}
+
+// mostZeros is how large an array may be: a model may declare any size for what is not there. No weights are near it; a table
+// of 131072 rows of 16384 halves is.
+const mostZeros = min(1<<32, math.MaxInt/2+1)
 
 var zeros struct {
 	sync.Mutex
@@ -54,10 +62,13 @@ func (zeroFiles) Load(_ string, _ uint64, t *mil.TensorType) (*tensor.Tensor, er
 	if !ok {
 		return nil, fs.ErrNotExist
 	}
+	if size > mostZeros {
+		return nil, fmt.Errorf("%v has %d bytes in a weight file that is not there; expected at most %d", t, size, int64(mostZeros))
+	}
 	zeros.Lock()
 	defer zeros.Unlock()
 	if size > len(zeros.bytes) {
-		zeros.bytes = make([]byte, size)
+		zeros.bytes = make([]byte, 1<<bits.Len(uint(size-1))) // what arrays of growing sizes leave behind is less than the last
 	}
 	return tensor.FromBytes(t.DType, shape, zeros.bytes[:size])
 }

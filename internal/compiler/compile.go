@@ -21,6 +21,12 @@ type Job struct {
 	// EngineOnly refuses a program of which the host would have to run an operation.
 	EngineOnly bool
 
+	// Strict refuses a program with tasks that the chip itself could not run: a *StrictError.
+	Strict bool
+
+	// Numerics is the profile that the manifest names, "h13,saturate-at-port=0"; "" is the target's.
+	Numerics string
+
 	Trace Trace // nil: none
 
 	// Seed is for tests: not 0, it shuffles what no result may depend on.
@@ -54,7 +60,7 @@ func (f *Function) Tasks() int {
 	n := 0
 	for _, s := range f.Segments {
 		if s != nil {
-			n += len(s.Tasks)
+			n += s.TaskCount()
 		}
 	}
 	return n
@@ -168,7 +174,7 @@ func (job *Job) compileParts(ctx context.Context, p *Placement, weights *weights
 		if err != nil {
 			return nil, err
 		}
-		s := &Segment{Name: name, Target: job.Target, Graph: g}
+		s := &Segment{Name: name, Target: job.Target, Graph: g, Strict: job.Strict, exactFunctions: job.exactFunctions()}
 		for _, v := range part.Outputs {
 			s.Outputs = append(s.Outputs, symbols.engine(v))
 		}

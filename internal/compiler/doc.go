@@ -7,7 +7,7 @@
 //	   fuse      layers move into the epilogues of others
 //	   legalize  kinds that the target has no task for become others
 //	   schedule  the order of the tasks
-//	   memory    where every value lies
+//	   memory    where every value lies; for chips, what stays on chip, in which state, in which partition
 //	Plan
 //	   emit      tasks (td), container (hwx), descriptor (e5), manifest (bundle)
 //

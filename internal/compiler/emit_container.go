@@ -3,6 +3,7 @@ package compiler
 import (
 	"fmt"
 
+	"github.com/espalier-ane/espalier/hal"
 	"github.com/espalier-ane/espalier/hwx"
 	"github.com/espalier-ane/espalier/internal/anec"
 	"github.com/espalier-ane/espalier/td"
@@ -40,15 +41,18 @@ func (s *Segment) refuse(err error) error {
 //	__TEXT,__const       plan.Constants
 //	__KERN_0,__kern_0    the weight file, if a task reads it
 func (s *Segment) container(withWeights bool) (*hwx.File, error) {
+	if s.own != nil {
+		return s.ownContainer()
+	}
 	spec := hwx.Spec{
-		Form: hwx.Form2026, Subtype: s.Target.CPUSubtype, Program: s.Name,
+		Form: hwx.Form2026, Subtype: s.Target.Container().CPUSubtype, Program: s.Name,
 		Scratch: uint64(s.Plan.Scratch), Derived: uint64(s.Plan.Derived), Constants: s.Plan.Constants,
 	}
 	if spec.Constants == nil {
 		spec.Constants = []byte{}
 	}
 	for i, p := range s.Plan.Ports {
-		port, err := portSpec(p)
+		port, err := portSpec(p, s.Target)
 		if err != nil {
 			return nil, err
 		}
@@ -58,7 +62,16 @@ func (s *Segment) container(withWeights bool) (*hwx.File, error) {
 	if n := hwx.BaseTextConst - hwx.BasePorts; len(spec.Ports) > n {
 		return nil, s.refuse(fmt.Errorf("its segment has %d ports: a container has entries for %d", len(spec.Ports), n))
 	}
-	if err := setTasks(&spec, s.Tasks); err != nil {
+	tasks, err := encodeTasks(s.Tasks, taskVersion(s.Target))
+	if err != nil {
+		return nil, err
+	}
+	if s.Strict {
+		if err := s.checkStrict(tasks); err != nil {
+			return nil, err
+		}
+	}
+	if err := spec.SetTasks(tasks); err != nil {
 		return nil, err
 	}
 	if readsWeights(s.Tasks) {
@@ -74,8 +87,17 @@ func (s *Segment) container(withWeights bool) (*hwx.File, error) {
 // Container makes the container with its weights in it, such that it stands alone.
 func (s *Segment) Container() (*hwx.File, error) { return s.container(true) }
 
+// taskVersion is the version of tasks for a target. Where the registers of a chip are known, tasks have that version: what
+// no register is known for is an extension there. Else tasks are those of virtual, and the container says so.
+func taskVersion(t *hal.Target) td.Version {
+	if v := td.Version(t.Container().TaskVersion); v == td.V7 {
+		return v
+	}
+	return td.V256
+}
+
 // portSpec describes a port. A container has four axes: batch and depth, which lie side by side, are one.
-func portSpec(p Port) (hwx.PortSpec, error) {
+func portSpec(p Port, target *hal.Target) (hwx.PortSpec, error) {
 	element, err := hwx.ElementOf(p.Value.Type.DType)
 	if err != nil {
 		return hwx.PortSpec{}, fmt.Errorf("port %q: %w", p.Name, err)
@@ -89,18 +111,23 @@ func portSpec(p Port) (hwx.PortSpec, error) {
 	}
 	d := p.Value.Type.Dims
 	shape := [4]uint32{uint32(d[0] * d[1]), uint32(d[2]), uint32(d[3]), uint32(d[4])}
-	return hwx.PortSpec{
-		Name: p.Name, Direction: direction, Element: element, Shape: shape, Strides: hwx.DenseStrides(element, shape),
-	}, nil
+	strides := hwx.DenseStrides(element, shape)
+	if !p.Value.Type.DType.SubByte() {
+		layout, _ := portLayout(p.Value.Type, target)
+		for i := range strides {
+			strides[i] = uint64(layout[i+1])
+		}
+	}
+	return hwx.PortSpec{Name: p.Name, Direction: direction, Element: element, Shape: shape, Strides: strides}, nil
 }
 
-// setTasks encodes the task list.
-func setTasks(spec *hwx.Spec, ops []*td.Op) error {
+// encodeTasks makes the task list.
+func encodeTasks(ops []*td.Op, version td.Version) ([]*td.Task, error) {
 	tasks := make([]*td.Task, len(ops))
 	for i, op := range ops {
-		t, err := op.Task(td.V256)
+		t, err := op.Task(version)
 		if err != nil {
-			return fmt.Errorf("task %d: %w", i, err)
+			return nil, fmt.Errorf("task %d: %w", i, err)
 		}
 		for _, flag := range []struct {
 			field *td.Field
@@ -108,13 +135,13 @@ func setTasks(spec *hwx.Spec, ops []*td.Op) error {
 		}{{td.V7NotFirst, i > 0}, {td.V7Last, i == len(ops)-1}} {
 			if flag.set {
 				if err := t.Set(flag.field, 1); err != nil {
-					return fmt.Errorf("task %d: %w", i, err)
+					return nil, fmt.Errorf("task %d: %w", i, err)
 				}
 			}
 		}
 		tasks[i] = t
 	}
-	return spec.SetTasks(tasks)
+	return tasks, nil
 }
 
 func readsWeights(ops []*td.Op) bool {

@@ -44,6 +44,7 @@ var emitters = map[anec.Kind]func(*emission) error{
 	anec.KindGOC:               emitGOC,
 	anec.KindDynamicGOC:        emitDynamicGOC,
 	anec.KindCopy:              emitCopy,
+	anec.KindInputView:         emitInputView,
 	anec.KindTypeCast:          emitCopy,
 	anec.KindDropout:           emitDropout,
 	anec.KindQuant:             emitQuant,
@@ -96,7 +97,6 @@ var notEmitted = map[anec.Kind]string{
 
 	anec.KindReshape:   "a view",
 	anec.KindTranspose: "a view",
-	anec.KindInputView: "a view",
 	anec.KindBroadcast: "a view",
 	anec.KindFlatten:   "a view",
 	anec.KindUnflatten: "a view",

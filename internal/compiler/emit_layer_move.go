@@ -42,6 +42,19 @@ func emitConcat(l *anec.Layer, place func(*anec.Value) td.Operand) ([]*td.Op, er
 	return ops, nil
 }
 
+// emitInputView stores a part of x anew. As a view, which it is as long as nobody says Crop, it never comes here.
+func emitInputView(e *emission) error {
+	p := e.Params.(*anec.InputView)
+	if err := e.begin(&td.InputView{}, e.bottom(0)); err != nil || p.Size == 0 {
+		return err
+	}
+	x := &e.op.Operands[1]
+	x.Offset += int64(p.Offset) * x.Strides[p.Axis]
+	x.Strides[p.Axis] *= int64(p.Step)
+	x.Dims[p.Axis] = p.Size
+	return nil
+}
+
 func emitPadding(e *emission) error {
 	p := e.Params.(*anec.Padding)
 	return e.begin(&td.Padding{Before: p.Before, After: p.After, Mode: p.Mode, Value: p.Value}, e.bottom(0))

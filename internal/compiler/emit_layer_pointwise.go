@@ -1,6 +1,7 @@
 package compiler
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/espalier-ane/espalier/internal/anec"
@@ -124,5 +125,8 @@ func emitDeQuant(e *emission) error {
 
 func emitRandom(e *emission) error {
 	p := e.Params.(*anec.Random)
+	if p.Fresh {
+		return errors.New(freshNumbers) // placement leaves it to the host
+	}
 	return e.begin(&td.RandomGenerator{Low: p.Low, High: p.High, Seed: uint32(p.Seed)})
 }

@@ -16,6 +16,7 @@ import (
 func emitTasks(s *Segment) error {
 	e := planned{s}
 	var tasks []*td.Op
+	var from []*anec.Layer
 	var refused []error
 	for _, l := range s.Plan.Layers {
 		for _, v := range append(l.Reads(), l.Tops...) {
@@ -28,6 +29,9 @@ func emitTasks(s *Segment) error {
 			refused = append(refused, err)
 		}
 		tasks = append(tasks, ops...)
+		for range ops {
+			from = append(from, l)
+		}
 	}
 	if err := errors.Join(refused...); err != nil {
 		return err
@@ -35,7 +39,7 @@ func emitTasks(s *Segment) error {
 	for i, op := range tasks {
 		op.ID = uint16(i) // it counts on from 0 after 65,535: the order of the list is what runs
 	}
-	s.Tasks = tasks
+	s.Tasks, s.TaskLayers = tasks, from
 	return nil
 }
 

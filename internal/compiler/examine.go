@@ -29,9 +29,9 @@ type Examination struct {
 // An Examined operation has a native form, or a reason why it has none.
 type Examined struct {
 	Op      *mil.Operation
-	Layers  *anec.Graph // the operation alone
-	Refusal string      // "" if it has a native form
-	Wide    *mil.Value  // a value of a type that no chip computes with; nil if there is none
+	Layers  *anec.Graph  // the operation alone
+	Refusal string       // "" if it has a native form
+	Wide    tensor.DType // a type of its values that no chip computes with; Invalid if there is none
 }
 
 // Examine lowers every operation of a function by itself, for concrete shapes of its inputs.
@@ -68,15 +68,15 @@ func Examine(f *mil.Function, shapes map[string][]int) (*Examination, error) {
 	return e, nil
 }
 
-// wide finds a value that an operation computes with in more than 16 bits. A cast only moves between types.
-func (e *Examination) wide(op *mil.Operation) (found *mil.Value) {
+// wide finds a type of more than 16 bits that an operation computes with. A cast only moves between types.
+func (e *Examination) wide(op *mil.Operation) (found tensor.DType) {
 	if op.Kind == "cast" {
-		return nil
+		return tensor.Invalid
 	}
 	look := func(v *mil.Value) {
 		t, ok := e.Analysis.Type(v).(*mil.TensorType)
-		if ok && (t.DType == tensor.Float32 || t.DType == tensor.Float64) && found == nil && !(v.Def != nil && e.isConstant(v.Def)) {
-			found = v
+		if ok && (t.DType == tensor.Float32 || t.DType == tensor.Float64) && found == tensor.Invalid && !(v.Def != nil && e.isConstant(v.Def)) {
+			found = t.DType
 		}
 	}
 	op.VisitUses(look)
@@ -104,5 +104,8 @@ func (e *Examination) place(t *hal.Target, refused map[string]string) *Placement
 	}
 	p.findBoundaryCasts()
 	p.cut()
+	for p.leaveViews() {
+		p.cut()
+	}
 	return p
 }

@@ -19,12 +19,12 @@ import (
 //
 //	%y = SDPA(%q, %k, %v, %scale, %mask) SubtractMax=true
 //
-// Scale and mask may be missing. Nobody else may read what is between.
+// Scale and mask may be missing. Nobody else may read what is between. A chip's compiler leaves it written out.
 func fuseAttention(s *Segment) error {
-	if !slices.ContainsFunc(s.Graph.Layers, func(l *anec.Layer) bool { return l.Kind() == anec.KindSoftmax }) {
+	if !s.Target.Ways.FindAttention || !slices.ContainsFunc(s.Graph.Layers, func(l *anec.Layer) bool { return l.Kind() == anec.KindSoftmax }) {
 		return nil
 	}
-	f := newFusion(s.Graph)
+	f := newFusion(s)
 	for _, l := range s.Graph.Order() {
 		if l.Kind() == anec.KindMatMul {
 			f.attention(l)

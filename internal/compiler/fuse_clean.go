@@ -25,7 +25,7 @@ import (
 //
 // An output stays the value that it is, and so does what is left in a state.
 func clean(s *Segment) error {
-	f := newFusion(s.Graph)
+	f := newFusion(s)
 	s.Graph.Sweep()
 	f.tidy()
 	f.mergeConstants()

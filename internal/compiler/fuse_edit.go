@@ -3,6 +3,7 @@ package compiler
 import (
 	"slices"
 
+	"github.com/espalier-ane/espalier/hal"
 	"github.com/espalier-ane/espalier/internal/anec"
 )
 
@@ -11,8 +12,9 @@ import (
 // A fusion is a pass at work.
 type fusion struct {
 	*anec.Graph
-	kept map[*anec.Value]bool // outputs, and what states are left with
-	gone map[*anec.Layer]bool // discarded
+	target *hal.Target
+	kept   map[*anec.Value]bool // outputs, and what states are left with
+	gone   map[*anec.Layer]bool // discarded
 
 	// overwritten are the contents of states that something writes over. Who reads them must stay where it is.
 	overwritten map[*anec.Value]bool
@@ -22,8 +24,9 @@ type fusion struct {
 	err error
 }
 
-func newFusion(g *anec.Graph) *fusion {
-	f := &fusion{Graph: g, kept: map[*anec.Value]bool{}, gone: map[*anec.Layer]bool{}, overwritten: map[*anec.Value]bool{}}
+func newFusion(s *Segment) *fusion {
+	g := s.Graph
+	f := &fusion{Graph: g, target: s.Target, kept: map[*anec.Value]bool{}, gone: map[*anec.Layer]bool{}, overwritten: map[*anec.Value]bool{}}
 	for _, v := range g.Outputs {
 		f.kept[v] = true
 	}

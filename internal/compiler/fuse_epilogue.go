@@ -5,6 +5,7 @@ import (
 
 	"github.com/espalier-ane/espalier/internal/anec"
 	"github.com/espalier-ane/espalier/td"
+	"github.com/espalier-ane/espalier/tensor"
 )
 
 // fuseEpilogue moves the first steps into the operands and slots that are made for them: a bias, an activation, a
@@ -16,23 +17,33 @@ import (
 //
 // What a later step reads again stays a step.
 func fuseEpilogue(s *Segment) error {
-	f := newFusion(s.Graph)
+	f := newFusion(s)
 	for _, l := range s.Graph.Order() {
 		if len(l.Epilogue.Steps) > 0 {
-			f.check(f.Edit(l, fillSlots))
+			f.check(f.Edit(l, func(l *anec.Layer) {
+				dims := l.Top().Type.Dims
+				if t := l.Epilogue.Transpose; t != nil {
+					dims = t.Inverse().Apply(dims)
+				}
+				f.fillSlots(l, dims, f.number)
+			}))
 		}
 	}
 	s.Graph.Sweep()
 	return f.err
 }
 
-func fillSlots(l *anec.Layer) {
+// number is a constant of one element, for a slot.
+func (f *fusion) number(a float32) *anec.Value { return f.constant("number", numberConstant(a)) }
+
+func numberConstant(a float32) *anec.Constant {
+	return anec.ConstantOf(tensor.Of([]float32{a}, 1, 1, 1, 1, 1))
+}
+
+// fillSlots moves steps until one has no slot. The extents are those of the result before it is transposed.
+func (f *fusion) fillSlots(l *anec.Layer, dims anec.Dims, number func(float32) *anec.Value) {
 	e := &l.Epilogue
-	dims := l.Top().Type.Dims
-	if e.Transpose != nil {
-		dims = e.Transpose.Inverse().Apply(dims)
-	}
-	for len(e.Steps) > 0 && !reads(e.Steps, 1) && fillSlot(l, &e.Steps[0], dims) {
+	for len(e.Steps) > 0 && !reads(e.Steps, 1) && f.fillSlot(l, &e.Steps[0], dims, number) {
 		e.Steps = withoutLoad(e.Steps)
 	}
 	if len(e.Steps) == 0 {
@@ -41,39 +52,51 @@ func fillSlots(l *anec.Layer) {
 }
 
 // fillSlot puts the first step where it belongs.
-func fillSlot(l *anec.Layer, s *anec.Step, dims anec.Dims) bool {
+func (f *fusion) fillSlot(l *anec.Layer, s *anec.Step, dims anec.Dims, number func(float32) *anec.Value) bool {
 	e := &l.Epilogue
-	switch {
-	case s.Code == td.MicroActivation && e.Post == nil:
+	if s.Code == td.MicroActivation {
+		if e.Post != nil || !f.slotTakes(l, s.Function) {
+			return false
+		}
 		e.Post = &anec.Activation{Function: s.Function, A: s.A, B: s.B}
 		return true
-	case s.Code != td.MicroEW || s.Operand == nil:
-		return false
-	case s.EW == td.EWAdd && takesBias(l, s.Operand):
+	}
+	if s.Code == td.MicroEW && s.EW == td.EWAdd && s.Operand != nil && takesBias(l, s.Operand) {
 		l.Bottoms = append(slices.Clone(l.Bottoms), s.Operand)
 		return true
-	case !isPerChannel(s.Operand, dims):
+	}
+	a, ok := f.affineOf(l, s, dims)
+	if !ok {
+		return false
+	}
+	if e.GOC != nil && (e.Post != nil || a.hasGain() || e.GOC.Offset != nil) {
 		return false
 	}
 	// After an activation, the slots go on only if it can be the one before gain and offset.
 	if e.Post != nil {
-		if e.Pre != nil || e.GOC != nil || s.EW != td.EWMult && s.EW != td.EWAdd {
+		if e.Pre != nil || !f.target.Ways.PreActivation || f.isPlanar(l) {
 			return false
 		}
 		e.Pre, e.Post = e.Post, nil
 	}
-	switch {
-	case s.EW == td.EWMult && e.GOC == nil:
-		e.GOC = &anec.GainOffset{Gain: s.Operand}
-		return true
-	case s.EW == td.EWAdd && e.GOC == nil:
-		e.GOC = &anec.GainOffset{Offset: s.Operand}
-		return true
-	case s.EW == td.EWAdd && e.GOC.Offset == nil:
-		e.GOC = &anec.GainOffset{Gain: e.GOC.Gain, Offset: s.Operand}
-		return true
+	var goc anec.GainOffset
+	if e.GOC != nil {
+		goc = *e.GOC
 	}
-	return false
+	if a.scale != 1 {
+		a.gain = number(a.scale)
+	}
+	if a.bias != 0 {
+		a.offset = number(a.bias)
+	}
+	if a.gain != nil {
+		goc.Gain = a.gain
+	}
+	if a.offset != nil {
+		goc.Offset = a.offset
+	}
+	e.GOC = &goc
+	return true
 }
 
 // takesBias reports whether a constant can be the bias of a layer that has none, and has done nothing with its

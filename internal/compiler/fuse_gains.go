@@ -24,8 +24,10 @@ import (
 //
 //	const %w_1 int8[64,1,3,7,7] data=…
 //	%y = Conv(%x, %w_1) | goc %w_scale %b
+//
+// Where the target would fold such weights, they stay a constant that is decoded.
 func fuseGains(s *Segment) error {
-	f := newFusion(s.Graph)
+	f := newFusion(s)
 	for _, l := range s.Graph.Order() {
 		switch l.Kind() {
 		case anec.KindBatchNorm:
@@ -89,7 +91,7 @@ func outputAxes(l *anec.Layer) (weights, result td.Axis, ok bool) {
 func (f *fusion) gainOfWeights(l *anec.Layer) {
 	from, to, ok := outputAxes(l)
 	w := l.Bottoms[1]
-	if !ok || !l.Epilogue.Empty() || !isExact(l.Top().Type.DType) {
+	if !ok || !l.Epilogue.Empty() || !isExact(l.Top().Type.DType) || f.folds(w) {
 		return
 	}
 	stored, scale, ok := f.quantized(w)
@@ -124,6 +126,12 @@ func (f *fusion) gainOfWeights(l *anec.Layer) {
 			l.Epilogue.Steps = append(l.Epilogue.Steps, anec.Step{Code: td.MicroEW, EW: td.EWAdd, Operand: bias})
 		}
 	}))
+}
+
+// folds reports whether the target's compiler makes weights dense before they are multiplied, because they do not stream.
+func (f *fusion) folds(w *anec.Value) bool {
+	streams, _ := weightOf(w).streams(f.target)
+	return f.target.Ways.FoldWeights && !streams
 }
 
 // quantized returns weights of eight bits that have a scale and no offset, and the scale. They are a constant that

@@ -25,10 +25,16 @@ import (
 // Where the value comes through reshapes or transposes, the layer moves before them.
 //
 // An integer is never one of the values between, for fp32 does not hold all of them.
+//
+// Where the target has no runs, a layer swallows its producer only if slots take all that follows: see fuse_slots.go. It
+// goes from the inputs then, for slots fill in the order in which they act.
 func fuseRuns(s *Segment) error {
-	f := newFusion(s.Graph)
+	f := newFusion(s)
 	order := s.Graph.Order()
-	for _, l := range slices.Backward(order) {
+	if s.Target.Ways.ElementwiseRuns {
+		slices.Reverse(order)
+	}
+	for _, l := range order {
 		for f.swallow(l) {
 		}
 	}
@@ -53,14 +59,14 @@ var takers = setOf(
 
 // takesSteps reports whether steps can follow in the epilogue of a layer. With them, a class that can compute in
 // integers would compute in fp32.
-func takesSteps(l *anec.Layer) bool {
+func (f *fusion) takesSteps(l *anec.Layer) bool {
 	if exactKinds[l.Kind()] && !inFloats(l) {
 		return false
 	}
 	if l.Kind() == anec.KindTypeCast && l.Top().Type.DType == tensor.Bool && l.Bottoms[0].Type.DType.IsInteger() {
 		return false // it is the store that makes a bool of an integer, and steps come before
 	}
-	return takers[l.Kind()] && len(l.Tops) == 1 && isExact(l.Top().Type.DType) &&
+	return f.hasEpilogue(l) && len(l.Tops) == 1 && isExact(l.Top().Type.DType) &&
 		l.Epilogue.Transpose == nil && l.Epilogue.Quant == nil
 }
 
@@ -80,7 +86,7 @@ func (f *fusion) swallow(e *anec.Layer) bool {
 	var others []*anec.Layer
 	for _, v := range e.Reads() {
 		p := v.Def
-		if p == nil || f.gone[p] || !f.readBy(v, e) || v.Type.Dims != s.dims || !takesSteps(p) || !f.canDelay(p) {
+		if p == nil || f.gone[p] || !f.readBy(v, e) || v.Type.Dims != s.dims || !f.takesSteps(p) || !f.canDelay(p) {
 			continue
 		}
 		if _, elementwise := scriptOf(p); !elementwise {
@@ -103,14 +109,14 @@ func (f *fusion) merge(p, e *anec.Layer, s script) bool {
 	if q := s.quant; q != nil && (q.Scale == p.Top() || q.Zero == p.Top()) {
 		return false
 	}
-	m := basis(p)
+	m := f.basis(p)
 	m.Epilogue.Steps = follow(m.Epilogue.Steps, s, p.Top())
 	m.Epilogue.Quant = s.quant
 	m.Epilogue.Transpose = e.Epilogue.Transpose
-	if !fits(&m) {
+	out := e.Top().Type.DType
+	if !f.holds(&m, p.Top().Type.Dims) || out != p.Top().Type.DType && s.quant == nil && !f.target.Ways.ElementwiseRuns {
 		return false
 	}
-	out := e.Top().Type.DType
 	if s.quant != nil || out == naturalType(&m, p) {
 		out = tensor.Invalid
 	}
@@ -140,8 +146,8 @@ func naturalType(m, p *anec.Layer) tensor.DType {
 //
 //	Copy(%x) | ew Mult %gain | ew Add %offset
 //
-// A layer that combines two tensors stays what it is.
-func basis(p *anec.Layer) anec.Layer {
+// A layer that combines two tensors stays what it is, unless one is a constant for gain or offset.
+func (f *fusion) basis(p *anec.Layer) anec.Layer {
 	m := anec.Layer{Params: p.Params, Bottoms: p.Bottoms, Epilogue: p.Epilogue, OutputType: p.OutputType, Tops: p.Tops}
 	m.Epilogue.Steps = slices.Clone(p.Epilogue.Steps)
 	s, ok := scriptOf(p)
@@ -150,7 +156,7 @@ func basis(p *anec.Layer) anec.Layer {
 	}
 	switch p.Kind() {
 	case anec.KindElementWise, anec.KindScaledElementWise:
-		if len(s.steps) > 1 && s.steps[1].Operand != nil || len(p.Bottoms) == 1 {
+		if len(s.steps) > 1 && s.steps[1].Operand != nil && !f.isAffine(&s.steps[1], s.dims) || len(p.Bottoms) == 1 {
 			return m
 		}
 	}

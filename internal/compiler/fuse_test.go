@@ -6,6 +6,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/txtar"
 
+	"github.com/espalier-ane/espalier/hal"
 	"github.com/espalier-ane/espalier/internal/anec"
 	"github.com/espalier-ane/espalier/td"
 	"github.com/espalier-ane/espalier/tensor"
@@ -14,7 +15,12 @@ import (
 // fused takes a graph through the passes that fuse.
 func fused(t testing.TB, g *anec.Graph, seed uint64) *anec.Graph {
 	t.Helper()
-	runPhase(t, Fuse, &Segment{Name: "test", Graph: g}, seed)
+	return fusedFor(t, virtual(t), g, seed)
+}
+
+func fusedFor(t testing.TB, target *hal.Target, g *anec.Graph, seed uint64) *anec.Graph {
+	t.Helper()
+	runPhase(t, Fuse, &Segment{Name: "test", Target: target, Graph: g}, seed)
 	return g
 }
 
@@ -22,14 +28,14 @@ func fused(t testing.TB, g *anec.Graph, seed uint64) *anec.Graph {
 // is fused cannot be fused further.
 func TestFuse(t *testing.T) {
 	goldens(t, "fuse", 1, func(t *testing.T, archive *txtar.Archive) {
-		before := string(archive.Files[0].Data)
-		after := anec.Print(fused(t, parseGraph(t, before), 0))
+		before, target := string(archive.Files[0].Data), targetOf(t, archive)
+		after := anec.Print(fusedFor(t, target, parseGraph(t, before), 0))
 		for seed := uint64(1); seed < 4; seed++ {
-			if got := anec.Print(fused(t, parseGraph(t, before), seed)); got != after {
+			if got := anec.Print(fusedFor(t, target, parseGraph(t, before), seed)); got != after {
 				t.Errorf("stored in another order, it becomes\n%s\nnot\n%s", got, after)
 			}
 		}
-		if again := anec.Print(fused(t, parseGraph(t, after), 0)); again != after {
+		if again := anec.Print(fusedFor(t, target, parseGraph(t, after), 0)); again != after {
 			t.Errorf("fused again, it becomes\n%s\nnot\n%s", again, after)
 		}
 		archive.Files = append(archive.Files, txtar.File{Name: "after", Data: []byte(after)})
@@ -132,7 +138,7 @@ func BenchmarkFuse(b *testing.B) {
 		b.Run(fmt.Sprint(layers), func(b *testing.B) {
 			for b.Loop() {
 				b.StopTimer()
-				s := &Segment{Graph: stack(b, blocks, residual)}
+				s := &Segment{Target: virtual(b), Graph: stack(b, blocks, residual)}
 				b.StartTimer()
 				for _, p := range passes {
 					if p.Phase == Fuse {

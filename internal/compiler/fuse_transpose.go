@@ -16,14 +16,14 @@ import (
 //	%y = Conv(%x, %w) | transpose NDHWC
 //	output %y
 func fuseTransposes(s *Segment) error {
-	f := newFusion(s.Graph)
+	f := newFusion(s)
 	for _, l := range s.Graph.Order() {
 		if l.Kind() != anec.KindTranspose || !isMove(l) || !f.wantedDense(l.Top()) {
 			continue
 		}
 		x := l.Bottoms[0]
 		p := x.Def
-		if p == nil || !takers[p.Kind()] || len(p.Tops) != 1 || p.Epilogue.Quant != nil || !f.readBy(x, l) || !f.canDelay(p) {
+		if p == nil || !f.hasEpilogue(p) || len(p.Tops) != 1 || p.Epilogue.Quant != nil || !f.readBy(x, l) || !f.canDelay(p) {
 			continue
 		}
 		perm := l.Params.(*anec.Transpose).Perm

@@ -43,7 +43,7 @@ func (f *fusion) viewsBefore(v *anec.Value, reader *anec.Layer) (views []*anec.L
 			return nil, nil
 		}
 		if !isMove(l) {
-			if len(views) == 0 || !takesSteps(l) || !f.canDelay(l) {
+			if len(views) == 0 || !f.takesSteps(l) || !f.canDelay(l) {
 				return nil, nil
 			}
 			return views, l
@@ -68,16 +68,22 @@ func (f *fusion) moveBefore(views []*anec.Layer, p, e *anec.Layer, s script, v *
 		if o == nil || o == v || other[o] != nil {
 			continue
 		}
-		if !canGoBack(o, views) {
+		dims, ok := canGoBack(o, views)
+		if !ok {
 			return false
 		}
 		operands = append(operands, o)
-		other[o] = &anec.Value{Type: o.Type, Const: o.Const}
+		standIn := &anec.Value{Type: o.Type}
+		standIn.Type.Dims = dims
+		if o.Const != nil && o.Const.Plain() { // else it becomes a view
+			standIn.Const = o.Const
+		}
+		other[o] = standIn
 	}
-	m := basis(p)
+	m := f.basis(p)
 	before := m.Epilogue.Steps
 	m.Epilogue.Steps = follow(slices.Clone(before), s.with(other), v)
-	if !fits(&m) {
+	if !f.holds(&m, p.Top().Type.Dims) || e.Top().Type.DType != p.Top().Type.DType && !f.target.Ways.ElementwiseRuns {
 		return false
 	}
 	f.origin = e.Origin
@@ -109,19 +115,20 @@ func (f *fusion) moveBefore(views []*anec.Layer, p, e *anec.Layer, s script, v *
 }
 
 // canGoBack reports whether a value that is combined with what views made can be combined with what they read, at
-// no cost: it must broadcast along whole groups of axes, and where it is reshaped lie dense.
-func canGoBack(o *anec.Value, views []*anec.Layer) bool {
+// no cost: it must broadcast along whole groups of axes, and where it is reshaped lie dense. It returns the extents that
+// the value has there.
+func canGoBack(o *anec.Value, views []*anec.Layer) (anec.Dims, bool) {
 	dims := o.Type.Dims
 	for _, view := range views {
 		var ok bool
 		if dims, ok = dimsBefore(dims, view); !ok {
-			return false
+			return dims, false
 		}
 		if view.Kind() == anec.KindReshape && dims != o.Type.Dims && !isDense(o) {
-			return false
+			return dims, false
 		}
 	}
-	return true
+	return dims, true
 }
 
 // isDense reports whether the elements of a value lie side by side: it is no view of others.

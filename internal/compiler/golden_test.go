@@ -7,6 +7,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/txtar"
 
+	"github.com/espalier-ane/espalier/hal"
 	"github.com/espalier-ane/espalier/internal/anec"
 	"github.com/espalier-ane/espalier/internal/testkit"
 )
@@ -34,6 +35,17 @@ func goldens(t *testing.T, folder string, given int, test func(*testing.T, *txta
 	}
 }
 
+// targetOf is the target that an archive's comment names in a line of its own, "Target: h13"; virtual if there is none.
+func targetOf(t testing.TB, archive *txtar.Archive) *hal.Target {
+	t.Helper()
+	for line := range strings.Lines(string(archive.Comment)) {
+		if name, ok := strings.CutPrefix(line, "Target: "); ok {
+			return lookup(t, strings.TrimSpace(name))
+		}
+	}
+	return virtual(t)
+}
+
 func parseGraph(t testing.TB, text string) *anec.Graph {
 	t.Helper()
 	g, err := anec.Parse(text, nil)
@@ -41,4 +53,20 @@ func parseGraph(t testing.TB, text string) *anec.Graph {
 		t.Fatalf("%v\n%s", err, text)
 	}
 	return g
+}
+
+// archives are those of a folder of testdata.
+func archives(t testing.TB, folder string, do func(*txtar.Archive)) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join("testdata", folder, "*.txtar"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		archive, err := txtar.ParseFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		do(archive)
+	}
 }

@@ -1,6 +1,7 @@
 package compiler
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/espalier-ane/espalier/hal"
@@ -17,6 +18,8 @@ type Hazard struct {
 	Kind   anec.Kind
 	Origin []string // the operations of the model
 	Layers int      // how many layers of these operations have it; the first one speaks for them
+
+	Note bool // it is how the target goes about the layer, and no reason to change the model
 
 	Text         string // what was found, in a sentence
 	Limit, Found string // of the target and of the layer
@@ -42,12 +45,13 @@ type HazardRule struct {
 	Doc    string // what it looks for, in a line
 	Remedy string
 	Source string
+	Note   bool // see Hazard
 
 	find func(*hazardSearch, *anec.Layer) []finding
 }
 
-// A finding is what a rule says of a layer.
-type finding struct{ text, limit, found string }
+// A finding is what a rule says of a layer. It may have a remedy of its own.
+type finding struct{ text, limit, found, remedy string }
 
 // hazardRules is the table.
 var hazardRules = []HazardRule{
@@ -88,12 +92,13 @@ var hazardRules = []HazardRule{
 		find:   (*hazardSearch).workingSet},
 	{ID: "weights-fold", Effect: LostTime,
 		Doc:    "compressed weights that the target makes dense before it reads them",
-		Remedy: "compress in a form that the target streams (on the M1: 4-bit palettes, sparsity; a convolution without stride and dilation), or keep fp16",
+		Remedy: "compress in a form that the target streams, of which every chip from the M1 on has palettes of 4 bits; or keep fp16",
 		Source: "guide 7, what streams on each family; guide 25, the streaming check",
 		find:   (*hazardSearch).weightsFold},
 	{ID: "kernel-memory-split", Effect: LostTime,
 		Doc:    "weights beyond the kernel memory, for which the compiler splits the layer",
-		Remedy: "nothing, or compress in a form that the target streams, which has a larger limit",
+		Remedy: "compress the weights in a form that the target streams, for which the limit is larger",
+		Note:   true,
 		Source: "guide 24, kernel-memory split (fields 0x200 and 0x210)",
 		find:   (*hazardSearch).kernelMemory},
 	{ID: "reduction-via-transpose", Effect: LostTime,
@@ -147,10 +152,10 @@ func FindHazards(g *anec.Graph, t *hal.Target, r *Ranges) []Hazard {
 				}
 				spoken[key] = len(found)
 				found = append(found, Hazard{
-					ID: rule.ID, Effect: rule.Effect,
+					ID: rule.ID, Effect: rule.Effect, Note: rule.Note,
 					Layer: l.Name, Kind: l.Kind(), Origin: l.Origin, Layers: 1,
 					Text: f.text, Limit: f.limit, Found: f.found,
-					Remedy: rule.Remedy, Source: rule.Source,
+					Remedy: cmp.Or(f.remedy, rule.Remedy), Source: rule.Source,
 				})
 			}
 		}

@@ -42,17 +42,19 @@ func (s *hazardSearch) weightsFold(l *anec.Layer) []finding {
 		return nil
 	}
 	w := weightOf(v)
-	streams, status := w.streams(s.target)
+	streams, _ := w.streams(s.target)
 	if !w.compressed || streams && keepsFromStreaming(l) == "" {
 		return nil
 	}
-	why := fmt.Sprintf("%s does not take this form as it is (%v)", s.target.Name, status)
+	why, remedy := "the target does not take this form as it is", ""
 	if streams {
-		why = "a convolution with " + keepsFromStreaming(l) + " does not stream"
+		what := keepsFromStreaming(l)
+		why = "a convolution with " + what + " does not stream"
+		remedy = "write the convolution without " + what + ", or keep its weights in fp16"
 	}
 	return []finding{{
-		text:  fmt.Sprintf("weights in the form %v fold to fp16: %s", w, why),
-		limit: sizeText(w.stored) + " stored", found: sizeText(w.dense) + " read",
+		text: fmt.Sprintf("weights in the form %v fold to fp16: %s", w, why), remedy: remedy,
+		found: fmt.Sprintf("%s read for %s stored", sizeText(w.dense), sizeText(w.stored)),
 	}}
 }
 
@@ -71,8 +73,9 @@ func (s *hazardSearch) kernelMemory(l *anec.Layer) []finding {
 		return nil
 	}
 	return []finding{{
-		text:  fmt.Sprintf("the compiler splits the layer into %.0f parts or more", math.Ceil(bytes/float64(limit))),
-		limit: sizeText(float64(limit)) + " of " + what + " weights", found: sizeText(bytes),
+		text:  "the compiler splits the layer, which takes more tasks and time to compile",
+		limit: sizeText(float64(limit)) + " of " + what + " weights",
+		found: fmt.Sprintf("%s in %.0f parts or more", sizeText(bytes), math.Ceil(bytes/float64(limit))),
 	}}
 }
 

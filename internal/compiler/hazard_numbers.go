@@ -33,6 +33,9 @@ func (s *hazardSearch) saturates(l *anec.Layer) []finding {
 	f := finding{limit: fmt.Sprintf("below %g", limit)}
 	x := s.ranges.Of(l.Bottoms[0])
 	sum, known := s.ranges.SumOf(l)
+	if sum = times(sum, s.scaleOfIntegers(l)); sum == unbounded {
+		known = false
+	}
 	switch {
 	case known && x != unbounded:
 		if most := times(sum, x); most >= limit {
@@ -59,6 +62,23 @@ func (s *hazardSearch) saturates(l *anec.Layer) []finding {
 		return []finding{f}
 	}
 	return nil
+}
+
+// scaleOfIntegers is the scale of integer weights that fusion moved behind the sums, the largest if each result has its own;
+// 1 for other weights. A chip applies it where the weights enter the multipliers (guide 7, affine dequantization), so the
+// sums that reach the port have it.
+func (s *hazardSearch) scaleOfIntegers(l *anec.Layer) float64 {
+	if w := weightBottom(l); w == nil || w.Const == nil || !w.Const.Plain() || !w.Const.DType.IsInteger() {
+		return 1
+	}
+	e := &l.Epilogue
+	switch {
+	case e.GOC != nil && e.GOC.Gain != nil:
+		return s.ranges.Of(e.GOC.Gain)
+	case len(e.Steps) > 0 && e.Steps[0].EW == td.EWMult && e.Steps[0].Operand != nil && e.Steps[0].Operand.Const != nil:
+		return s.ranges.Of(e.Steps[0].Operand)
+	}
+	return 1
 }
 
 // sumOverflows holds reductions that add to the range of fp16.

@@ -1,6 +1,8 @@
 package compiler
 
 import (
+	"cmp"
+
 	"github.com/espalier-ane/espalier/bundle"
 	"github.com/espalier-ane/espalier/e5"
 	"github.com/espalier-ane/espalier/hwx"
@@ -12,7 +14,7 @@ const generator = "espalier"
 
 // link puts compiled functions together: descriptor, containers, host program and weights, as a bundle in memory.
 func (job *Job) link(functions []*Function, weights *weights) (*Result, error) {
-	m := bundle.Manifest{Generator: generator, Target: job.Target.Name, Numerics: job.Target.Name}
+	m := bundle.Manifest{Generator: generator, Target: job.Target.Name, Numerics: cmp.Or(job.Numerics, job.Target.Name)}
 	program := &e5.Program{}
 	containers := map[string]*hwx.File{}
 	files := map[string][]byte{}
@@ -27,7 +29,7 @@ func (job *Job) link(functions []*Function, weights *weights) (*Result, error) {
 			}
 			paths[j] = bundle.ContainerPath(len(containers))
 			containers[paths[j]] = s.File
-			if readsWeights(s.Tasks) {
+			if s.own == nil && readsWeights(s.Tasks) {
 				var err error
 				if external[j], err = weights.add(files); err != nil {
 					return nil, err

@@ -148,10 +148,10 @@ func layerType(t mil.Type) (anec.Type, error) {
 	return anec.TypeOf(tt.DType, dims[:]...), nil
 }
 
-// holdable reports whether the engine can hold a value.
+// holdable reports whether the engine can hold a value as it is. One that rounds wider floats to fp16 cannot hold them.
 func (p *Placement) holdable(v *mil.Value) bool {
 	t, err := layerType(p.Analysis.Type(v))
-	if err != nil {
+	if err != nil || p.Target.Numerics.RoundToHalf && t.DType.IsFloat() && t.DType.Bits() > 16 {
 		return false
 	}
 	_, err = anec.New("trial").AddInput("x", t)

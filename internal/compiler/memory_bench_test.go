@@ -42,7 +42,7 @@ func BenchmarkPlan(b *testing.B) {
 		b.Run(fmt.Sprint(layers), func(b *testing.B) {
 			for b.Loop() {
 				b.StopTimer()
-				s := &Segment{Graph: stacked(b, layers/10)}
+				s := &Segment{Target: virtual(b), Graph: stacked(b, layers/10)}
 				b.StartTimer()
 				if err := schedule(s); err != nil {
 					b.Fatal(err)

@@ -297,7 +297,7 @@ func samePlace(p, q Place, dims anec.Dims) bool {
 func plan(t testing.TB, g *anec.Graph, weights []byte) *Segment {
 	t.Helper()
 	want := ends(g)
-	s := &Segment{Name: g.Name, Graph: g, Weights: weights}
+	s := &Segment{Name: g.Name, Target: virtual(t), Graph: g, Weights: weights}
 	if err := schedule(s); err != nil {
 		t.Fatal(err)
 	}

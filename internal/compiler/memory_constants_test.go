@@ -56,7 +56,7 @@ func TestConstants(t *testing.T) {
 				t.Fatal(err)
 			}
 			g.AddOutput(b.Layer("y", &anec.ElementWise{Type: td.EWAdd}, v, x))
-			s := &Segment{Graph: g, Weights: weights}
+			s := &Segment{Target: virtual(t), Graph: g, Weights: weights}
 			if err := schedule(s); err != nil {
 				t.Fatal(err)
 			}
@@ -98,7 +98,7 @@ output %y`, `"x" has interleave 4`},
 			if err != nil {
 				t.Fatal(err)
 			}
-			s := &Segment{Graph: g}
+			s := &Segment{Target: virtual(t), Graph: g}
 			if err := schedule(s); err != nil {
 				t.Fatal(err)
 			}

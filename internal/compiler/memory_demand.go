@@ -163,9 +163,7 @@ func (p *planner) states() error {
 // outputs has what leaves the graph written into the memory that the caller gives, or copied there.
 func (p *planner) outputs() error {
 	for i, v := range p.Graph.Outputs {
-		bytes, _ := v.Type.Bytes()
-		b := &buffer{region: InPort, port: len(p.plan.Ports), size: int64(bytes)}
-		at := denseSpot(b, v.Type)
+		at := p.portSpot(len(p.plan.Ports), v.Type, nil)
 		if !p.pull(v, at, nil) {
 			l, err := p.copyWhenMade(v)
 			if err != nil {

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/espalier-ane/espalier/hal"
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/td"
 )
 
 // planMemory says where everything lies, and adds the copies that this takes:
@@ -110,20 +112,19 @@ func (p *planner) isView(l *anec.Layer) bool { return !p.kept[l] && isView(l) }
 // isTask reports whether the layer writes its tops.
 func (p *planner) isTask(l *anec.Layer) bool { return l.Kind() != anec.KindConcat && !p.isView(l) }
 
-// ports lists what the caller binds: inputs, states, outputs, each in the order of the graph. All are dense. What
-// leaves by an output is known at the end.
+// ports lists what the caller binds: inputs, states, outputs, each in the order of the graph. What leaves by an output is
+// known at the end.
 func (p *planner) ports() error {
-	add := func(port Port, state *anec.State) *buffer {
-		bytes, _ := port.Value.Type.Bytes()
-		b := &buffer{region: InPort, port: len(p.plan.Ports), size: int64(bytes), state: state}
+	add := func(port Port, state *anec.State) spot {
+		at := p.portSpot(len(p.plan.Ports), port.Value.Type, state)
 		p.plan.Ports = append(p.plan.Ports, port)
-		return b
+		return at
 	}
 	for _, v := range p.Graph.Inputs {
-		p.spots[v] = denseSpot(add(Port{Name: v.Name, Value: v, In: true}, nil), v.Type)
+		p.spots[v] = add(Port{Name: v.Name, Value: v, In: true}, nil)
 	}
 	for _, s := range p.Graph.States {
-		p.spots[s.Before] = denseSpot(add(Port{Name: s.Before.Name, Value: s.Before, In: true, Out: s.After != s.Before}, s), s.Before.Type)
+		p.spots[s.Before] = add(Port{Name: s.Before.Name, Value: s.Before, In: true, Out: s.After != s.Before}, s)
 	}
 	for _, v := range p.Graph.Values {
 		if v.Def == nil && v.Type.Interleave > 1 {
@@ -131,6 +132,33 @@ func (p *planner) ports() error {
 		}
 	}
 	return nil
+}
+
+// portSpot is that of a value in a port.
+func (p *planner) portSpot(port int, t anec.Type, state *anec.State) spot {
+	b := &buffer{region: InPort, port: port, state: state}
+	at := spot{buffer: b}
+	at.strides, b.size = portLayout(t, p.Target)
+	return at
+}
+
+// portLayout is how a value lies in a port. Rows begin on multiples of what the target asks for, and lie one behind the
+// other:
+//
+//	[3,5] fp16    virtual   strides 10 2      a chip   strides 64 2
+func portLayout(t anec.Type, target *hal.Target) (strides [anec.NumAxes]int64, size int64) {
+	bytes, _ := t.Bytes()
+	strides, size = td.Dense(0, 0, t.DType, t.Dims).Strides, int64(bytes)
+	row, align := int64(max(t.Dims[anec.W], 1))*strides[anec.W], int64(max(target.Sizes.RowAlign, 1))
+	if t.DType.SubByte() || row%align == 0 {
+		return strides, size
+	}
+	size = row + align - row%align
+	for a := int(anec.W) - 1; a >= 0; a-- {
+		strides[a] = size
+		size *= int64(max(t.Dims[a], 1))
+	}
+	return strides, size
 }
 
 // guess finds where values lie if every task writes a dense buffer of its own. It says which values are views of

@@ -10,7 +10,8 @@ import (
 )
 
 // MemoryText says where everything lies: the sizes of the regions, the ports, the values by the tasks that make
-// them, with strides where they are not dense, and the tasks from which to which they are needed.
+// them, with strides where they are not dense, and the tasks from which to which they are needed. For a chip, what stays
+// in on-chip memory follows (memory_chiptext.go).
 //
 //	scratch 512 bytes, 1536 if nothing were shared
 //	port 0  in       %x fp16[1,1,3,8,8]  384 bytes
@@ -61,6 +62,9 @@ func MemoryText(s *Segment) string {
 		for _, v := range l.Tops {
 			value("makes", v, i)
 		}
+	}
+	if p.OnChip != nil {
+		chipText(&b, s)
 	}
 	return b.String()
 }

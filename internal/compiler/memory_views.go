@@ -36,7 +36,11 @@ func (s spot) same(o spot, dims anec.Dims) bool {
 // another element type makes a task of every layer.
 func isView(l *anec.Layer) bool {
 	switch p := l.Params.(type) {
-	case *anec.Reshape, *anec.Flatten, *anec.Unflatten, *anec.Transpose, *anec.InputView, *anec.Broadcast, *anec.Alias, *anec.Copy:
+	case *anec.Reshape, *anec.Flatten, *anec.Unflatten, *anec.Transpose, *anec.Broadcast, *anec.Alias, *anec.Copy:
+	case *anec.InputView:
+		if p.Crop {
+			return false
+		}
 	case *anec.Dropout:
 		if p.Rate != 0 {
 			return false

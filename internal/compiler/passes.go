@@ -42,8 +42,14 @@ var passes = []Pass{
 		Doc: "take out what does nothing: dead layers, identities, chains of views and casts, equal constants",
 	},
 	{
+		Name: "products", Phase: Fuse, Run: fuseProducts,
+		Doc:   "write products with constant matrices as convolutions, on targets that do",
+		After: []string{"clean"}, Why: "a view of a constant is a constant only then",
+	},
+	{
 		Name: "gains", Phase: Fuse, Run: fuseGains,
-		Doc: "write batch normalizations, and scales of weights, as gains of the result",
+		Doc:   "write batch normalizations, and scales of weights, as gains of the result",
+		After: []string{"products"}, Why: "a gain of a convolution has a slot, one of a product has none",
 	},
 	{
 		Name: "attention", Phase: Fuse, Run: fuseAttention,
@@ -77,6 +83,31 @@ var passes = []Pass{
 	{
 		Name: "slots", Phase: Legalize, Run: legalizeSlots,
 		Doc: "slots of epilogues that no step can say become layers",
+	},
+	{
+		Name: "strides", Phase: Legalize, Run: legalizeStrides,
+		Doc:   "strides that an engine does not have move positions to channels",
+		After: []string{"slots"}, Why: whySlots,
+	},
+	{
+		Name: "largekernels", Phase: Legalize, Run: legalizeLargeKernels,
+		Doc:   "kernels that an engine does not have become sums of smaller ones",
+		After: []string{"strides"}, Why: "a stride makes a kernel smaller",
+	},
+	{
+		Name: "convgroups", Phase: Legalize, Run: legalizeConvGroups,
+		Doc:   "groups of a convolution that are too large become convolutions",
+		After: []string{"slots"}, Why: whySlots,
+	},
+	{
+		Name: "kernelmemory", Phase: Legalize, Run: legalizeKernelMemory,
+		Doc:   "sums of products whose weights kernel memory does not hold are split",
+		After: []string{"strides", "largekernels", "convgroups"}, Why: "their weights are those that count",
+	},
+	{
+		Name: "reductions", Phase: Legalize, Run: legalizeReductions,
+		Doc:   "reductions over many channels go through a transpose",
+		After: []string{"slots"}, Why: whySlots,
 	},
 	{
 		Name: "pooling", Phase: Legalize, Run: legalizePooling,
@@ -118,13 +149,71 @@ var passes = []Pass{
 		After: []string{"slots", "indices"}, Why: whySlots + "; it computes with the indices",
 	},
 	{
+		Name: "crops", Phase: Legalize, Run: legalizeCrops,
+		Doc:   "slices along W become tasks on chips that copy them in a format of their own",
+		After: []string{"ringreader"}, Why: "it reads windows of states by slices",
+	},
+	{
+		Name: "select", Phase: Schedule, Run: selectOwnTasks,
+		Doc: "segments become H13's own tasks, in the order of the model, if the encoding of all layers is certain",
+	},
+	{
 		Name: "schedule", Phase: Schedule, Run: schedule,
 		Doc: "order the layers so that little memory is held between them",
 	},
 	{
+		Name: "list", Phase: Schedule, Run: listSchedule,
+		Doc:   "order the layers by the rules of a chip's list scheduler",
+		After: []string{"schedule"}, Why: "its order replaces the other on chips",
+	},
+	{
+		Name: "pad", Phase: Memory, Run: foldPadding,
+		Doc: "zeros about an operand become a field of the convolution on chips",
+	},
+	{
 		Name: "memory", Phase: Memory, Run: planMemory,
 		Doc:   "say where everything lies, and add the copies that this takes",
-		After: []string{"schedule"}, Why: "how long a value is needed goes by the order",
+		After: []string{"list", "pad"}, Why: "how long a value is needed goes by the order; a padding that is folded has no place",
+	},
+	{
+		Name: "roots", Phase: Memory, Run: chipValues,
+		Doc:   "find who reads whose bytes on chips, and set rows apart that would fall into the same banks",
+		After: []string{"memory"}, Why: "only memory knows the tasks: it adds copies",
+	},
+	{
+		Name: "chains", Phase: Memory, Run: findChains,
+		Doc:   "mark results that supply the next task directly on chips",
+		After: []string{"roots"}, Why: "a clause of it is who else reads them",
+	},
+	{
+		Name: "partition", Phase: Memory, Run: partition,
+		Doc:   "cut the task list where on-chip memory runs out",
+		After: []string{"chains"}, Why: "of what is chained, two tiles are held",
+	},
+	{
+		Name: "states", Phase: Memory, Run: allocate,
+		Doc:   "say how each value is held on chips",
+		After: []string{"partition"}, Why: "what another partition reads goes through main memory",
+	},
+	{
+		Name: "coissue", Phase: Memory, Run: coIssue,
+		Doc:   "find tasks that run side by side on the two classes of a chip's engine",
+		After: []string{"states"}, Why: "chained operands and results that stream disqualify",
+	},
+	{
+		Name: "onchip", Phase: Memory, Run: placeOnChip,
+		Doc:   "say where on chip the values are that stay there",
+		After: []string{"coissue"}, Why: "what tasks side by side need is needed at the same time",
+	},
+	{
+		Name: "widthconcat", Phase: Memory, Run: widthConcats,
+		Doc:   "find the concatenations along W that a chip writes in place",
+		After: []string{"roots"}, Why: "what it finds stands beside the values",
+	},
+	{
+		Name: "weights", Phase: Memory, Run: packWeights,
+		Doc:   "say how weights are dealt to the engines of a chip",
+		After: []string{"roots"}, Why: "what it finds stands beside the values",
 	},
 	{
 		Name: "tasks", Phase: Emit, Run: emitTasks,

@@ -3,6 +3,7 @@ package compiler
 import (
 	"slices"
 
+	"github.com/espalier-ane/espalier/internal/anec"
 	"github.com/espalier-ane/espalier/mil"
 )
 
@@ -14,11 +15,20 @@ import (
 //	host        └─c─d─┘
 //
 // Which backend has level 0 is chosen such that there are fewer segments.
+//
+// Where the target makes attention a program of its own, every third level is for attention. A cut of this kind is one
+// between two segments of the engine:
+//
+//	engine     a─b───d─e         level 0: a b   1: attention   2: –   3: d e
+//	attention      └─┘
 func (p *Placement) cut() {
-	waits := p.waits()
-	levels := p.levels(waits, OnEngine)
-	if other := p.levels(waits, OnHost); distinct(other) < distinct(levels) {
-		levels = other
+	p.Parts = nil
+	waits, lanes := p.waits(), p.lanes()
+	var levels []int
+	for first := range slices.Max(append(lanes, 1)) + 1 {
+		if other := p.levels(waits, lanes, first); levels == nil || distinct(other) < distinct(levels) {
+			levels = other
+		}
 	}
 	parts := map[int]*Part{}
 	for i, o := range p.Ops {
@@ -83,24 +93,50 @@ func (p *Placement) waits() [][]int {
 	return waits
 }
 
-// levels gives every operation its level, where the first one belongs to a backend.
-func (p *Placement) levels(waits [][]int, first Backend) []int {
-	levels := make([]int, len(p.Ops))
+// Operations of one lane may share a segment.
+const (
+	engineLane = iota
+	hostLane
+	attentionLane
+)
+
+// lanes are those of all operations; -1 for one that is in no segment.
+func (p *Placement) lanes() []int {
+	lanes := make([]int, len(p.Ops))
 	for i, o := range p.Ops {
-		if o.Backend == AtBoundary {
+		switch {
+		case o.Backend == AtBoundary:
+			lanes[i] = -1
+		case o.Backend == OnHost:
+			lanes[i] = hostLane
+		case p.Target.Ways.AttentionCuts && slices.ContainsFunc(p.Operations[i].Layers.Layers, isAttention):
+			lanes[i] = attentionLane
+		}
+	}
+	return lanes
+}
+
+func isAttention(l *anec.Layer) bool { return l.Kind() == anec.KindSDPA }
+
+// levels gives every operation its level, where the first one belongs to a lane.
+func (p *Placement) levels(waits [][]int, lanes []int, first int) []int {
+	turns := slices.Max(append(lanes, hostLane)) + 1
+	levels := make([]int, len(p.Ops))
+	for i := range p.Ops {
+		if lanes[i] < 0 {
 			levels[i] = -1 // nothing waits for it: it runs before all segments or after
 			continue
 		}
 		level := 0
-		if o.Backend != first {
-			level = 1
-		}
 		for _, j := range waits[i] {
-			if from := p.Ops[j]; from.Backend == o.Backend {
+			if lanes[j] == lanes[i] && lanes[i] != attentionLane {
 				level = max(level, levels[j])
 			} else {
 				level = max(level, levels[j]+1)
 			}
+		}
+		for (level+first)%turns != lanes[i] {
+			level++
 		}
 		levels[i] = level
 	}

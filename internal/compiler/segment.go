@@ -24,6 +24,14 @@ type Segment struct {
 	Plan  *Plan         // by the memory phase
 	Tasks []*td.Op      // by emission
 	File  *hwx.File
+
+	TaskLayers []*anec.Layer // of Tasks: the layer that each was made of
+	Strict     bool          // refuse tasks that the chip itself could not run
+
+	exactFunctions bool // no function may be a table of knots
+
+	own    *v7Program // H13: the segment in the chip's own tasks, if all of it is certain; then Tasks are not used
+	notOwn error      // or the first layer of which it is not
 }
 
 // A Plan says where everything lies.
@@ -38,6 +46,8 @@ type Plan struct {
 	ScratchSum int64  // what they would be if no two buffers shared any, for reports
 	Derived    int64  // bytes that tasks make of constants, once, when the program is loaded
 	Constants  []byte // constants that are not in the weight file
+
+	OnChip *OnChip // of targets that keep values on chip
 }
 
 // A Region is a memory that tasks address.

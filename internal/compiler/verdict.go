@@ -7,6 +7,7 @@ import (
 	"github.com/espalier-ane/espalier/hal"
 	"github.com/espalier-ane/espalier/internal/anec"
 	"github.com/espalier-ane/espalier/internal/ops"
+	"github.com/espalier-ane/espalier/tensor"
 )
 
 // A Status is how a target's compiler takes an operation by the conversion route: the words of the guide's appendix A.
@@ -63,14 +64,15 @@ func (x *Examined) verdict(t *hal.Target) Verdict {
 	case c.Instead != "":
 		return noEngineOperation(x.Op.Kind, c)
 	case c.Internal != "" && !c.Engine:
-		return Verdict{Status: Bridge, Backend: OnHost, Finding: &Finding{ID: "no-code-generation", Text: c.Internal, Source: "guide A"}}
+		return Verdict{Status: Bridge, Backend: OnHost, Finding: &Finding{ID: "no-code-generation", Text: c.Internal, Remedy: c.Outside, Source: "guide A"}}
 	case x.Refusal != "":
 		return Verdict{Status: NoPath, Backend: OnHost, Finding: &Finding{ID: "no-layer", Text: x.Refusal, Source: "ours: what has no native form"}}
 	}
-	if x.Wide != nil {
+	if x.Wide != tensor.Invalid {
 		return Verdict{Status: NoPath, Backend: OnHost, Finding: &Finding{
-			ID: "type-not-on-engine", Text: fmt.Sprintf("the frontend accepts %v, the engine does not compute with it", x.Wide.Type),
-			Limit: "fp16", Found: fmt.Sprintf("%v in %s", x.Wide.Type, x.Wide.Name), Remedy: "convert the model with a compute precision of FLOAT16", Source: "guide 3, 4 and 17",
+			ID: "type-not-on-engine", Text: "the frontend accepts the type, the engine does not compute with it",
+			Limit: "fp16", Found: x.Wide.String(), Source: "guide 3, 4 and 17",
+			Remedy: "compute in fp16: convert the model with a compute precision of FLOAT16, or cast the operands before the operation",
 		}}
 	}
 	reject, standIn := x.gates(t)
@@ -89,7 +91,7 @@ func (x *Examined) verdict(t *hal.Target) Verdict {
 			ID: "stand-in", Text: fmt.Sprintf("%s: %s", standIn.Subject, standIn.Text), Source: standIn.Source,
 		}}
 	case below && reject == nil:
-		return Verdict{Status: Bridge, Backend: OnHost, Finding: floorFinding(x.Op.Kind, floor, t)}
+		return Verdict{Status: Bridge, Backend: OnHost, Finding: floorFinding(x.Op.Kind, floor, t, ok)}
 	case c.Host != "" && x.laterTakes(t):
 		v := engineUnless(reject, Bridge)
 		v.Finding.Text += "; what stands in is " + c.Host
@@ -146,11 +148,16 @@ func engineUnless(r *anec.Reject, s Status) Verdict {
 	return Verdict{Status: s, Backend: OnHost, Finding: &Finding{r.ID, r.Text, r.Limit, r.Found, r.Remedy, r.Source}}
 }
 
-// floorFinding is about an operation whose layers pass, but not by the conversion route.
-func floorFinding(kind string, floor hal.Family, t *hal.Target) *Finding {
+// floorFinding is about an operation whose layers pass, but not by the conversion route. A floor that no table has is where
+// guide A begins: nothing says that the layers could be authored below it.
+func floorFinding(kind string, floor hal.Family, t *hal.Target, inTable bool) *Finding {
+	remedy := fmt.Sprintf("choose a target of the family %v or later", floor)
+	if inTable {
+		remedy += ", or author the native layer directly, which the validators here take"
+	}
 	return &Finding{
 		ID: "minimum-family", Text: fmt.Sprintf("%s is native from the family %v on", kind, floor), Limit: floor.String(), Found: t.Family.String(),
-		Remedy: "author the native layer directly: the conversion route alone has the floor", Source: "guide 24 and A",
+		Remedy: remedy, Source: "guide 24 and A",
 	}
 }
 

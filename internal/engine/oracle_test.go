@@ -42,6 +42,7 @@ var tolerances = map[string]tolerance{
 	"unary_exp":             {0, 1.5 * ulp},
 	"unary_rsqrt":           {0, 2.5 * ulp},
 	"binary_real_div":       {0, 2 * ulp},
+	"binary_pow":            {0, 12 * ulp}, // an error of the logarithm counts as often as the exponent says
 	"chain_base_gelu":       {0.0062, ulp},
 	"chain_res_gelu":        {0.0062, ulp},
 	"env_act_gelu":          {0.0062, ulp},
@@ -65,10 +66,7 @@ func toleranceOf(name string) tolerance {
 // why. Everything else must execute, so every program of the fact sheet's
 // section 6.2 that is among the records does.
 var refusals = map[string]string{
-	"binary_pow_1x64x1x1":                   "Common.ElementMultiply",
-	"less_bool_rr_1x64x1x1":                 "Common.OutputFormat",
-	"reduce_mean_axes_1":                    "L2.ResultType",
-	"reduce_probe_mean_ax2_3_1x64x8x8_flat": "L2.ResultType",
+	"less_bool_rr_1x64x1x1": "Common.OutputFormat",
 }
 
 // TestRecords executes what Apple's compiler emitted for small programs, on

@@ -81,7 +81,10 @@ func LoadWith(file *hwx.File, o Options) (*Program, error) {
 		}
 	}
 	textSection := file.Text()
-	version := td.Version(target.TaskVersion)
+	version, err := file.TaskVersion()
+	if err != nil {
+		return nil, err
+	}
 	tasks, err := td.DecodeStream(version, textSection.Data, int(thread.FirstTask-textSection.Addr), thread.FirstTaskWords)
 	if err != nil {
 		return nil, err

@@ -405,6 +405,8 @@ func (b *rebuilt) inputValues(r *rand.Rand) map[string][]float32 {
 				v = tensor.RoundF16(max(v, -v, 0x1p-24) * float32(int(1)<<r.IntN(12)) / 1024)
 			case kinds["real_div"] && in.Name == "z":
 				v = tensor.RoundF16(float32(1-2*r.IntN(2)) * (0.1 + 4*r.Float32()))
+			case kinds["pow"] && in.Name == "x":
+				v = tensor.RoundF16(0.1 + 4*r.Float32())
 			case kinds["floor"]:
 				v = tensor.RoundF16(8 * v)
 			case kinds["layer_norm"]:

@@ -14,6 +14,7 @@ import (
 // The numbers of V7NEOperation.
 const (
 	multiplyAccumulate = 0
+	arrayProduct       = 2 // likely: as the recorded power has it, with V7ElementMultiply
 	arrayMaximum       = 3
 	arrayBypass        = 4
 )
@@ -34,7 +35,7 @@ type arrayUnit struct {
 	weights *weightSet
 	runtime *runtimeWeights
 
-	again  bool // look for indeterminate forms
+	again  kernel.Accumulation // rules about each product; the zero value: none
 	output kernel.ArrayOutput
 	relu   bool
 	table  *activation
@@ -68,7 +69,10 @@ func (b *binder) array(source *operand, in, out size) (unit, []*operand, error) 
 		source.read.FlushSubnormals = n.FlushArraySubnormals
 		u.output.FlushSubnormals = n.FlushArraySubnormals
 		u.output.SaturateAt = n.SaturateAtPort
-		u.again = n.IndeterminateToZero
+		u.again = kernel.Accumulation{Settle: n.IndeterminateToZero, Lanes: n.TileLanes}
+		if n.SaturatePartials {
+			u.again.Limit = n.SaturateAtPort
+		}
 	}
 	// rsqrt adds its epsilon there (oracles, unary_rsqrt_c64). Where it stands
 	// among the others is not known.
@@ -172,11 +176,14 @@ func (u *arrayUnit) compute(c *Context) {
 				continue
 			}
 			op := kernel.Sum
-			if u.op == arrayMaximum {
+			switch u.op {
+			case arrayMaximum:
 				op = kernel.Largest
+			case arrayProduct:
+				op = kernel.Product
 			}
 			c.inTiles(s.Cout, s.Inputs*s.Hin*s.Win, func(lo, hi int) {
-				kernel.ReduceChannels(dst, src, op, s, u.again, lo, hi)
+				kernel.ReduceChannels(dst, src, op, s, u.again.Settle, lo, hi)
 			})
 		}
 	}
@@ -229,14 +236,18 @@ func group(values []float32, g, n int) []float32 {
 
 func (u *arrayUnit) convolve(c *Context, dst, src, weights, bias []float32) {
 	s := &u.shape
+	var greatest float32
+	if u.again.Limit != 0 {
+		greatest = kernel.Greatest(src)
+	}
 	c.inTiles(s.Cout*s.Hout, s.Wout*s.Weights(), func(lo, hi int) {
 		if s.IsPoint() {
 			kernel.ConvolvePoint(dst, src, weights, bias, s, lo, hi)
 		} else {
 			kernel.Convolve(dst, src, weights, bias, s, lo, hi)
 		}
-		if u.again {
-			kernel.ConvolveAgain(dst, src, weights, bias, s, lo, hi)
+		if u.again != (kernel.Accumulation{}) {
+			kernel.ConvolveAgain(dst, src, weights, bias, s, &u.again, greatest, lo, hi)
 		}
 	})
 }

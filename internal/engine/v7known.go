@@ -56,7 +56,8 @@ var knownForms = slices.Concat([]known{
 	{td.V7Ox, one, "always 1 in known programs", nil},
 	{td.V7Oy, one, "always 1 in known programs", nil},
 	{td.V7Kernel3D, []uint32{0x2041}, "kernels and strides in depth are not known", nil},
-	{td.V7ElementMultiply, zero, "element multiply mode is not known", nil},
+	{td.V7ElementMultiply, zero, "element multiply mode is known in products of the array only", func(b *binder) bool { return !isProduct(b) }},
+	{td.V7ElementMultiply, one, "a product of the array has element multiply mode", isProduct},
 	{td.V7KernelWidth, one, "a planar task has no window", isPlanar},
 	{td.V7KernelHeight, one, "a planar task has no window", isPlanar},
 	{td.V7StrideX, one, "a planar task has no stride", isPlanar},
@@ -82,7 +83,9 @@ var knownForms = slices.Concat([]known{
 	{td.V7SourceConfig.Type, []uint32{residentOnChip, throughAndKept, throughDMA}, "0 is on chip, 1 by DMA and kept, 2 by DMA", nil},
 	{td.V7SourceConfig.CmpVec, zero, "compressed vectors are not known", nil},
 	{td.V7SourceConfig.OffsetChannel, zero, "channel offsets are not known", nil},
-	{td.V7ResultConfig.Type, []uint32{residentOnChip, throughDMA}, "0 stays on chip, 2 leaves by DMA; 1 is not known", nil},
+	// 1 is likely a result that leaves and stays on chip too: two recorded reductions have it, whose result no task reads
+	// there (reduce_mean_axes_1, reduce_probe_mean_ax2_3_1x64x8x8_flat). What stays is not kept here.
+	{td.V7ResultConfig.Type, []uint32{residentOnChip, throughAndKept, throughDMA}, "0 stays on chip, 2 leaves by DMA, 1 likely does both", nil},
 	{td.V7ResultConfig.CmpVec, zero, "compressed vectors are not known", nil},
 	{td.V7ResultConfig.OffsetChannel, zero, "channel offsets are not known", nil},
 
@@ -110,7 +113,7 @@ func fieldsAre(values []uint32, why string, fields ...*td.Field) []known {
 
 // arrayForms is what holds for tasks of the multiply array.
 var arrayForms = slices.Concat([]known{
-	{td.V7NEOperation, []uint32{multiplyAccumulate, arrayMaximum, arrayBypass}, "0 multiplies and adds, 3 is the maximum, 4 passes on; others are not known", nil},
+	{td.V7NEOperation, []uint32{multiplyAccumulate, arrayProduct, arrayMaximum, arrayBypass}, "0 multiplies and adds, 2 is the product, 3 the maximum, 4 passes on; others are not known", nil},
 	{td.V7NEKernelFormat, []uint32{2}, "only fp16 kernels are known", func(b *binder) bool { return !b.flag(td.V7NEUnityKernel) }},
 	{td.V7NEKernelFormat, []uint32{0, 2}, "only fp16 kernels are known", nil},
 	{td.V7NENonLinear, []uint32{0, 1, 2}, "0 is none, 1 ReLU, 2 a table", nil},
@@ -241,3 +244,6 @@ func (b *binder) checkKnown(forms []known) error {
 	}
 	return nil
 }
+
+// isProduct reports whether the task is a product of channels in the array.
+func isProduct(b *binder) bool { return b.isArray() && b.value(td.V7NEOperation) == arrayProduct }

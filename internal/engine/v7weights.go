@@ -256,6 +256,15 @@ func (p *Program) decodeTable(key *weightKey) (*activation, error) {
 	if err != nil {
 		return nil, err
 	}
+	if form := table.Form(); p.numerics.DropZeroSign && (form == td.FormReciprocal || form == td.FormRSqrt) {
+		signed := f
+		f = func(x float32) float32 {
+			if x == 0 {
+				x = 0 // the positive one
+			}
+			return signed(x)
+		}
+	}
 	return &activation{f}, nil
 }
 

@@ -5,7 +5,6 @@ import (
 	"math"
 	"runtime"
 
-	"github.com/espalier-ane/espalier/hal"
 	"github.com/espalier-ane/espalier/internal/kernel/strided"
 	"github.com/espalier-ane/espalier/internal/pool"
 	"github.com/espalier-ane/espalier/td"
@@ -44,10 +43,6 @@ func (p *Program) addOperation(index int, task *td.Task) error {
 }
 
 func (p *Program) bindOp(op *td.Op) (*virtualStep, error) {
-	want := hal.Numerics{RoundHalfEven: true, TableFromKnots: p.numerics.TableFromKnots}
-	if p.numerics != want {
-		return nil, fmt.Errorf("operations of version 256 are computed with numerics %v only, not %v", want, p.numerics)
-	}
 	places, once, err := p.place(op)
 	if err != nil {
 		return nil, err
@@ -183,7 +178,7 @@ var stridedTypes = map[tensor.DType]strided.Type{
 // stridedOp is the operation as the kernels take it, with its operands where
 // they were placed. The numbers of classes, functions and kinds are the same.
 func (p *Program) stridedOp(op *td.Op, places []place) *strided.Op {
-	o := &strided.Op{Class: uint8(op.Class()), Operands: make([]strided.Operand, len(op.Operands))}
+	o := &strided.Op{Class: uint8(op.Class()), Operands: make([]strided.Operand, len(op.Operands)), Rules: stridedRules(&p.numerics)}
 	for i := range op.Operands {
 		if from := &op.Operands[i]; from.Present() {
 			o.Operands[i] = strided.Operand{
@@ -288,37 +283,4 @@ func stridedStep(m td.MicroOp) strided.Step {
 		s.Earlier = k + 2
 	}
 	return s
-}
-
-// knotTables are the functions of which the table that a chip would load is
-// known.
-var knotTables = map[td.Function]struct {
-	table func() *td.Table
-	plusA bool // of x+A
-}{
-	td.FuncSigmoid:               {td.SigmoidTable, false},
-	td.FuncTanh:                  {td.TanhTable, false},
-	td.FuncGELU:                  {td.GELUTable, false},
-	td.FuncGELUTanhApproximation: {td.GELUTable, false},
-	td.FuncExp2:                  {td.Exp2Table, false},
-	td.FuncLog2:                  {td.Log2Table, true},
-	td.FuncSqrt:                  {td.SqrtTable, false},
-	td.FuncRSqrt:                 {td.RSqrtTable, true},
-	td.FuncInverse:               {td.ReciprocalTable, true},
-}
-
-// knotFunction is a function as its table has it, nil if none is known.
-func knotFunction(f td.Function, a float32) func(float32) float32 {
-	row, ok := knotTables[f]
-	if !ok {
-		return nil
-	}
-	table, err := row.table().Func()
-	if err != nil {
-		panic("bug: a table of ours: " + err.Error())
-	}
-	if row.plusA {
-		return func(x float32) float32 { return table(x + a) }
-	}
-	return table
 }

@@ -86,6 +86,7 @@ func largeBenches(t *testing.T) []*bench {
 			operand256(f32, big...), operand256(f16, big...), operand256(tensor.Int32, 1, 1, 1, 30, 40)}},
 		{Params: &td.Copy{}, Operands: []td.Operand{operand256(f16, big...), operand256(f16, big...)}},
 		{Params: &td.Copy{}, Operands: []td.Operand{operand256(f32, big...), operand256(f16, big...)}},
+		{Params: &td.InputView{}, Operands: []td.Operand{operand256(f32, big...), operand256(f16, big...)}},
 		{Params: &td.Attention{Scale: 0.1}, Operands: []td.Operand{
 			operand256(f16, 1, 1, 3, 50, 80), operand256(f16, 1, 1, 3, 50, 64), operand256(f16, 1, 1, 1, 130, 64), operand256(f16, 1, 1, 3, 130, 80),
 			operand256(tensor.Bool, 1, 1, 1, 50, 130)}},

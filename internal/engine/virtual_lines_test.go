@@ -225,14 +225,17 @@ func testGather(t *testing.T, r *rand.Rand) {
 	})
 }
 
-func testCopy(t *testing.T, r *rand.Rand) {
+func testCopy(t *testing.T, r *rand.Rand)      { testCopyAs(t, r, &td.Copy{}) }
+func testInputView(t *testing.T, r *rand.Rand) { testCopyAs(t, r, &td.InputView{}) }
+
+func testCopyAs(t *testing.T, r *rand.Rand, p td.Params) {
 	dims := [td.NumAxes]int{extent(r), extent(r), 1 + r.IntN(6), 1 + r.IntN(6), 1 + r.IntN(40)}
 	from := pick(r, sourceTypes...)
 	to := from
 	if from.SubByte() || r.IntN(2) == 0 {
 		to = pick(r, append(append([]tensor.DType{}, floatTypes...), integerTypes...)...)
 	}
-	op := &td.Op{Params: &td.Copy{}, Operands: []td.Operand{operand256(to, dims[:]...), broadcastOf(r, from, dims)}}
+	op := &td.Op{Params: p, Operands: []td.Operand{operand256(to, dims[:]...), broadcastOf(r, from, dims)}}
 	b := newBench(t, r, op)
 	b.check(t, strided.Bound{}, func(i [td.NumAxes]int) (want, terms float64) { return b.get(1, i), 0 })
 }

@@ -19,6 +19,7 @@ import (
 type bench struct {
 	op       *td.Op
 	memories [][]byte
+	rules    *hal.Numerics // nil: benchNumerics
 }
 
 // value is an element as the test knows it: what it should be, and how far the
@@ -225,6 +226,9 @@ func (b *bench) programOf(sources memoryKind) (*Program, error) {
 		return nil, fmt.Errorf("decoded %+v, want %+v", again, b.op)
 	}
 	p := &Program{bases: new([256]uint64), numerics: benchNumerics}
+	if b.rules != nil {
+		p.numerics = *b.rules
+	}
 	for i, m := range b.memories {
 		of := memory{kind: sources, addr: uint64(i+1) << 32, size: len(m)}
 		if i < b.op.Results() {
@@ -483,6 +487,7 @@ var virtualTests = map[td.Class]func(*testing.T, *rand.Rand){
 	td.ClassTopK:                       testTopK,
 	td.ClassGather:                     testGather,
 	td.ClassNEBypass:                   testCopy,
+	td.ClassInputView:                  testInputView,
 	td.ClassSDPA:                       testAttention,
 	td.ClassPadding:                    testPadding,
 	td.ClassTile:                       testTile,

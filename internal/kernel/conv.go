@@ -1,5 +1,7 @@
 package kernel
 
+import "math"
+
 // Convolutions of the multiply array: sums of products of fp16 numbers. Such a
 // product is exact in float32, and every output adds its products one after the
 // other, the bias first, then by input channel, kernel row and kernel column.
@@ -7,7 +9,7 @@ package kernel
 var convRows = []Row{
 	{"convolve", false, "a convolution of one group, any window"},
 	{"convolve-point", false, "a convolution of one group whose images are single points: a matrix times a vector"},
-	{"convolve-again", true, "outputs that came out as NaN, once more, with +0 for indeterminate forms"},
+	{"convolve-again", true, "outputs once more that rules about each product may change: indeterminate forms, partial sums, lanes"},
 	{"weights", true, "weights of a kernel stream that is made at run time, as float32"},
 }
 
@@ -139,39 +141,63 @@ func ConvolvePoint(dst, src, weights, bias []float32, s *ConvShape, lo, hi int) 
 	}
 }
 
-// ConvolveAgain looks for NaN among the results of Convolve and computes those
-// again such that 0·inf and inf-inf give +0 wherever they occur. What is NaN
-// because an operand is stays NaN. The tile counts rows as there.
-func ConvolveAgain(dst, src, weights, bias []float32, s *ConvShape, lo, hi int) {
+// ConvolveAgain computes, of the results of Convolve, those again that an
+// accumulation may change: NaN, which 0·inf and inf-inf may have made; sums that
+// may have passed the limit on their way, for which greatest is the greatest
+// magnitude in src; all, where lanes are added up first. The tile counts rows as
+// there.
+func ConvolveAgain(dst, src, weights, bias []float32, s *ConvShape, a *Accumulation, greatest float32, lo, hi int) {
 	plane := s.Hout * s.Wout
+	output, all := -1, false
 	for i := lo * s.Wout; i < hi*s.Wout; i++ {
-		if dst[i] != dst[i] {
-			o := i / plane
-			var b float32
-			if bias != nil {
-				b = bias[o]
-			}
-			dst[i] = s.determinate(src, weights[o*s.Weights():], b, o, i%plane/s.Wout, i%s.Wout)
+		o := i / plane
+		var b float32
+		if bias != nil {
+			b = bias[o]
+		}
+		w := weights[o*s.Weights():][:s.Weights()]
+		if o != output {
+			output, all = o, a.Lanes > 0 || a.Limit != 0 && !(magnitudes(w)*greatest+float32(math.Abs(float64(b))) < a.Limit)
+		}
+		if all || a.Settle && dst[i] != dst[i] {
+			dst[i] = s.again(src, w, b, a, o, i%plane/s.Wout, i%s.Wout)
 		}
 	}
 }
 
-func (s *ConvShape) determinate(src, weights []float32, sum float32, o, y, x int) float32 {
+// Greatest is the greatest magnitude, NaN if one is NaN.
+func Greatest(src []float32) float32 {
+	var top float32
+	for _, v := range src {
+		top = max(top, float32(math.Abs(float64(v))))
+	}
+	return top
+}
+
+func magnitudes(weights []float32) float32 {
+	var sum float32
+	for _, w := range weights {
+		sum += float32(math.Abs(float64(w)))
+	}
+	return sum
+}
+
+func (s *ConvShape) again(src, weights []float32, bias float32, a *Accumulation, o, y, x int) float32 {
+	sum := From(bias)
 	for i := range s.Inputs {
 		in := src[(s.first(o)+i)*s.Hin*s.Win:]
 		for ky := range s.Kh {
 			for kx := range s.Kw {
-				weight := weights[(i*s.Kh+ky)*s.Kw+kx]
+				k := (i*s.Kh+ky)*s.Kw + kx
 				h, w := y*s.Sy+ky-s.Py, x*s.Sx+kx-s.Px
 				if h < 0 || h >= s.Hin || w < 0 || w >= s.Win {
 					continue
 				}
-				v := in[h*s.Win+w]
-				sum = orZero(sum+orZero(weight*v, weight, v), sum, weight*v)
+				a.Add(&sum, 0, k, weights[k], in[h*s.Win+w])
 			}
 		}
 	}
-	return sum
+	return a.Total(&sum, 0)
 }
 
 // orZero returns v, or +0 if it is NaN and came from operands that are not.

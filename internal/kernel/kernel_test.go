@@ -301,7 +301,7 @@ func checkConvolveAgain(t *testing.T, r *rand.Rand) {
 	src[r.IntN(len(src))] = float32(math.Inf(1 - 2*r.IntN(2)))
 	Convolve(got, src, weights, bias, s, 0, s.Cout*s.Hout)
 	before := append([]float32(nil), got...)
-	tiles(r, s.Cout*s.Hout, func(lo, hi int) { ConvolveAgain(got, src, weights, bias, s, lo, hi) })
+	tiles(r, s.Cout*s.Hout, func(lo, hi int) { ConvolveAgain(got, src, weights, bias, s, &Accumulation{Settle: true}, 0, lo, hi) })
 	for i, v := range got {
 		if v != v {
 			t.Fatalf("%+v: element %d is NaN", s, i)

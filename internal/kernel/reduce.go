@@ -7,7 +7,7 @@ import "math"
 
 var reduceRows = []Row{
 	{"reduce-plane", false, "sum or maximum of each plane, then scale, epsilon and a function"},
-	{"reduce-channels", false, "sum or maximum over channels, for each place of the plane"},
+	{"reduce-channels", false, "sum, maximum or product over channels, for each place of the plane"},
 }
 
 // ReduceOp is a way to reduce.
@@ -17,6 +17,8 @@ type ReduceOp uint8
 const (
 	Sum     ReduceOp = 0
 	Largest ReduceOp = 2
+
+	Product ReduceOp = 8 // of the array alone; the number is ours
 )
 
 // FinalFunc is what the planar engine does at last to a reduced value.
@@ -52,8 +54,11 @@ func ReducePlane(dst, src []float32, plane int, r *Reduction, lo, hi int) {
 }
 
 func (op ReduceOp) start() float32 {
-	if op == Largest {
+	switch op {
+	case Largest:
 		return -inf
+	case Product:
+		return 1
 	}
 	return 0
 }
@@ -63,6 +68,9 @@ func (op ReduceOp) join(v, x float32, settle bool) float32 {
 		return max(v, x)
 	}
 	s := v + x
+	if op == Product {
+		s = v * x
+	}
 	if settle {
 		return orZero(s, v, x)
 	}

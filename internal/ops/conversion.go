@@ -14,6 +14,8 @@ type Conversion struct {
 	// Internal says why no code is generated for the operation by itself: it is reached inside a graph, or not by
 	// this route.
 	Internal string
+	// Outside says what to write instead of an internal operation that others run.
+	Outside string
 	// Engine says of an internal operation that the engine does its work.
 	Engine bool
 
@@ -34,7 +36,7 @@ func native(name string) Conversion { return Conversion{Native: name} }
 func inside(why string) Conversion { return Conversion{Internal: why, Engine: true} }
 
 // outside is an operation that is known to the compiler and run by others.
-func outside(why string) Conversion { return Conversion{Internal: why} }
+func outside(why, write string) Conversion { return Conversion{Internal: why, Outside: write} }
 
 // instead is an operation that no chip runs.
 func instead(write string) Conversion { return Conversion{Instead: write} }
@@ -102,7 +104,7 @@ var conversions = map[string]Conversion{
 	"depth_to_space": native("channel_to_space"), "space_to_depth": native("space_to_channel"), "pixel_shuffle": native("pixel_shuffle"),
 	"pixel_unshuffle": native("pixel_unshuffle"), "space_to_batch": native("space_to_batch"), "batch_to_space": native("batch_to_space"),
 	"fill": native("fill"), "fill_like": native("fill"),
-	"range_1d":           outside("code generation rejects it: write the numbers as a constant"),
+	"range_1d":           outside("code generation rejects it", "the numbers as a constant"),
 	"reverse_sequence":   instead("slices that are reversed and joined, where the lengths are known"),
 	"scatter":            instead("select by a mask, or concat of slices, where the places are known"),
 	"scatter_along_axis": instead("select by a mask, or concat of slices, where the places are known"),
@@ -118,7 +120,7 @@ var conversions = map[string]Conversion{
 	"resize_nearest_neighbor": native("resize"), "upsample_bilinear": native("resize"),
 	"upsample_nearest_neighbor": native("resize"),
 	"crop_resize":               native("crop_resize"), "resample": native("resample"), "affine": native("affine_transform"),
-	"non_maximum_suppression": outside("it needs a backend beside the engine"),
+	"non_maximum_suppression": outside("it needs a backend beside the engine", "boxes and scores as outputs, and the selection after the model"),
 
 	// Types and weights.
 	"cast": native("cast"), "quantize": native("quantize"), "dequantize": native("dequantize"),
@@ -130,8 +132,8 @@ var conversions = map[string]Conversion{
 
 	// States and control flow.
 	"read_state": native("read_state"), "write_state": native("write_state"), "coreml_update_state": native("write_state"),
-	"cond":       outside("no code is generated for branches: write both sides and select"),
-	"while_loop": outside("no code is generated for loops: write the turns out"),
+	"cond":       outside("no code is generated for branches", "both sides, and a select of their results"),
+	"while_loop": outside("no code is generated for loops", "the turns, one after the other, where their number is known; or a model of one turn"),
 
 	// What has no tensor form on any chip.
 	"gru": instead(unrolledCell), "lstm": instead(unrolledCell), "rnn": instead(unrolledCell),
@@ -139,5 +141,5 @@ var conversions = map[string]Conversion{
 	"random_bernoulli": instead(hostRandom), "random_categorical": instead(hostRandom), "random_normal": instead(hostRandom),
 	"make_list": instead(listsOnHost), "list_length": instead(listsOnHost), "list_write": instead(listsOnHost),
 	"list_read": instead(listsOnHost), "list_gather": instead(listsOnHost), "list_scatter": instead(listsOnHost),
-	"classify": outside("labels are looked up by the host"),
+	"classify": outside("labels are looked up by the host", "the scores as an output, and the label looked up after the model"),
 }

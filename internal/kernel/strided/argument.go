@@ -18,7 +18,7 @@ func newArgumentSink(op *Op) indexSink { return indexSink{newSink(op), argumentI
 func newArgument(op *Op, along int) *argument {
 	y, x := &op.Operands[0], &op.Operands[1]
 	k := &argument{
-		sink: newArgumentSink(op), x: x.array(), order: keying{op.Params.Max, nanFirst}, along: along, count: x.Dims[along],
+		sink: newArgumentSink(op), x: x.array(), order: keyingOf(x, op.Params.Max, nanFirst), along: along, count: x.Dims[along],
 	}
 	space := y.Dims
 	k.rowsOf = newRows(space, rowAxis(space, allAxes&^(1<<along), &k.sink.out))
@@ -79,7 +79,7 @@ type windowArgument struct {
 func newWindowArgument(op *Op) *windowArgument {
 	return &windowArgument{
 		rowsOf: newRows(op.Operands[0].Dims, axisW), Window: op.Params.Window, sink: newArgumentSink(op),
-		x: op.Operands[1].array(), in: op.Operands[1].Dims, order: keying{op.Params.Max, nanFirst},
+		x: op.Operands[1].array(), in: op.Operands[1].Dims, order: keyingOf(&op.Operands[1], op.Params.Max, nanFirst),
 	}
 }
 

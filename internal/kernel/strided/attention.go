@@ -20,6 +20,7 @@ type attention struct {
 	width     int // of v and the result
 	scale     float64
 	blocks    int
+	settle    bool // inf-inf is 0
 }
 
 const (
@@ -41,6 +42,8 @@ func bindAttention(op *Op) (Kernel, error) {
 		keys: k.Dims[axisH], features: q.Dims[axisW],
 		scale: float64(op.Params.Scale),
 	}
+	a.settle = op.Rules != nil && op.Rules.Settle
+	a.q.careful, a.scores.careful = op.Rules.careful(a.features), op.Rules.careful(attnKeys)
 	if len(op.Operands) > 4 && op.Operands[4].Present() {
 		a.mask, a.hasMask = op.Operands[4].array(), true
 		a.boolMask = op.Operands[4].Type == Bool
@@ -93,6 +96,9 @@ func (a *attention) tile(w *Scratch, positions lines) {
 		g.right = keys
 		a.score(w)
 		for r := range rows {
+			if a.settle {
+				unbounded(g.scores[r*attnKeys:][:keys.count], top[r])
+			}
 			weigh(g.scores[r*attnKeys:][:keys.count], &top[r], &total[r], sums[r*a.width:][:a.width])
 		}
 		for c := 0; c < a.width; c += attnCols {
@@ -135,6 +141,9 @@ func (a *attention) score(w *Scratch) {
 		for j := range scores {
 			scores[j] = float32(float64(tile[r*stride+j]) * a.scale)
 		}
+		if a.sink.arrival != nil {
+			a.sink.arrival.apply(scores)
+		}
 		if !a.hasMask {
 			continue
 		}
@@ -151,6 +160,28 @@ func (a *attention) score(w *Scratch) {
 		}
 	}
 }
+
+// unbounded makes finite scores of those with +inf among them, or after one: the
+// difference of infinities is 0, of anything else to one no bound.
+func unbounded(scores []float32, top float64) {
+	any := top == unboundedScore
+	for _, s := range scores {
+		any = any || s == infinity
+	}
+	if !any {
+		return
+	}
+	for j, s := range scores {
+		if s == infinity {
+			scores[j] = unboundedScore
+		} else {
+			scores[j] = -infinity
+		}
+	}
+}
+
+// unboundedScore stands for +inf: no score of fp16 numbers is as great.
+const unboundedScore = 0x1p120
 
 // weigh turns the scores of a position into powers relative to the greatest so
 // far, and scales down what was relative to another.

@@ -90,6 +90,9 @@ func (k *channelwise) Run(w *Scratch, lo, hi int) {
 		k.copyRows(w, area, row, index{axisN: o[axisN], axisC: channel / k.outputs}, first, rows)
 		for r := range rows { // what is too much at the end of a row is overwritten with the next
 			k.sumRow(result[r*outW:], area[r*k.Stride[1]*k.row:], weights)
+			if k.left.careful != nil {
+				k.left.careful.reviewRow(result[r*outW:][:outW], area[r*k.Stride[1]*k.row:], weights, k.shift)
+			}
 		}
 		sums := result[:rows*outW]
 		if k.hasBias {

@@ -63,7 +63,10 @@ func newProduct(op *Op) *convolution {
 	// So are the places of the result, for everything that the sink touches.
 	k.flatOut = flattenPlaces(k.sink, y.Dims)
 	k.n = k.inputs * k.taps
-	k.left = side{factors: (*convWeights)(k)}
+	k.left = side{factors: (*convWeights)(k), careful: op.Rules.careful(k.n)}
+	if a := k.sink.arrival; a != nil && k.n == 1 {
+		a.port = 0 // one product is no sum
+	}
 	k.left.packed = op.Packs.add(w, packConv, k.left.factors, k.groups, k.outputs, k.n)
 	k.tileRows, k.tileCols = tileOf(k.outputs, k.places, y.Dims[axisN]*k.groups, k.n)
 	k.rowTiles, k.colTiles = tilesOf(k.outputs, k.tileRows), tilesOf(k.places, k.tileCols)
@@ -213,7 +216,7 @@ func (k *convWeights) fill(w *Scratch, panels []quad, distance int, l *lines, fr
 func (k *convolution) channel(w *Scratch, dst []float32, channel, from int) {
 	i := index{axisN: channel}
 	if k.isFlat {
-		loadFloats(dst, k.w.typ, k.w.memory(w), k.w.at(&i)+from*k.flatW, k.flatW)
+		k.w.read(dst, k.w.memory(w), k.w.at(&i)+from*k.flatW, k.flatW)
 		return
 	}
 	if k.taps == 1 {
@@ -289,7 +292,7 @@ func (win *Window) loadInside(w *Scratch, dst []float32, x *array, i index, widt
 	}
 	if lo < hi {
 		i[axisW] = at + lo*step
-		loadFloats(dst[lo:hi], x.typ, x.memory(w), x.at(&i), step*x.strides[axisW])
+		x.read(dst[lo:hi], x.memory(w), x.at(&i), step*x.strides[axisW])
 	}
 	return lo, hi
 }

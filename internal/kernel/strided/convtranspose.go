@@ -97,7 +97,7 @@ func gcd(a, b int) int {
 
 // add binds the convolution of a group and a phase along each axis.
 func (k *transposedConv) add(op *Op, group, groups, perGroup int, phases [3]phase) error {
-	part := &Op{Class: op.Class, Steps: op.Steps, Packs: op.Packs, Operands: append([]Operand(nil), op.Operands...)}
+	part := &Op{Class: op.Class, Steps: op.Steps, Packs: op.Packs, Rules: op.Rules, Operands: append([]Operand(nil), op.Operands...)}
 	y, x, w := &part.Operands[0], &part.Operands[1], &part.Operands[2]
 	whole := y.Dims
 	for i := range part.Operands {

@@ -41,6 +41,7 @@ const (
 	classSort            = 50
 	classTopK            = 51
 	classCopy            = 71
+	classInputView       = 17
 	classAttention       = 77
 )
 
@@ -53,6 +54,7 @@ type Op struct {
 	Steps    []Step
 	Params   Params
 	Packs    *Packs // where to have constant operands packed; nil: nowhere
+	Rules    *Rules // of a chip; nil: plain arithmetic
 }
 
 // Params are the fields of the classes, each of which takes the ones that it
@@ -166,6 +168,9 @@ var rows = slices.Concat(paddingRows(), rearrangeRows(), samplingRows(), []Row{
 	{"copy-move", classCopy, Bound{}, moves, bindMove, "bytes"},
 	{"copy-int", classCopy, Bound{}, integers, bindElementWiseInt, "integers, in int64"},
 	{"copy", classCopy, Bound{2, 0}, nil, bindElementWise, "with conversion or epilogue"},
+	{"input-view-move", classInputView, Bound{}, viewMoves, bindMove, "bytes"},
+	{"input-view-int", classInputView, Bound{}, integers, bindElementWiseInt, "integers, in int64"},
+	{"input-view", classInputView, Bound{2, 0}, nil, bindElementWise, "with conversion, gain or epilogue"},
 	{"scaled-elementwise", classScaledElementWise, Bound{2, 0}, nil, bindScaledElementWise, "in fp64"},
 	{"quant", classQuant, Bound{}, nil, bindQuant, "the quotient in fp32, the sum in fp64"},
 	{"decode", classDeQuant, Bound{2, 1}, decodes, bindDecode, "table, mask, blocks of one scale; in fp64"},
@@ -196,6 +201,9 @@ func Find(op *Op) *Row {
 // Bind binds an operation. Its operands must lie inside their memories and fit
 // each other as the class says: what made the operation has checked it.
 func Bind(op *Op) (Kernel, error) {
+	if op.Rules != nil {
+		op = op.ruled()
+	}
 	r := Find(op)
 	if r == nil {
 		return nil, fmt.Errorf("no kernel for class %d", op.Class)

@@ -71,7 +71,7 @@ func integers(op *Op) bool {
 
 // moves reports whether an operation only moves elements.
 func moves(op *Op) bool {
-	return len(op.Steps) == 0 && op.Operands[0].Type == op.Operands[1].Type
+	return len(op.Steps) == 0 && op.Operands[0].Type == op.Operands[1].Type && op.Operands[1].pass == 0
 }
 
 // A sink takes the values of a class, does the epilogue and stores them.
@@ -80,6 +80,8 @@ type sink struct {
 	space [NumAxes]int
 	steps []sinkStep
 	slots int // values that a later step wants
+
+	arrival *arrival // what rules do to values as they come; nil: nothing
 
 	// first: values are rounded to a narrower float as they come, so that a
 	// class does well to round them to odd.
@@ -98,7 +100,10 @@ type sinkStep struct {
 
 // newSink binds the result and epilogue of an operation.
 func newSink(op *Op) *sink {
-	s := &sink{space: op.Operands[0].Dims, out: op.Operands[0].array(), steps: make([]sinkStep, len(op.Steps))}
+	s := &sink{
+		space: op.Operands[0].Dims, out: op.Operands[0].array(), steps: make([]sinkStep, len(op.Steps)),
+		arrival: op.Rules.arrival(op.Class),
+	}
 	wanted := make([]int, len(op.Steps)+1) // by the value's step+1: its slot+1
 	for _, st := range op.Steps {
 		if v := st.Earlier - 1; v >= 0 && wanted[v] == 0 {
@@ -114,9 +119,14 @@ func newSink(op *Op) *sink {
 			if st.Table != nil {
 				b.f = func(x, _, _ float64) float64 { return float64(st.Table(float32(x))) }
 			}
+			b.f = op.Rules.function(st.Code, b.f)
 		case Pair:
-			p := pairs[st.Code]
+			p := op.Rules.pair(st.Code, pairs[st.Code])
 			b.pair = &p
+		case ScaleBias:
+			if op.Rules != nil {
+				b.f = op.Rules.scaleBias
+			}
 		}
 		if st.Operand > 0 {
 			b.operand, b.loads = op.Operands[st.Operand].array(), true
@@ -145,7 +155,7 @@ func (s *sink) narrows(op *Op, k int) bool {
 	if k < len(op.Steps) {
 		return op.Steps[k].Kind == Cast && Type(op.Steps[k].Code).narrow()
 	}
-	return op.Operands[0].Type.narrow()
+	return op.Operands[0].Type.narrow() || op.Operands[0].pass&passHalf != 0
 }
 
 // arrays are the operands of the sink, the result first.
@@ -168,6 +178,9 @@ func (s *sink) needInts() Need { return Need{Int: chunk * (1 + s.slots)} }
 // put takes a row of at most chunk values, whose first belongs at i, along an
 // axis. It overwrites them.
 func (s *sink) put(w *Scratch, v []float32, i index, axis int) {
+	if s.arrival != nil {
+		s.arrival.apply(v)
+	}
 	for k := range s.steps {
 		s.steps[k].apply(w, v, i, axis)
 	}
@@ -186,6 +199,12 @@ func (st *sinkStep) apply(w *Scratch, v []float32, i index, axis int) {
 	switch st.Kind {
 	case ScaleBias:
 		a, b := float64(st.A), float64(st.B)
+		if st.f != nil { // under rules
+			for j, x := range v {
+				v[j] = st.round(st.f(float64(x), a, b))
+			}
+			break
+		}
 		for j, x := range v {
 			v[j] = st.round(float64(x)*a + b) // the product is exact
 		}

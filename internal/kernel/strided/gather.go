@@ -70,7 +70,7 @@ func (k *gather) Run(w *Scratch, lo, hi int) {
 			for j := range v {
 				from[k.axis] = i[k.axis] + j
 				place := k.place(from, at[j])
-				v[j] = floatAt(k.x.typ, src, k.x.at(&place))
+				v[j] = k.x.readOne(src, k.x.at(&place))
 			}
 		}
 		k.sink.put(w, v, i, k.axis)

@@ -35,7 +35,8 @@ type lines struct {
 // A side is one matrix of a product: packed, or packed as it is used.
 type side struct {
 	factors
-	packed packed
+	packed  packed
+	careful *careful // of the left side: rules that look at each product; nil: none
 }
 
 // panels returns the panels of lines, and how far they are apart. A buffer that
@@ -52,6 +53,8 @@ func (s *side) panels(w *Scratch, buf []quad, l *lines, k, d int) (panels []quad
 type gemmState struct {
 	left, right lines
 	scores      []float32 // attention: the left factors
+
+	squaresA, squaresB [maxLines]float32 // rules: of the lengths of the lines
 }
 
 // gemmRow is the scratch in which factors lie on their way into panels.
@@ -88,6 +91,9 @@ func multiply(w *Scratch, left, right *side, n int) (tile []float32, stride int)
 		d := min(depth, n-k)
 		a, distA := left.panels(w, bufA, &w.gemm.left, k, d)
 		b, distB := right.panels(w, bufB, &w.gemm.right, k, d)
+		if left.careful != nil {
+			left.careful.measure(w, k, a, distA, b, distB, d)
+		}
 		if rows == 1 {
 			addLines(tile[:stride], a[:d], b, distB, d)
 			continue
@@ -98,6 +104,9 @@ func multiply(w *Scratch, left, right *side, n int) (tile []float32, stride int)
 				addBlock(tile[r*stride+c:], stride, a[r/panelLines*distA:][:d], column, rows-r)
 			}
 		}
+	}
+	if left.careful != nil {
+		left.careful.review(w, left, right, n, tile, stride)
 	}
 	return tile, stride
 }
@@ -162,6 +171,9 @@ func (m *matrix) fill(w *Scratch, panels []quad, distance int, l *lines, k, d in
 		clear(row[l.count:])
 		for j := range d {
 			loadFloats(row[:l.count], m.typ, src, off+j*step, apart)
+			if m.pass != 0 {
+				m.pass.apply(row[:l.count])
+			}
 			scatter(panels, distance, j, row)
 		}
 		return
@@ -172,6 +184,9 @@ func (m *matrix) fill(w *Scratch, panels []quad, distance int, l *lines, k, d in
 			line[j] = buf[j*depth:][:d]
 			if r+j < l.count {
 				loadFloats(line[j], m.typ, src, off+(r+j)*apart, step)
+				if m.pass != 0 {
+					m.pass.apply(line[j])
+				}
 			} else {
 				clear(line[j])
 			}

@@ -69,7 +69,7 @@ func bindCrossCorrelation(op *Op) (Kernel, error) {
 			stride *= weights.Dims[a]
 		}
 	}
-	conv := Op{Class: classConv, Params: op.Params, Packs: op.Packs, Operands: []Operand{*y, *x, weights, {}}}
+	conv := Op{Class: classConv, Params: op.Params, Packs: op.Packs, Rules: op.Rules, Operands: []Operand{*y, *x, weights, {}}}
 	conv.Operands = append(conv.Operands, op.Operands[3:]...)
 	for _, s := range op.Steps {
 		switch {

@@ -25,6 +25,7 @@ func bindMatMul(op *Op) (Kernel, error) {
 		batch: newGrid(y.Dims, 1<<axisN|1<<axisD|1<<axisC),
 		rows:  y.Dims[axisH], cols: y.Dims[axisW], n: x.Dims[left.inner],
 	}
+	k.left.careful = op.Rules.careful(k.n)
 	k.left.packed = packMatrix(op, 1, left, k.rows, k.n)
 	k.right.packed = packMatrix(op, 2, right, k.cols, k.n)
 	k.tileRows, k.tileCols = tileOf(k.rows, k.cols, k.batch.count(), k.n)

@@ -25,6 +25,8 @@ type Operand struct {
 	Dims       [NumAxes]int
 	Strides    [NumAxes]int // bytes
 	Constant   bool         // of an operand that may be packed once, with Packs
+
+	pass passage // what rules do to its floats; for Bind to set
 }
 
 // Present reports whether the operand is there.
@@ -42,12 +44,13 @@ type array struct {
 	typ        Type
 	interleave int
 	strides    [NumAxes]int
+	pass       passage
 }
 
 // array returns the operand for loops. Along an axis where it has extent 1, it
 // stays where it is, whatever the index: it broadcasts.
 func (o *Operand) array() array {
-	a := array{base: o.Base, offset: o.Offset, typ: o.Type, interleave: max(o.Interleave, 1), strides: o.Strides}
+	a := array{base: o.Base, offset: o.Offset, typ: o.Type, interleave: max(o.Interleave, 1), strides: o.Strides, pass: o.pass}
 	if o.Type.packed() {
 		a.skip, a.offset, a.interleave = o.Offset, 0, 1
 		stride := 1
@@ -87,14 +90,35 @@ func (a *array) bundle(i *index, axis, n int) (count, stride int) {
 	return min(n, a.interleave-i[axisC]%a.interleave), a.typ.size()
 }
 
+// read is loadFloats, and what rules do to elements that are read.
+func (a *array) read(dst []float32, src []byte, off, stride int) {
+	loadFloats(dst, a.typ, src, off, stride)
+	if a.pass != 0 {
+		a.pass.apply(dst)
+	}
+}
+
+// readOne is read of one element.
+func (a *array) readOne(src []byte, off int) float32 {
+	if a.pass == 0 {
+		return floatAt(a.typ, src, off)
+	}
+	one := [1]float32{floatAt(a.typ, src, off)}
+	a.pass.apply(one[:])
+	return one[0]
+}
+
 // load reads elements from i on along an axis.
 func (a *array) load(s *Scratch, dst []float32, i index, axis int) {
 	src := a.memory(s)
-	for len(dst) > 0 {
-		n, stride := a.bundle(&i, axis, len(dst))
-		loadFloats(dst[:n], a.typ, src, a.at(&i), stride)
-		dst = dst[n:]
+	for rest := dst; len(rest) > 0; {
+		n, stride := a.bundle(&i, axis, len(rest))
+		loadFloats(rest[:n], a.typ, src, a.at(&i), stride)
+		rest = rest[n:]
 		i[axis] += n
+	}
+	if a.pass != 0 {
+		a.pass.apply(dst)
 	}
 }
 
@@ -108,9 +132,12 @@ func (a *array) loadInts(s *Scratch, dst []int64, i index, axis int) {
 	}
 }
 
-// store writes elements from i on along an axis.
+// store writes elements from i on along an axis. Rules may change them.
 func (a *array) store(s *Scratch, src []float32, i index, axis int) {
 	dst := a.memory(s)
+	if a.pass != 0 {
+		a.pass.apply(src)
+	}
 	for len(src) > 0 {
 		n, stride := a.bundle(&i, axis, len(src))
 		storeFloats(a.typ, dst, a.at(&i), stride, src[:n])

@@ -12,6 +12,12 @@ import (
 type keying struct {
 	descending bool
 	nan        int64 // the key of every NaN
+	infinite   bool  // unless it is read as +inf
+}
+
+// keyingOf is the order of elements of an operand.
+func keyingOf(o *Operand, descending bool, nan int64) keying {
+	return keying{descending, nan, o.pass&passNaN != 0}
 }
 
 // Where NaN stands in an order.
@@ -56,6 +62,8 @@ func (o keying) key(t Type, src []byte, off int) (key int64) {
 // complement: they lie beyond infinity.
 func (o keying) float(v float64) int64 {
 	switch {
+	case v != v && o.infinite:
+		v = math.Inf(1)
 	case v != v:
 		return o.nan
 	case v == 0: // of either sign

@@ -25,7 +25,7 @@ func TestKeys(t *testing.T) {
 		{I8, [][]byte{{0x80}, {0xff}, {0}, {1}, {0x7f}}},
 		{Bool, [][]byte{{0}, {1}}},
 	} {
-		for _, order := range []keying{{false, nanLast}, {true, nanLast}, {false, nanFirst}, {true, nanFirst}} {
+		for _, order := range []keying{{false, nanLast, false}, {true, nanLast, false}, {false, nanFirst, false}, {true, nanFirst, false}} {
 			for i := range tt.rising[1:] {
 				a, b := order.key(tt.typ, tt.rising[i], 0), order.key(tt.typ, tt.rising[i+1], 0)
 				if a == b || (a < b) == order.descending {
@@ -34,7 +34,7 @@ func TestKeys(t *testing.T) {
 			}
 		}
 	}
-	for _, order := range []keying{{false, nanLast}, {true, nanLast}, {false, nanFirst}, {true, nanFirst}} {
+	for _, order := range []keying{{false, nanLast, false}, {true, nanLast, false}, {false, nanFirst, false}, {true, nanFirst, false}} {
 		if a, b := order.key(F32, f32(0), 0), order.key(F32, f32(float32(math.Copysign(0, -1))), 0); a != b {
 			t.Errorf("%v: zeros have keys %d and %d", order, a, b)
 		}
@@ -42,6 +42,17 @@ func TestKeys(t *testing.T) {
 			if key := order.key(F64, nan, 0); key != order.nan {
 				t.Errorf("%v: NaN has the key %d", order, key)
 			}
+		}
+	}
+}
+
+// Where rules make +inf of NaN, it stands there.
+func TestKeysUnderRules(t *testing.T) {
+	o := &Operand{Type: F32, pass: passNaN}
+	for _, descending := range []bool{false, true} {
+		order := keyingOf(o, descending, nanLast)
+		if order.float(math.NaN()) != order.float(math.Inf(1)) {
+			t.Errorf("descending %v: NaN is not +inf", descending)
 		}
 	}
 }

@@ -30,7 +30,8 @@ const (
 )
 
 func rankingMoves(op *Op) bool {
-	return !op.Params.Indices && len(op.Steps) == 0 && op.Operands[0].Type == op.Operands[rankingSource].Type
+	x := &op.Operands[rankingSource]
+	return !op.Params.Indices && len(op.Steps) == 0 && op.Operands[0].Type == x.Type && x.pass == 0
 }
 
 // rankingInts reports whether what goes to y is integer throughout.
@@ -48,7 +49,7 @@ func bindRankingFloat(op *Op) (Kernel, error) { return newRanking(op, (*ranking)
 func newRanking(op *Op, values func(k *ranking, w *Scratch, at []int64, i index)) (Kernel, error) {
 	y, x, p := &op.Operands[0], &op.Operands[rankingSource], &op.Params
 	k := &ranking{
-		sink: indexSink{newSink(op), rankingInts(op)}, x: x.array(), order: keying{p.Max, nanLast},
+		sink: indexSink{newSink(op), rankingInts(op)}, x: x.array(), order: keyingOf(x, p.Max, nanLast),
 		lines: newGrid(y.Dims, allAxes&^(1<<p.Axis)), axis: p.Axis, n: x.Dims[p.Axis], kept: y.Dims[p.Axis],
 		values: values, keys: p.Keys, vector: p.VectorAxis, together: 1,
 	}
@@ -163,7 +164,7 @@ func (k *ranking) floatValues(w *Scratch, at []int64, i index) {
 	v, src, from := w.float[:len(at)], k.x.memory(w), i
 	for j, p := range at {
 		from[k.axis] = int(p)
-		v[j] = floatAt(k.x.typ, src, k.x.at(&from))
+		v[j] = k.x.readOne(src, k.x.at(&from))
 	}
 	k.sink.put(w, v, i, k.axis)
 }

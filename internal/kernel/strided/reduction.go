@@ -68,7 +68,7 @@ type reduction struct {
 func bindReduced(op *Op) (*reduction, error) {
 	y, x, p := &op.Operands[0], &op.Operands[1], &op.Params
 	k := &reduction{sink: newSink(op), x: x.array(), kind: p.Kind}
-	k.reducer = reducers[p.Kind]
+	k.reducer = op.Rules.settled(reducers[p.Kind])
 	arg := p.Kind == reduceArgMin || p.Kind == reduceArgMax
 	if k.name == "" && !arg {
 		return nil, fmt.Errorf("what reduction kind %d computes is not known", p.Kind)

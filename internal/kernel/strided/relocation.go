@@ -163,7 +163,7 @@ func (k *relocation) Run(w *Scratch, lo, hi int) {
 		for j := 0; j < n; {
 			m, step := stretch(at[j:])
 			if part := v[j : j+m]; at[j] != nowhere {
-				loadFloats(part, k.x.typ, src, int(at[j]), step)
+				k.x.read(part, src, int(at[j]), step)
 			} else {
 				for e := range part {
 					part[e] = k.outside

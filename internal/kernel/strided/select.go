@@ -14,7 +14,7 @@ func selectsBytes(op *Op) bool {
 		return false
 	}
 	y, a, b := op.Operands[0].Type, op.Operands[2].Type, op.Operands[3].Type
-	return y == a && y == b
+	return y == a && y == b && op.Operands[0].pass == 0
 }
 
 // selectsInts reports whether a select can be done on integers, whatever its

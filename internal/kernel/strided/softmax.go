@@ -9,6 +9,8 @@ type softmax struct {
 	lines grid
 	axis  int
 	n     int
+
+	settle bool // inf-inf is 0
 }
 
 func bindSoftmax(op *Op) (Kernel, error) {
@@ -17,6 +19,7 @@ func bindSoftmax(op *Op) (Kernel, error) {
 	return &softmax{
 		sink: newSink(op), x: op.Operands[1].array(),
 		lines: newGrid(y.Dims, allAxes&^(1<<axis)), axis: axis, n: y.Dims[axis],
+		settle: op.Rules != nil && op.Rules.Settle,
 	}, nil
 }
 
@@ -72,6 +75,12 @@ func (k *softmax) load(w *Scratch, v []float32, line index, at int) []float32 {
 func (k *softmax) powers(w *Scratch, v []float32, line index, at int, top float32) []float64 {
 	v = k.load(w, v, line, at)
 	e := w.double[:len(v)]
+	if k.settle && math.IsInf(float64(top), 0) {
+		for j, x := range v {
+			e[j] = math.Exp(float64(orZero(x-top, x, top)))
+		}
+		return e
+	}
 	for j, x := range v {
 		e[j] = math.Exp(float64(x) - float64(top))
 	}

@@ -138,7 +138,7 @@ func (k *convolution) loadRow(w *Scratch, dst []float32, i index) {
 	clear(dst[hi:])
 	if lo < hi {
 		i[axisW] = lo - before
-		loadFloats(dst[lo:hi], k.x.typ, k.x.memory(w), k.x.at(&i), k.x.strides[axisW])
+		k.x.read(dst[lo:hi], k.x.memory(w), k.x.at(&i), k.x.strides[axisW])
 	}
 }
 

@@ -1,0 +1,105 @@
+package compiler
+
+import (
+	"bytes"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/espalier-ane/espalier/hal"
+	"github.com/espalier-ane/espalier/internal/engine"
+	"github.com/espalier-ane/espalier/td"
+)
+
+// chipModels are enough to see every kind of segment: one alone, several with the host between them, states, compressed
+// weights.
+var chipModels = []string{"conv2d_basic", "transformer_block", "stateful_kv_cache", "b_control_flow", "comp_pal4", "arg_reductions"}
+
+// Every target compiles, twice the same bytes, whatever the order of what has none; its containers say what their tasks
+// are, and the engine takes them.
+func TestEveryTargetCompiles(t *testing.T) {
+	modelCases(t, func(t *testing.T, c modelCase) {
+		if !slices.Contains(chipModels, c.model) {
+			return
+		}
+		for _, target := range hal.Targets() {
+			var first []byte
+			for _, seed := range []uint64{0, 3} {
+				r, err := Compile(t.Context(), &Job{
+					Target: target, Program: c.program, Seed: seed, Functions: []Entry{{Function: c.function, Shapes: c.shapes}},
+				})
+				if err != nil {
+					t.Fatalf("%s: %v", target.Name, err)
+				}
+				if got := bytesOf(t, r.Bundle); seed == 0 {
+					first = got
+				} else if !bytes.Equal(got, first) {
+					t.Errorf("%s: seed %d gives other bytes", target.Name, seed)
+				}
+				for _, s := range r.Functions[0].Segments {
+					if s != nil && seed == 0 {
+						checkChipContainer(t, s)
+					}
+				}
+			}
+		}
+	})
+}
+
+func checkChipContainer(t *testing.T, s *Segment) {
+	t.Helper()
+	own := td.Version(s.Target.Container().TaskVersion)
+	version, err := s.File.TaskVersion()
+	switch said := strings.Contains(s.File.Banner(), "espalier: tasks of version 256\n"); {
+	case err != nil:
+		t.Errorf("%s: %v", s.Target.Name, err)
+	case own == td.V7 && version != td.V7, own != td.V7 && version != td.V256:
+		t.Errorf("%s: tasks of %v", s.Target.Name, version)
+	case said != (version != own):
+		t.Errorf("%s: tasks of %v under the banner %q", s.Target.Name, version, s.File.Banner())
+	}
+	ports, err := s.File.Ports()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range ports {
+		if row := p.Strides[2]; int(row)%s.Target.Sizes.RowAlign != 0 {
+			t.Errorf("%s: port %s has rows of %d bytes", s.Target.Name, p.Name, row)
+		}
+	}
+	var weights []byte
+	if s.File.External() != nil {
+		weights = s.Weights
+	}
+	if _, err := engine.LoadWith(s.File, engine.Options{Numerics: s.Target.Numerics, Weights: weights}); err != nil {
+		t.Errorf("%s: %v", s.Target.Name, err)
+	}
+}
+
+// What the chip itself could not run is refused by the names of its layers, and is no reason to go to the host.
+func TestStrict(t *testing.T) {
+	found := false
+	modelCases(t, func(t *testing.T, c modelCase) {
+		if c.model != "conv2d_basic" {
+			return
+		}
+		found = true
+		job := &Job{Target: lookup(t, "h14"), Program: c.program, Strict: true, Functions: []Entry{{Function: c.function}}}
+		_, err := Compile(t.Context(), job)
+		var strict *StrictError
+		if !errors.As(err, &strict) || strict.Target != "h14" || strict.Known || len(strict.Layers) != 3 {
+			t.Fatalf("got %v, want three layers refused", err)
+		}
+		if want := "the registers of h14 are not known, and they would be tasks of version 256: "; !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "(Conv)") {
+			t.Errorf("got %v, want %q and the layers", err, want)
+		}
+		job.Target = virtual(t)
+		if _, err := Compile(t.Context(), job); err != nil {
+			t.Errorf("virtual has no other tasks than its own: %v", err)
+		}
+	})
+	if !found {
+		t.Error("the model is not there")
+	}
+}

@@ -1,0 +1,62 @@
+package compiler
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/td"
+)
+
+// A StrictError is about layers whose tasks the chip itself could not run: no register of it is known to say what they
+// compute. Without Job.Strict they are tasks of our own version in its container.
+type StrictError struct {
+	Target string
+	Layers []*anec.Layer // each once, in the order of the tasks
+	Known  bool          // the chip's registers are known, but not what one of these layers takes
+	First  error         // of Known: which one that is; nil if there is none, and the numerics ask for more than tables
+}
+
+func (e *StrictError) Error() string {
+	var names []string
+	for _, l := range e.Layers {
+		name := l.Name
+		if len(l.Origin) > 0 {
+			name = strings.Join(l.Origin, ", ")
+		}
+		names = append(names, fmt.Sprintf("%s (%v)", name, l.Kind()))
+	}
+	if more := len(names) - maxStrictNames; more > 0 {
+		names = append(names[:maxStrictNames], fmt.Sprintf("and %d more", more))
+	}
+	why := "the registers of " + e.Target + " are not known, and they would be tasks of version 256"
+	if e.Known {
+		why = "their encoding for " + e.Target + " is not certain, and they would be extension records"
+		if e.First != nil {
+			why += " (" + e.First.Error() + ")"
+		}
+	}
+	return fmt.Sprintf("strict: %d layers are refused: %s: %s", len(e.Layers), why, strings.Join(names, "; "))
+}
+
+// maxStrictNames bounds the layers that an error lists.
+const maxStrictNames = 20
+
+// checkStrict refuses the tasks of a segment that are ours and not the target's.
+func (s *Segment) checkStrict(tasks []*td.Task) error {
+	own := td.Version(s.Target.Container().TaskVersion)
+	e := &StrictError{Target: s.Target.Name, First: s.notOwn}
+	for i, t := range tasks {
+		if t.Version == own && !t.Extension() {
+			continue
+		}
+		e.Known = t.Version == own
+		if l := s.TaskLayers[i]; len(e.Layers) == 0 || e.Layers[len(e.Layers)-1] != l {
+			e.Layers = append(e.Layers, l)
+		}
+	}
+	if len(e.Layers) > 0 {
+		return e
+	}
+	return nil
+}

@@ -1,0 +1,143 @@
+package compiler
+
+import (
+	"slices"
+
+	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/td"
+	"github.com/espalier-ane/espalier/tensor"
+)
+
+// fuseProducts writes products with a constant matrix as convolutions, where the target's compiler does and the matrix
+// fits the working set as fp16. What is multiplied goes to the channels and comes back from there, so that bias and
+// activation find the slots of a convolution; between two products the transposes cancel.
+//
+//	%y fp16[1,1,1,8,4] = Linear(%x, %w, %b)                  %w [1,1,1,4,16]
+//
+//	%t fp16[1,1,16,8,1] = Transpose(%x) Perm=[N,D,W,H,C]
+//	%c fp16[1,1,4,8,1] = Conv(%t, %k, %o)                    %k [4,1,16,1,1], the same memory
+//	%y fp16[1,1,1,8,4] = Transpose(%c) Perm=[N,D,W,H,C]
+//
+// A larger matrix stays a product, which is tiled.
+func fuseProducts(s *Segment) error {
+	if !s.Target.Ways.MatmulAsConv {
+		return nil
+	}
+	p := products{newFusion(s), map[toChannels]*anec.Value{}}
+	for _, l := range s.Graph.Order() {
+		if l.Kind() == anec.KindLinear || l.Kind() == anec.KindMatMul {
+			p.rewrite(l)
+		}
+	}
+	p.mergeConstants()
+	s.Graph.Sweep()
+	return p.err
+}
+
+// products is the pass at work. Products of one value share its transpose.
+type products struct {
+	*fusion
+	turned map[toChannels]*anec.Value
+}
+
+// toChannels is a value with an axis exchanged for the channels.
+type toChannels struct {
+	value *anec.Value
+	axis  td.Axis
+}
+
+func (f *products) rewrite(l *anec.Layer) {
+	x, w := l.Bottoms[0], l.Bottoms[1]
+	if w.Const == nil || !x.Type.DType.IsFloat() || !l.Epilogue.Empty() || l.OutputType != tensor.Invalid {
+		return
+	}
+	d := w.Type.Dims
+	if d[anec.N]*d[anec.D]*d[anec.C] != 1 || 2*d[anec.H]*d[anec.W] > f.target.Limits.WorkingSet {
+		return
+	}
+	axis, rowsAreOutputs := anec.W, true
+	f.origin = l.Origin
+	switch p := l.Params.(type) {
+	case *anec.Linear:
+		axis = p.Axis
+	case *anec.MatMul:
+		rowsAreOutputs = p.TransposeZ
+		if p.TransposeX {
+			axis = anec.H // rows are where columns would be, and the result has them along H still
+		}
+	}
+	if axis < anec.C {
+		return
+	}
+	kernel, ok := kernelOf(w.Const, rowsAreOutputs)
+	if !ok {
+		return
+	}
+	k := f.constant(w.Name, kernel)
+	turn := exchange(anec.C, axis)
+	in := f.turned[toChannels{x, axis}]
+	if in == nil {
+		in = f.transposed(x, turn)
+		f.turned[toChannels{x, axis}] = in
+	}
+	var bias *anec.Value
+	if b := bottom(l, 2); b != nil {
+		bias = f.reshaped(b, anec.Dims{1, 1, 1, 1, 1}.With(anec.C, kernel.Dims[anec.N]))
+	}
+	conv := &anec.Conv{Window: anec.UnitWindow, Groups: 1, PaddingMode: td.PadZero}
+	back := turn
+	if m, ok := l.Params.(*anec.MatMul); ok && m.TransposeX { // [C,H,W] = [c,k,r] → [k,c,r] → [o,c,r] → [c,r,o]
+		back = anec.Perm{anec.N, anec.D, anec.H, anec.W, anec.C}
+	}
+	if back == anec.Identity {
+		f.check(f.Edit(l, func(l *anec.Layer) { l.Params, l.Bottoms = conv, []*anec.Value{in, k, bias} }))
+		return
+	}
+	b := anec.Builder{Graph: f.Graph, Origin: l.Origin}
+	y := b.Layer(l.Name+"_conv", conv, in, k, bias)
+	if f.check(b.Err()); f.err != nil {
+		return
+	}
+	f.check(f.Edit(l, func(l *anec.Layer) { l.Params, l.Bottoms = &anec.Transpose{Perm: back}, []*anec.Value{y} }))
+}
+
+// kernelOf is a matrix, along H and W, as the kernel of a convolution of one element: outputs along N, inputs along C. With
+// the outputs along the rows it is the same memory, in whatever form it is stored; else a copy, of plain elements only.
+func kernelOf(c *anec.Constant, rowsAreOutputs bool) (*anec.Constant, bool) {
+	if !rowsAreOutputs {
+		if !c.Plain() {
+			return nil, false
+		}
+		t, err := c.Stored.Transpose(int(anec.W), int(anec.N), int(anec.H), int(anec.D), int(anec.C))
+		if err != nil {
+			return nil, false
+		}
+		return anec.ConstantOf(t.Dense()), true
+	}
+	k := *c
+	k.Dims = anec.Dims{c.Dims[anec.H], 1, c.Dims[anec.W], 1, 1}
+	ok := true
+	move := func(t *tensor.Tensor) *tensor.Tensor {
+		if t == nil || t.Rank() < anec.NumAxes {
+			return t
+		}
+		s := t.Shape()
+		m, err := t.Reshape(slices.Concat([]int{s[anec.H], 1, s[anec.W], 1, 1}, s[anec.NumAxes:])...)
+		ok = ok && err == nil
+		return m
+	}
+	k.Stored, k.Mask, k.Scale, k.Offset = move(c.Stored), move(c.Mask), move(c.Scale), move(c.Offset)
+	if p := c.Palette; p != nil {
+		q := anec.Palette{Table: move(p.Table), Scale: move(p.Scale), Offset: move(p.Offset), VectorAxis: p.VectorAxis}
+		switch p.VectorAxis {
+		case anec.H:
+			q.VectorAxis = anec.N
+		case anec.W:
+			q.VectorAxis = anec.C
+		default:
+			ok = ok && p.Table.Shape()[anec.NumAxes+1] == 1
+		}
+		k.Palette = &q
+	}
+	return &k, ok
+}

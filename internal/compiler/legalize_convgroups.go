@@ -1,0 +1,29 @@
+package compiler
+
+import (
+	"github.com/espalier-ane/espalier/hal"
+	"github.com/espalier-ane/espalier/internal/anec"
+)
+
+// legalizeConvGroups makes a convolution of each group, where a group has more inputs than the target's engine takes side
+// by side: channels times kernel area (guide A, group-conv decompose limit).
+//
+//	%y = Conv(%x, %w) Groups=2
+//
+//	%x_1 = InputView(%x) Axis=C Offset=0 …
+//	%y_1 = Conv(%x_1, %w_1)
+//	%x_2 = InputView(%x) Axis=C Offset=…
+//	%y_2 = Conv(%x_2, %w_2)
+//	%y = Concat(%y_1, %y_2) Axis=C
+var legalizeConvGroups = splitLayers(func(l *anec.Layer, s *Segment) []span {
+	p, ok := l.Params.(*anec.Conv)
+	limit := s.Target.Limits.GroupConv
+	if !ok || p.Groups == 1 || p.Transposed || limit == hal.NoLimit {
+		return nil
+	}
+	w := l.Bottoms[1].Type.Dims
+	if w[anec.C]*p.Kernel[0]*p.Kernel[1]*p.Kernel[2] <= limit {
+		return nil
+	}
+	return spansOf(w[anec.N], w[anec.N]/p.Groups)
+})

@@ -1,0 +1,31 @@
+package compiler
+
+import "github.com/espalier-ane/espalier/internal/anec"
+
+// legalizeCrops makes tasks of slices that begin inside of a row, on chips that do not read them where they lie but
+// copy them in a format of their own, which shows in the numbers (hal.Numerics.WidthSliceGain). What is known while
+// compiling, or whole numbers, the chip has otherwise.
+//
+//	%y = InputView(%x) Axis=W Offset=3 Size=4
+//
+//	%y = InputView(%x) Axis=W Offset=3 Size=4 Crop=true
+func legalizeCrops(s *Segment) error {
+	if s.Target.Numerics.WidthSliceGain == 0 {
+		return nil
+	}
+	for _, l := range s.Graph.Order() {
+		p, ok := l.Params.(*anec.InputView)
+		if !ok || p.Crop || p.Axis != anec.W || p.Offset == 0 || p.Size == 0 {
+			continue
+		}
+		if x := l.Bottoms[0]; x.Const != nil || !x.Type.DType.IsFloat() {
+			continue
+		}
+		crop := *p
+		crop.Crop = true
+		if err := s.Graph.Edit(l, func(l *anec.Layer) { l.Params = &crop }); err != nil {
+			return &anec.LayerError{Layer: l.Name, Kind: l.Kind(), Origin: l.Origin, Err: err}
+		}
+	}
+	return nil
+}

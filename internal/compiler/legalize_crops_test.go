@@ -1,0 +1,48 @@
+package compiler
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/espalier-ane/espalier/hal"
+	"github.com/espalier-ane/espalier/internal/anec"
+)
+
+// Slices of floats that begin inside of a row become tasks on targets with a gain of width slices, and only they, and
+// only there.
+func TestCrops(t *testing.T) {
+	const graph = `graph g
+input %x fp16[1,1,4,8,8]
+input %i int32[1,1,4,8,8]
+%offset fp16[1,1,4,8,5] = InputView(%x) Axis=W Offset=3 Size=5 @offset
+%first fp16[1,1,4,8,5] = InputView(%x) Axis=W Offset=0 Size=5 @first
+%rows fp16[1,1,4,5,8] = InputView(%x) Axis=H Offset=3 Size=5 @rows
+%whole int32[1,1,4,8,5] = InputView(%i) Axis=W Offset=3 Size=5 @whole
+output %offset
+output %first
+output %rows
+output %whole
+`
+	for target, want := range map[string]string{"virtual": "", "h13": "offset", "h14g": "offset", "h15": "", "h17s": ""} {
+		row, err := hal.Lookup(target)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := &Segment{Name: "net", Target: row, Graph: parseGraph(t, graph)}
+		if err := legalizeCrops(s); err != nil {
+			t.Fatal(err)
+		}
+		var crops []string
+		for _, l := range s.Graph.Order() {
+			if p, ok := l.Params.(*anec.InputView); ok && p.Crop {
+				crops = append(crops, l.Name)
+				if isView(l) {
+					t.Errorf("%s: %s is a view", target, l.Name)
+				}
+			}
+		}
+		if got := strings.Join(crops, " "); got != want {
+			t.Errorf("%s: crops are %q, want %q", target, got, want)
+		}
+	}
+}

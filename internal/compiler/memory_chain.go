@@ -1,0 +1,164 @@
+package compiler
+
+import (
+	"math/bits"
+
+	"github.com/espalier-ane/espalier/hal"
+	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/td"
+)
+
+// A chainRule is why a value does not go from the task that makes it right into the one that reads it: the first clause of
+// the conjunction that does not hold. Sizes are no clause (seed compiler).
+type chainRule uint8
+
+// The clauses, in the order of the seed. Chained is when all hold.
+const (
+	chainable     chainRule = iota
+	notMade                 // it comes from outside, or is made when the program is loaded
+	chainingOff             // the chip has no chaining
+	severalReads            // its maker has another outgoing layer, or none: it is read by several, or leaves
+	otherClass              // maker and reader are of different engine classes
+	otherEngine             // they are on different engines
+	otherGeometry           // it is read with other extents than it is made with
+	gap                     // another task stands between
+	rowsMissing             // the rows of the first tile do not cover what the reader's first tile needs
+)
+
+var chainRuleNames = [...]string{
+	"chainable", "not made by a task", "chaining is off", "not exactly one outgoing layer", "another engine class", "another engine",
+	"another tile geometry", "a task in the gap", "rows of the first tile are missing",
+}
+
+func (r chainRule) String() string { return chainRuleNames[r] }
+
+// findChains marks the values that supply the next task directly:
+//
+//	task 0  %a = Conv(%x)         %a is not written whole: task 1 takes each tile as it comes
+//	task 1  %y = Conv(%a)
+func findChains(s *Segment) error {
+	if !s.keepsOnChip() {
+		return nil
+	}
+	for _, v := range s.Plan.OnChip.Values {
+		v.Chain = chainClause(s, v)
+		v.streams = v.Chain != chainable && v.Layout.bytes() > s.Plan.OnChip.Budget
+	}
+	return nil
+}
+
+// chainClause goes through the conjunction.
+func chainClause(s *Segment, v *ChipValue) chainRule {
+	oc := s.Plan.OnChip
+	switch {
+	case v.Maker < 0 || oc.Tasks[v.Maker].AtLoad:
+		return notMade
+	case !s.Target.Has(hal.CapChaining):
+		return chainingOff
+	case v.Leaves || len(v.Readers) != 1 || len(s.Plan.Layers[v.Maker].Tops) != 1:
+		return severalReads
+	}
+	from, to := oc.Tasks[v.Maker].Unit, oc.Tasks[v.Readers[0]].Unit
+	maker, reader := s.Plan.Layers[v.Maker], s.Plan.Layers[v.Readers[0]]
+	switch {
+	case from.Class != to.Class:
+		return otherClass
+	case from.Engine != to.Engine || from.Engine == NoEngine:
+		return otherEngine
+	case !sameGeometry(maker, reader, v.Value):
+		return otherGeometry
+	case v.Readers[0] != v.Maker+1:
+		return gap
+	case emittedRows(maker, s.Target) < neededRows(reader, v.Value, s.Target):
+		return rowsMissing
+	}
+	return chainable
+}
+
+// sameGeometry reports whether the tiles that a task emits are those that the reader declares: it reads the value itself,
+// no view of it, once, and not along other axes than it was computed.
+func sameGeometry(maker, reader *anec.Layer, v *anec.Value) bool {
+	if maker.Epilogue.Transpose != nil || maker.Epilogue.Texture != nil {
+		return false
+	}
+	times := 0
+	for _, read := range reader.Reads() {
+		if read == v {
+			times++
+		}
+	}
+	return times == 1
+}
+
+// tileRows is how many rows of its result a task computes at a time: the pixels of a patch, with rows on whole powers of
+// two (oracles 5, register 0x2c).
+func tileRows(l *anec.Layer, t *hal.Target) int {
+	live := 0
+	for _, v := range l.Reads() {
+		if v.Const == nil {
+			live++
+		}
+	}
+	pixels := t.Residency.PatchPixels[0]
+	if live > 1 {
+		pixels = t.Residency.PatchPixels[1]
+	}
+	d := l.Top().Type.Dims
+	if l.Kind() == anec.KindReduction { // it walks over what it reads
+		d = l.Bottoms[0].Type.Dims
+	}
+	width := max(t.Limits.PatchWidthFloor, powerOfTwo(d[anec.W]), 1)
+	return max(min(pixels/width, powerOfTwo(d[anec.H])), 1)
+}
+
+// powerOfTwo is the least that is not smaller.
+func powerOfTwo(n int) int {
+	if n <= 1 {
+		return 1
+	}
+	return 1 << bits.Len(uint(n-1))
+}
+
+// emittedRows are those of a task's first tile.
+func emittedRows(l *anec.Layer, t *hal.Target) int {
+	return min(tileRows(l, t), l.Top().Type.Dims[anec.H]) // a reduction over rows emits its one row
+}
+
+// neededRows are the rows of an operand that a task reads for its first tile, overlap and all.
+func neededRows(l *anec.Layer, v *anec.Value, t *hal.Target) int {
+	all := v.Type.Dims[anec.H]
+	tile := min(tileRows(l, t), all)
+	window := func(w *anec.Window) int {
+		return min((tile-1)*w.Stride[1]+(w.Kernel[1]-1)*w.Dilation[1]+1-w.PadBefore[1], all)
+	}
+	over := func(axes td.Axes) int {
+		if axes.Has(anec.H) {
+			return all
+		}
+		return tile
+	}
+	first := len(l.Bottoms) > 0 && l.Bottoms[0] == v
+	switch p := l.Params.(type) {
+	case *anec.Conv:
+		if first && !p.Transposed {
+			return window(&p.Window)
+		}
+	case *anec.Pooling:
+		return window(&p.Window)
+	case *anec.Softmax:
+		return over(p.Axes)
+	case *anec.Reduction:
+		return over(p.Axes)
+	case *anec.ElementWise, *anec.ScaledElementWise, *anec.Select, *anec.Neuron, *anec.GOC, *anec.Copy, *anec.TypeCast, *anec.Quant, *anec.DeQuant:
+		return tile
+	case *anec.Linear:
+		if first {
+			return tile
+		}
+	case *anec.MatMul:
+		if first && !p.TransposeX {
+			return tile
+		}
+	}
+	return all
+}

@@ -1,0 +1,73 @@
+package compiler
+
+import (
+	"slices"
+
+	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/td"
+)
+
+// foldPadding has convolutions read the zeros about their operand themselves (seed compiler, phase 4):
+//
+//	%p = Padding(%x) Before=[0,0,0,1,1] After=[0,0,0,1,1]      %y = Conv(%x, %w) Kernel=[1,3,3]
+//	%y = Conv(%p, %w) Kernel=[1,3,3]                       →        PadBefore=[0,1,1] PadAfter=[0,1,1]
+//
+// It does so for padding with zeros that the convolution alone reads, and that its fields can say.
+func foldPadding(s *Segment) error {
+	if !s.keepsOnChip() || !s.Target.Residency.FoldPadding {
+		return nil
+	}
+	f := newFusion(s)
+	for _, l := range s.Graph.Order() {
+		conv, ok := l.Params.(*anec.Conv)
+		if !ok || conv.Transposed || conv.PaddingMode != td.PadZero {
+			continue
+		}
+		pad := l.Bottoms[0].Def
+		if pad == nil || !f.readBy(l.Bottoms[0], l) || !f.canDelay(pad) || slices.Contains(l.Bottoms[1:], l.Bottoms[0]) {
+			continue
+		}
+		p, ok := pad.Params.(*anec.Padding)
+		if !ok || !bare(pad) || !padsZeros(p) {
+			continue
+		}
+		before, after, ok := windowPadding(p, conv.Window)
+		if !ok {
+			continue
+		}
+		f.check(s.Graph.Edit(l, func(l *anec.Layer) {
+			c := *conv
+			c.PadBefore, c.PadAfter = before, after
+			l.Params = &c
+			l.Bottoms = append([]*anec.Value{pad.Bottoms[0]}, l.Bottoms[1:]...)
+			l.Origin = joinOrigins(pad.Origin, l.Origin)
+		}))
+		f.discard(pad)
+		s.Order = slices.DeleteFunc(s.Order, func(l *anec.Layer) bool { return l == pad })
+	}
+	s.Graph.Sweep()
+	return f.err
+}
+
+// padsZeros reports whether what a padding adds is 0.
+func padsZeros(p *anec.Padding) bool {
+	return p.Mode == td.PadZero || p.Mode == td.PadBackground && p.Value == 0
+}
+
+// maxFoldedPad is the most that a convolution's field holds (h13 2.3, register 0x1c: five bits).
+const maxFoldedPad = 31
+
+// windowPadding adds padding to that of a window; false if it is along other axes or too much.
+func windowPadding(p *anec.Padding, w anec.Window) (before, after [3]int, ok bool) {
+	before, after = w.PadBefore, w.PadAfter
+	rest := *p
+	for i, a := range windowAxes {
+		before[i] += p.Before[a]
+		after[i] += p.After[a]
+		rest.Before[a], rest.After[a] = 0, 0
+		if max(before[i], after[i]) > maxFoldedPad {
+			return before, after, false
+		}
+	}
+	return before, after, rest.Before == anec.Dims{} && rest.After == anec.Dims{}
+}

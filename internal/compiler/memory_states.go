@@ -1,0 +1,113 @@
+package compiler
+
+import (
+	"slices"
+
+	"github.com/espalier-ane/espalier/internal/anec"
+)
+
+// An AllocationState is how a root tensor is held: one of the nine that the compiler has, with its numbers (seed compiler,
+// Table 22.2).
+type AllocationState uint8
+
+// The states. "Dependent" is a value whose maker takes an operand from a chain; the seed says "L2-dependent", and this is
+// our reading of it.
+const (
+	Resident          AllocationState = 0 // on chip, whole
+	Streamed          AllocationState = 1 // in main memory
+	Chained           AllocationState = 2 // supplies the next task directly: two tiles on chip
+	Dependent         AllocationState = 3 // on chip, whole; its maker takes an operand from a chain
+	InPlace           AllocationState = 4 // on chip, written over an operand
+	InPlaceDependent  AllocationState = 5
+	RingBuffer        AllocationState = 6 // on chip, written by a ring buffer's writer
+	RingDependent     AllocationState = 7
+	InPlaceMainMemory AllocationState = 8 // in main memory, written over an operand
+)
+
+var allocationStateNames = [...]string{
+	"resident", "streamed", "chained", "dependent", "in place", "in place, dependent", "ring buffer", "ring buffer, dependent", "in place in main memory",
+}
+
+func (a AllocationState) String() string { return allocationStateNames[a] }
+
+// onChip reports whether the state is one of on-chip memory.
+func (a AllocationState) onChip() bool { return a != Streamed && a != InPlaceMainMemory }
+
+// allocate gives every root tensor its state:
+//
+//	%x                         streamed: it comes from outside
+//	%a = Conv(%x)              chained: the next task takes it as it comes
+//	%b = Conv(%a)              dependent: on chip; Conv took %a from a chain
+//	%c = Softmax(%b)           in place: over %b
+//	%y = Reduction(%c)         streamed: it leaves
+//
+// What a task of another partition reads goes through main memory.
+func allocate(s *Segment) error {
+	if !s.keepsOnChip() {
+		return nil
+	}
+	oc := s.Plan.OnChip
+	operands := oc.operands()
+	for _, v := range oc.Values {
+		if v.Chain == chainable && !v.streams && oc.stays(v) {
+			v.State = Chained
+			oc.Tasks[v.Readers[0]].Chained = v.Maker
+		}
+	}
+	for _, v := range oc.Values {
+		if v.State != Chained {
+			v.State = oc.stateOf(s, v, operands)
+		}
+	}
+	return nil
+}
+
+// stays reports whether all that need a value are in one partition.
+func (oc *OnChip) stays(v *ChipValue) bool {
+	if v.Maker < 0 || v.Leaves || oc.Tasks[v.Maker].AtLoad {
+		return false
+	}
+	return !slices.ContainsFunc(v.Readers, func(i int) bool { return oc.Tasks[i].Partition != oc.Tasks[v.Maker].Partition })
+}
+
+// stateOf is the state of a value that is not chained.
+func (oc *OnChip) stateOf(s *Segment, v *ChipValue, operands [][]*ChipValue) AllocationState {
+	if v.Maker < 0 || oc.Tasks[v.Maker].AtLoad {
+		return Streamed
+	}
+	over := overwritten(s, v, operands[v.Maker])
+	if v.streams || !oc.stays(v) {
+		if over != nil {
+			return InPlaceMainMemory
+		}
+		return Streamed
+	}
+	state := Resident
+	if over != nil && over.State.onChip() && over.State != Chained && over.Layout == v.Layout {
+		state, v.Over = InPlace, over
+	}
+	if s.Plan.Layers[v.Maker].Kind() == anec.KindRingBufferWriter {
+		state = RingBuffer
+	}
+	if oc.Tasks[v.Maker].Chained < 0 {
+		return state
+	}
+	switch state {
+	case InPlace:
+		return InPlaceDependent
+	case RingBuffer:
+		return RingDependent
+	}
+	return Dependent
+}
+
+// overwritten is the operand whose bytes in main memory a value takes over; nil if it has its own.
+func overwritten(s *Segment, v *ChipValue, operands []*ChipValue) *ChipValue {
+	at := s.Plan.Places[v.Value]
+	for _, x := range operands {
+		if p := s.Plan.Places[x.Value]; p.Region == at.Region && p.Port == at.Port && p.Offset == at.Offset && x.Value != v.Value {
+			return x
+		}
+	}
+	return nil
+}

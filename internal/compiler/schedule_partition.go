@@ -1,0 +1,94 @@
+package compiler
+
+import "slices"
+
+// A Partition is a run of tasks that the engine gets as one request: what stays on chip does so inside of it.
+type Partition struct {
+	First, Last int
+	Pressure    int64 // the most that its values were found to hold
+	Refused     int64 // what they would with the next task; 0 at the end of the program
+}
+
+// partition cuts the task list where on-chip memory runs out (seed compiler, phase 3). A task is put into the partition for
+// a trial; if what is held on chip while its results live goes beyond the budget, the partition ends before it:
+//
+//	budget 100     task        0    1    2  |  3    4
+//	               results    40   30   20  | 50   10
+//	               held       40   70   90  | 50   60        with task 3 it would be 140
+//
+// The pressure is what tasks of the partition have made and later ones read, whole; of what is chained or streams, two
+// tiles: one is filled while the other is emptied. It is highest where the task itself runs, for afterwards nothing is
+// known but what ends. A value that is too large for the budget by itself streams.
+//
+// It stands after memory because only memory knows the tasks: it adds copies.
+func partition(s *Segment) error {
+	if !s.keepsOnChip() {
+		return nil
+	}
+	oc := s.Plan.OnChip
+	operands, results := oc.operands(), oc.results()
+	var held []*ChipValue // made in this partition and still needed
+	first := -1           // task of this partition
+	trial := func(i int) int64 {
+		sum := int64(0)
+		for _, v := range held {
+			sum += v.held(s)
+		}
+		for _, v := range results[i] {
+			switch x := overwritten(s, v, operands[i]); {
+			case v.streams || v.Leaves:
+				sum += v.tiles(s, i)
+			case x == nil || x.Layout != v.Layout || !slices.Contains(held, x) || x.Chain == chainable:
+				sum += v.held(s)
+			} // else it takes the place of what is held
+		}
+		for _, v := range operands[i] {
+			if v.streams || v.Leaves || v.Maker < first || oc.Tasks[v.Maker].AtLoad {
+				sum += v.tiles(s, i)
+			}
+		}
+		return sum
+	}
+	for i := range oc.Tasks {
+		t := &oc.Tasks[i]
+		if t.AtLoad {
+			continue
+		}
+		if first < 0 {
+			first = i
+		}
+		pressure := trial(i)
+		if n := len(oc.Partitions); n > 0 && i > first && pressure > oc.Budget {
+			oc.Partitions[n-1].Refused = pressure
+			held, first = nil, i
+			pressure = trial(i)
+		}
+		if i == first {
+			oc.Partitions = append(oc.Partitions, Partition{First: i})
+		}
+		last := &oc.Partitions[len(oc.Partitions)-1]
+		last.Last, last.Pressure = i, max(last.Pressure, pressure)
+		t.Partition, t.Pressure = len(oc.Partitions)-1, pressure
+		var left []*ChipValue
+		for _, v := range append(held, results[i]...) {
+			if !v.streams && !v.Leaves && v.last() > i {
+				left = append(left, v)
+			}
+		}
+		held = left
+	}
+	return nil
+}
+
+// held is what a value takes on chip while it stays there.
+func (v *ChipValue) held(s *Segment) int64 {
+	if v.Chain == chainable {
+		return v.tiles(s, v.Maker)
+	}
+	return v.Layout.bytes()
+}
+
+// tiles is what a value takes on chip while a task streams it.
+func (v *ChipValue) tiles(s *Segment, task int) int64 {
+	return min(2*v.Layout.tile(tileRows(s.Plan.Layers[task], s.Target)), v.Layout.bytes())
+}

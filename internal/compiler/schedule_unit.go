@@ -1,0 +1,106 @@
+package compiler
+
+import (
+	"github.com/espalier-ane/espalier/hal"
+	"github.com/espalier-ane/espalier/internal/anec"
+)
+
+// A Unit is what runs a task on a chip: a class of the main engine, or the texture engine.
+type Unit struct {
+	Class  hal.EngineClass
+	Engine Engine
+}
+
+// An Engine is a part of the chip that has its own queue. The array and the planar engine are the two classes of the main
+// one.
+type Engine uint8
+
+// The engines.
+const (
+	NoEngine Engine = iota // no source says what runs the kind
+	MainEngine
+	TextureEngine
+)
+
+func (u Unit) String() string {
+	switch {
+	case u.Engine == NoEngine:
+		return "unknown"
+	case u.Engine == TextureEngine:
+		return "texture"
+	case u.Class == hal.Planar:
+		return "planar"
+	}
+	return "array"
+}
+
+var (
+	onArray   = Unit{hal.MultiplyAccumulate, MainEngine}
+	onPlanar  = Unit{hal.Planar, MainEngine}
+	onTexture = Unit{hal.Planar, TextureEngine}
+)
+
+// units is the table. Sources: h13 4.1 and 4.6 and oracles 3 for what H13's programs show (an activation alone and every
+// copy is a bypass of the array; sums of tensors, reductions and normalizations are planar); seed compiler for softmax on
+// the planar engine and the texture engine's samplers; the others by likeness.
+var units = map[anec.Kind]Unit{
+	anec.KindConv:             onArray,
+	anec.KindMatMul:           onArray,
+	anec.KindLinear:           onArray,
+	anec.KindCrossCorrelation: onArray,
+	anec.KindSDPA:             onArray,
+	anec.KindNeuron:           onArray,
+	anec.KindNeuronCustom:     onArray,
+	anec.KindCopy:             onArray,
+	anec.KindTypeCast:         onArray,
+	anec.KindQuant:            onArray,
+	anec.KindDeQuant:          onArray,
+	anec.KindReshape:          onArray,
+	anec.KindTranspose:        onArray,
+	anec.KindFlatten:          onArray,
+	anec.KindUnflatten:        onArray,
+	anec.KindInputView:        onArray,
+	anec.KindBroadcast:        onArray,
+	anec.KindTile:             onArray,
+	anec.KindConcat:           onArray,
+	anec.KindPixelShuffle:     onArray,
+	anec.KindPixelUnshuffle:   onArray,
+	anec.KindSpaceToBatch:     onArray,
+	anec.KindBatchToSpace:     onArray,
+	anec.KindSpaceToChannel:   onArray,
+	anec.KindChannelToSpace:   onArray,
+	anec.KindRingBufferWriter: onArray,
+	anec.KindRingBufferReader: onArray,
+	anec.KindDropout:          onArray,
+
+	anec.KindElementWise:       onPlanar,
+	anec.KindScaledElementWise: onPlanar,
+	anec.KindSelect:            onPlanar,
+	anec.KindGOC:               onPlanar,
+	anec.KindDynamicGOC:        onPlanar,
+	anec.KindBatchNorm:         onPlanar,
+	anec.KindReduction:         onPlanar,
+	anec.KindPooling:           onPlanar,
+	anec.KindSoftmax:           onPlanar,
+	anec.KindInstanceNorm:      onPlanar,
+	anec.KindLayerNorm:         onPlanar,
+	anec.KindL2Norm:            onPlanar,
+	anec.KindMinMaxNorm:        onPlanar,
+	anec.KindLRN:               onPlanar,
+	anec.KindArgMinMax:         onPlanar,
+	anec.KindGlobalArgMinMax:   onPlanar,
+	anec.KindCrossProduct:      onPlanar,
+
+	anec.KindResize:          onTexture,
+	anec.KindResizeAs:        onTexture,
+	anec.KindResample:        onTexture,
+	anec.KindAffineTransform: onTexture,
+	anec.KindCropResize:      onTexture,
+	anec.KindGather:          onTexture,
+	anec.KindPadding:         onTexture,
+}
+
+// keepsOnChip reports whether the target's tasks share on-chip memory, which its schedule then goes by.
+func (s *Segment) keepsOnChip() bool {
+	return s.Target != nil && s.Target.Sizes.OnChip > 0 && s.Target.Residency.Margin > 0
+}

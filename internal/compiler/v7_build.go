@@ -1,0 +1,208 @@
+package compiler
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/espalier-ane/espalier/hwx"
+	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/td"
+	"github.com/espalier-ane/espalier/tensor"
+)
+
+// A v7Program is a segment in H13's own tasks.
+type v7Program struct {
+	Tasks     []*td.Task
+	Ports     []Port // in the order of their base-address entries
+	Constants []byte
+	Scratch   int
+	Tables    bool // a function is a table of knots
+}
+
+// A v7build makes a program of version 7 of a graph. Values lie in memory as H13 has them: rows on 64 bytes, planes and
+// batches dense. What lies between layers is in the scratch memory; what lies between the tasks of a layer is on chip.
+type v7build struct {
+	surfaces  map[*anec.Value]*v7surface
+	constants v7constants
+	scratch   int
+	ops       []*v7op
+	joined    map[*anec.Layer]bool // layers that another one's tasks compute
+	placed    []*anec.Value        // those in scratch memory, in the order in which they got it
+	graph     *anec.Graph
+}
+
+// emitV7 makes the program. Its error names the first layer that has no certain encoding.
+//
+//	%y = ElementWise(%x, %z) Type=Add   →   a planar task: x from base 4, z from base 6, y to base 5
+func emitV7(g *anec.Graph, outputs []string) (*v7Program, error) {
+	b := &v7build{graph: g, surfaces: map[*anec.Value]*v7surface{}, joined: map[*anec.Layer]bool{}}
+	ports, err := b.ports(outputs)
+	if err != nil {
+		return nil, err
+	}
+	order := g.Order()
+	for _, l := range slices.Backward(order) {
+		b.join(l)
+	}
+	for _, l := range order {
+		if b.joined[l] {
+			continue
+		}
+		ops, ok := selectV7(l, b)
+		if !ok {
+			return nil, &anec.LayerError{Layer: l.Name, Kind: l.Kind(), Origin: l.Origin, Err: fmt.Errorf("version 7 has no certain tasks for it")}
+		}
+		b.ops = append(b.ops, ops...)
+	}
+	p := &v7Program{Ports: ports, Constants: b.constants.section(), Scratch: b.scratch}
+	for i, o := range b.ops {
+		p.Tables = p.Tables || o.nonLinear == v7Table
+		t, err := o.encode(i, len(b.ops))
+		if err != nil {
+			return nil, err
+		}
+		p.Tasks = append(p.Tasks, t)
+	}
+	return p, nil
+}
+
+// ports gives the ports their entries in the base-address table: by name, as Apple's compiler does.
+func (b *v7build) ports(outputs []string) ([]Port, error) {
+	var ports []Port
+	g := b.graph
+	if len(g.States) > 0 {
+		return nil, fmt.Errorf("version 7 has no certain form of states")
+	}
+	for _, v := range g.Inputs {
+		ports = append(ports, Port{Name: v.Name, Value: v, In: true})
+	}
+	for i, v := range g.Outputs {
+		if v.Def == nil || slices.Contains(g.Outputs[:i], v) {
+			return nil, fmt.Errorf("output %d is an input, a constant or another output", i)
+		}
+		ports = append(ports, Port{Name: outputs[i], Value: v, Out: true})
+	}
+	slices.SortStableFunc(ports, func(a, b Port) int { return strings.Compare(a.Name, b.Name) })
+	for i, p := range ports {
+		s, ok := denseSurface(p.Value.Type)
+		if !ok {
+			return nil, fmt.Errorf("port %q is of %v: version 7 has no certain form of it", p.Name, p.Value.Type)
+		}
+		s.base = hwx.BasePorts + i
+		b.surfaces[p.Value] = s
+	}
+	return ports, nil
+}
+
+// denseSurface lays a tensor out as H13 has it in memory.
+func denseSurface(t anec.Type) (*v7surface, bool) {
+	s := &v7surface{}
+	bytes := 2
+	switch t.DType {
+	case tensor.Float16:
+	case tensor.Bool:
+		s.element, bytes = v7byte, 1
+	default:
+		return nil, false
+	}
+	if t.Dims[anec.D] != 1 || t.Interleave > 1 {
+		return nil, false
+	}
+	s.row = v7align(bytes*t.Dims[anec.W], 64)
+	s.plane = s.row * t.Dims[anec.H]
+	s.depth = s.plane * t.Dims[anec.C]
+	s.group = s.depth
+	return s, int64(s.group)*int64(t.Dims[anec.N]) < 1<<31
+}
+
+// surface is where a value lies. What is neither a port nor placed yet gets scratch memory.
+func (b *v7build) surface(v *anec.Value) (*v7surface, bool) {
+	if s := b.surfaces[v]; s != nil {
+		return s, true
+	}
+	if v.Def == nil { // a constant
+		return nil, false
+	}
+	s, ok := denseSurface(v.Type)
+	if !ok {
+		return nil, false
+	}
+	s.base, s.offset = hwx.BaseScratch, b.scratch
+	b.scratch += v7align(s.group*v.Type.Dims[anec.N], 0x4000)
+	b.surfaces[v] = s
+	b.placed = append(b.placed, v)
+	return s, true
+}
+
+// v7sizeOf is the extents of a value as a task has them; the batch goes into the groups.
+func v7sizeOf(v *anec.Value) (size v7size, groups int) {
+	d := v.Type.Dims
+	return v7size{w: d[anec.W], h: d[anec.H], d: 1, c: d[anec.C]}, d[anec.N]
+}
+
+// v7constants is the constant section.
+type v7constants struct{ data []byte }
+
+// add appends bytes, which are then to be found on a multiple of 64.
+func (c *v7constants) add(b []byte) (offset int) {
+	c.data = append(c.data, make([]byte, v7align(len(c.data), 64)-len(c.data))...)
+	offset = len(c.data)
+	c.data = append(c.data, b...)
+	return offset
+}
+
+// table adds an activation table for so many engines. They all read the first copy; the section has room for one each.
+func (c *v7constants) table(t *td.Table, engines int) *v7kernel {
+	stored := t.Encode()
+	room := make([]byte, td.TableBytes*engines)
+	copy(room, stored)
+	offset := -1
+	for at := 0; at+len(room) <= len(c.data); at += 64 { // equal constants are stored once
+		if bytes.Equal(c.data[at:at+len(room)], room) {
+			offset = at
+			break
+		}
+	}
+	if offset < 0 {
+		offset = c.add(room)
+	}
+	k := &v7kernel{base: v7const, producer: -1}
+	for range engines {
+		k.offsets, k.sizes = append(k.offsets, offset), append(k.sizes, td.TableBytes)
+	}
+	return k
+}
+
+// section is the section as the container has it: 0x4000 zero bytes where there is nothing.
+func (c *v7constants) section() []byte {
+	if len(c.data) == 0 {
+		return make([]byte, 0x4000)
+	}
+	return c.data
+}
+
+// halves returns the fp16 elements of a plain constant.
+func halves(v *anec.Value) ([]uint16, bool) {
+	if v == nil || v.Const == nil || !v.Const.Plain() {
+		return nil, false
+	}
+	values := v.Const.Stored.Float32s()
+	list := make([]uint16, len(values))
+	for i, x := range values {
+		if list[i] = tensor.ToF16(x); tensor.F16(list[i]) != x && x == x {
+			return nil, false // it is wider than fp16
+		}
+	}
+	return list, true
+}
+
+// scalarHalf is the one element of a constant as fp16.
+func scalarHalf(v *anec.Value) (uint16, bool) {
+	if v == nil || v.Const == nil {
+		return 0, false
+	}
+	f, ok := v.Const.Scalar()
+	return tensor.ToF16(float32(f)), ok
+}

@@ -1,0 +1,163 @@
+package strided
+
+import (
+	"math"
+
+	"github.com/espalier-ane/espalier/internal/kernel"
+)
+
+// careful is for rules that look at each product of a sum. Where they change
+// nothing, which is nearly everywhere, sums come from the fast loops: a tile is
+// added up again, product by product and in the same order, only if
+//
+//   - a sum is NaN, which 0·inf or inf-inf may have made, or
+//   - a partial sum may have reached the port's limit. Whatever the order, it is
+//     at most the product of the lengths of its two lines, which are cheap:
+//     |Σ a·b| ≤ √Σa² · √Σb², or
+//   - products are added up in small groups first.
+type careful struct{ kernel.Accumulation }
+
+// careful returns what rules ask of sums of n products, nil if nothing.
+func (r *Rules) careful(n int) *careful {
+	if r == nil {
+		return nil
+	}
+	c := careful{kernel.Accumulation{Settle: r.Settle}}
+	if n > 1 {
+		c.Lanes = r.Lanes
+		if r.Partials {
+			c.Limit = r.Port
+		}
+	}
+	if c == (careful{}) {
+		return nil
+	}
+	return &c
+}
+
+// measure begins, or goes on with, the squares of the lengths of the lines of a
+// tile.
+func (c *careful) measure(w *Scratch, k int, a []quad, distA int, b []quad, distB, d int) {
+	if c.Limit == 0 {
+		return
+	}
+	g := &w.gemm
+	if k == 0 {
+		clear(g.squaresA[:])
+		clear(g.squaresB[:])
+	}
+	addSquares(g.squaresA[:roundUp(g.left.count)], a, distA, d)
+	addSquares(g.squaresB[:roundUp(g.right.count)], b, distB, d)
+}
+
+func addSquares(squares []float32, panels []quad, distance, d int) {
+	for p := 0; p < len(squares); p += panelLines {
+		var s0, s1, s2, s3 float32
+		for _, q := range panels[p/panelLines*distance:][:d] {
+			s0 += float32(q[0] * q[0])
+			s1 += float32(q[1] * q[1])
+			s2 += float32(q[2] * q[2])
+			s3 += float32(q[3] * q[3])
+		}
+		addTo(squares[p:], s0, s1, s2, s3)
+	}
+}
+
+// review adds up the tile again if it must.
+func (c *careful) review(w *Scratch, left, right *side, n int, tile []float32, stride int) {
+	rows, cols := w.gemm.left.count, w.gemm.right.count
+	if !c.asks(w, tile, stride) {
+		return
+	}
+	clear(tile)
+	bufA, bufB := w.quads, w.quads
+	if !left.packed.there {
+		bufB = bufB[panelsOf(rows)*pitch:]
+	}
+	for k := 0; k < n; k += depth {
+		d := min(depth, n-k)
+		a, distA := left.panels(w, bufA, &w.gemm.left, k, d)
+		b, distB := right.panels(w, bufB, &w.gemm.right, k, d)
+		for r := range rows {
+			row := a[r/panelLines*distA:][:d]
+			for j := range cols {
+				column := b[j/panelLines*distB:][:d]
+				var s kernel.Partial
+				for i := range row {
+					c.Add(&s, tile[r*stride+j], i, row[i][r%panelLines], column[i][j%panelLines])
+				}
+				tile[r*stride+j] = c.Total(&s, tile[r*stride+j])
+			}
+		}
+	}
+}
+
+func (c *careful) asks(w *Scratch, tile []float32, stride int) bool {
+	g := &w.gemm
+	if c.Lanes > 0 {
+		return true
+	}
+	if c.Limit != 0 {
+		var longestA, longestB float32
+		for _, s := range g.squaresA[:g.left.count] {
+			longestA = max(longestA, s)
+		}
+		for _, s := range g.squaresB[:g.right.count] {
+			longestB = max(longestB, s)
+		}
+		if !(float64(longestA)*float64(longestB) < float64(c.Limit)*float64(c.Limit)) {
+			return true
+		}
+	}
+	if c.Settle {
+		for r := range g.left.count {
+			for _, v := range tile[r*stride:][:g.right.count] {
+				if v != v {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// reviewRow is review for a row of a channelwise convolution: the places of the
+// result from the first on, what they meet being in the area.
+func (c *careful) reviewRow(result, area, weights []float32, shift []int) {
+	if !c.asksRow(result, area, weights, shift) {
+		return
+	}
+	for at := range result {
+		var s kernel.Partial
+		for t, v := range weights {
+			c.Add(&s, 0, t, v, area[at+shift[t]])
+		}
+		result[at] = c.Total(&s, 0)
+	}
+}
+
+func (c *careful) asksRow(result, area, weights []float32, shift []int) bool {
+	if c.Lanes > 0 {
+		return true
+	}
+	if c.Limit != 0 {
+		var sum, greatest float32
+		for t, v := range weights {
+			sum += float32(math.Abs(float64(v)))
+			for _, x := range area[shift[t]:][:len(result)] {
+				greatest = max(greatest, float32(math.Abs(float64(x))))
+			}
+		}
+		if !(sum*greatest < c.Limit) {
+			return true
+		}
+	}
+	if c.Settle {
+		for _, v := range result {
+			if v != v {
+				return true
+			}
+		}
+	}
+	return false
+}
