@@ -2,6 +2,8 @@ package compiler
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/espalier-ane/espalier/hal"
 	"github.com/espalier-ane/espalier/hwx"
@@ -84,8 +86,36 @@ func (s *Segment) container(withWeights bool) (*hwx.File, error) {
 	return hwx.Build(spec)
 }
 
-// Container makes the container with its weights in it, such that it stands alone.
-func (s *Segment) Container() (*hwx.File, error) { return s.container(true) }
+// Container makes the container with its weights in it, such that it stands alone. No cast stands before its ports, so they
+// have the names of the features.
+func (s *Segment) Container() (*hwx.File, error) {
+	alone := *s
+	plan := *s.Plan
+	plan.Ports = featureNames(plan.Ports)
+	alone.Plan = &plan
+	if s.own != nil {
+		own := *s.own
+		own.Ports = featureNames(own.Ports)
+		alone.own = &own
+	}
+	return alone.container(true)
+}
+
+// featureNames takes the mark of the engine's side off the names of ports, unless two would then be the same.
+func featureNames(ports []Port) []Port {
+	taken := map[string]bool{}
+	for _, p := range ports {
+		taken[p.Name] = true
+	}
+	ports = slices.Clone(ports)
+	for i := range ports {
+		if name := strings.TrimSuffix(ports[i].Name, engineSuffix); !taken[name] {
+			taken[name] = true
+			ports[i].Name = name
+		}
+	}
+	return ports
+}
 
 // taskVersion is the version of tasks for a target. Where the registers of a chip are known, tasks have that version: what
 // no register is known for is an extension there. Else tasks are those of virtual, and the container says so.
