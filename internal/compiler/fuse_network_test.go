@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/espalier-ane/espalier/hal"
 	"github.com/espalier-ane/espalier/mil"
 	"github.com/espalier-ane/espalier/tensor"
 )
@@ -83,13 +84,18 @@ func sixElementwise(b *mil.Builder, x *mil.Value) *mil.Value {
 
 func compileNetwork(t testing.TB, input *mil.TensorType, make network) *Result {
 	t.Helper()
+	return compileFor(t, virtual(t), input, make)
+}
+
+func compileFor(t testing.TB, target *hal.Target, input *mil.TensorType, make network) *Result {
+	t.Helper()
 	b := mil.NewBuilder("main", "CoreML7")
 	b.Return(make(b, b.Input("x", input)))
 	p, err := b.Program()
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := Compile(t.Context(), &Job{Target: virtual(t), Program: p, Functions: []Entry{{Function: p.Functions[0]}}})
+	r, err := Compile(t.Context(), &Job{Target: target, Program: p, Functions: []Entry{{Function: p.Functions[0]}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,5 +142,51 @@ func TestDescriptorDoesNotGrowWithTheNetwork(t *testing.T) {
 	}
 	if sizes[0] != sizes[1] {
 		t.Errorf("descriptors of %d and %d bytes", sizes[0], sizes[1])
+	}
+}
+
+// On H13, in its own encoding, what follows a matrix multiply in its epilogue takes no task, and a second live operand one.
+func TestEpiloguesTakeNoTaskOnH13(t *testing.T) {
+	chip, err := hal.Lookup("h13")
+	if err != nil {
+		t.Fatal(err)
+	}
+	product := func(b *mil.Builder, x *mil.Value) *mil.Value {
+		return b.Op("matmul", "m", x.Type, mil.Args{"x": x, "y": ramp(256, 256), "transpose_x": false, "transpose_y": true})
+	}
+	half := tensor.FromFloat32s(tensor.Float16, []float32{0.5})
+	after := func(kind string, args mil.Args) network {
+		return func(b *mil.Builder, x *mil.Value) *mil.Value {
+			args["x"] = product(b, x)
+			return b.Op(kind, "y", x.Type, args)
+		}
+	}
+	input := fp16(8, 256)
+	bare := compileFor(t, chip, input, product).Functions[0]
+	if bare.Segments[0].own == nil {
+		t.Fatal("the product is not in H13's own encoding")
+	}
+	for _, row := range []struct {
+		name string
+		make network
+		more int
+	}{
+		{"bias", after("add", mil.Args{"y": ramp(256)}), 0},
+		{"relu", after("relu", mil.Args{}), 0},
+		{"gelu", after("gelu", mil.Args{"mode": "EXACT"}), 0},
+		{"scalar multiply", after("mul", mil.Args{"y": half}), 0},
+		{"residual", func(b *mil.Builder, x *mil.Value) *mil.Value {
+			return b.Op("add", "y", x.Type, mil.Args{"x": product(b, x), "y": x})
+		}, 1},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			f := compileFor(t, chip, input, row.make).Functions[0]
+			if f.Segments[0].own == nil {
+				t.Fatal("it is not in H13's own encoding")
+			}
+			if got, want := f.Tasks(), bare.Tasks()+row.more; row.more == 0 && got != want || row.more > 0 && got < want {
+				t.Errorf("%d tasks, the product alone has %d", got, bare.Tasks())
+			}
+		})
 	}
 }
