@@ -14,9 +14,6 @@ import (
 // A program that runs bundles without host segments has neither operations nor
 // models nor the compiler in it.
 func TestDependencies(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds a program")
-	}
 	const module = "github.com/espalier-ane/espalier/"
 	command := func(name string, args ...string) string {
 		t.Helper()
