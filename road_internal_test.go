@@ -75,3 +75,37 @@ func TestVariantsAreBounded(t *testing.T) {
 		t.Errorf("%d variants, want %d", len(r.variants), maxVariants)
 	}
 }
+
+// A bundle of a flexible model is compiled for the default shape already: the first prediction compiles nothing.
+func TestBundleBringsItsVariant(t *testing.T) {
+	m, err := Open(filepath.Join("testdata", "models", "flex_enum", "model.mlpackage"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	program, err := m.Compile(t.Context(), CompileOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(t.TempDir(), "flex.bundle")
+	if _, err := program.WriteBundle(t.Context(), dir); err != nil {
+		t.Fatal(err)
+	}
+	b, err := Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	r := b.functions[0].road
+	if len(r.variants) != 1 {
+		t.Fatalf("%d variants before the first prediction, want the one that the bundle brings", len(r.variants))
+	}
+	for i, shape := range [][]int{{1, 3, 16, 16}, {1, 3, 24, 32}} { // the default one first
+		if _, err := b.Predict(t.Context(), map[string]any{"x": tensor.New(tensor.Float32, shape...)}); err != nil {
+			t.Fatal(err)
+		}
+		if len(r.variants) != i+1 {
+			t.Errorf("%d variants after %d shapes", len(r.variants), i+1)
+		}
+	}
+}
