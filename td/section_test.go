@@ -182,7 +182,7 @@ func TestRecordedSections(t *testing.T) {
 			empty++
 			continue
 		}
-		section, err := rebuild(t, &r)
+		section, err := rebuild(t, r)
 		switch {
 		case err != nil:
 			t.Errorf("%s: %v", r.Case, err)

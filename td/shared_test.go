@@ -3,10 +3,8 @@ package td
 import (
 	"bytes"
 	"encoding/binary"
-	"encoding/json"
 	"os"
 	"path/filepath"
-	"strconv"
 	"testing"
 
 	"github.com/espalier-ane/espalier/internal/testkit"
@@ -87,56 +85,29 @@ type record struct {
 		Prefix string `json:"prefix_128_sha256"`
 	} `json:"constant_section"`
 	Tasks []struct {
-		Header  []hexWord `json:"header_words"`
+		Header  []testkit.HexWord `json:"header_words"`
 		Records []struct {
-			Address, Header hexWord
+			Address, Header testkit.HexWord
 			Count           int
 		}
 		Blocks map[string]struct {
-			Words map[hexWord]hexWord
+			Words map[testkit.HexWord]testkit.HexWord
 		}
 		Size int `json:"size_bytes"`
 	} `json:"task_descriptors"`
 }
 
-// hexWord is a number as records write it: "0x1f800".
-type hexWord uint32
-
-func (h *hexWord) UnmarshalText(b []byte) error {
-	v, err := strconv.ParseUint(string(b), 0, 32)
-	*h = hexWord(v)
-	return err
-}
-
 // records reads the records of a target that have tasks.
-func records(t testing.TB, target string) []record {
+func records(t testing.TB, target string) []*record {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(testkit.Shared(t, "oracles", target), "*.json"))
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no records (%v)", err)
-	}
-	var all []record
-	for _, file := range files {
-		b, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var r record
-		if err := json.Unmarshal(b, &r); err != nil {
-			t.Fatalf("%s: %v", file, err)
-		}
-		if len(r.Tasks) > 0 {
-			all = append(all, r)
-		}
-	}
-	return all
+	return testkit.Records(t, target, func(r *record) bool { return len(r.Tasks) > 0 })
 }
 
 // words returns the words of a task, record headers as recorded.
 func (r *record) words(t testing.TB, task int) []uint32 {
 	t.Helper()
 	d := &r.Tasks[task]
-	registers := make(map[hexWord]hexWord)
+	registers := make(map[testkit.HexWord]testkit.HexWord)
 	for _, b := range d.Blocks {
 		for a, w := range b.Words {
 			registers[a] = w
@@ -149,7 +120,7 @@ func (r *record) words(t testing.TB, task int) []uint32 {
 	for _, rec := range d.Records {
 		words = append(words, uint32(rec.Header))
 		for i := range rec.Count {
-			w, ok := registers[rec.Address+hexWord(4*i)]
+			w, ok := registers[rec.Address+testkit.HexWord(4*i)]
 			if !ok {
 				t.Fatalf("%s: task %d: register %#x is not recorded", r.Case, task, uint32(rec.Address)+4*uint32(i))
 			}

@@ -4,9 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -33,41 +31,16 @@ type appleRecord struct {
 		Payload int `json:"payload_bytes"`
 	}
 	Tasks []struct {
-		Header []appleWord `json:"header_words"`
-		Blocks map[string]struct{ Words map[appleWord]appleWord }
+		Header []testkit.HexWord `json:"header_words"`
+		Blocks map[string]struct {
+			Words map[testkit.HexWord]testkit.HexWord
+		}
 	} `json:"task_descriptors"`
-}
-
-// appleWord is a number as records write it: "0x1f800".
-type appleWord uint32
-
-func (w *appleWord) UnmarshalText(b []byte) error {
-	v, err := strconv.ParseUint(string(b), 0, 32)
-	*w = appleWord(v)
-	return err
 }
 
 func appleRecords(t testing.TB) []*appleRecord {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(testkit.Shared(t, "oracles", "h13"), "*.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var list []*appleRecord
-	for _, file := range files {
-		data, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		r := new(appleRecord)
-		if err := json.Unmarshal(data, r); err != nil {
-			t.Fatalf("%s: %v", file, err)
-		}
-		if len(r.Tasks) > 0 {
-			list = append(list, r)
-		}
-	}
-	return list
+	return testkit.Records(t, "h13", func(r *appleRecord) bool { return len(r.Tasks) > 0 })
 }
 
 // appleWeights are the weights behind the records (oracles 1): of chains, constant i is all 0x3400+i, and descriptions

@@ -3,14 +3,10 @@ package engine_test
 import (
 	"context"
 	"encoding/binary"
-	"encoding/json"
 	"fmt"
 	"hash/fnv"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"slices"
-	"strconv"
 	"testing"
 
 	"github.com/espalier-ane/espalier/hwx"
@@ -28,8 +24,8 @@ type record struct {
 	Case    string
 	MIL     string
 	Program *struct {
-		Text      hexWord   `json:"text_address"`
-		Resources []hexWord `json:"resource_addresses"`
+		Text      testkit.HexWord   `json:"text_address"`
+		Resources []testkit.HexWord `json:"resource_addresses"`
 	} `json:"program_descriptor"`
 	Constants struct{ Size int } `json:"constant_section"`
 	Tensors   []struct {
@@ -39,46 +35,21 @@ type record struct {
 		Strides [4]uint64
 	} `json:"tensor_descriptors"`
 	Tasks []struct {
-		Header  []hexWord `json:"header_words"`
+		Header  []testkit.HexWord `json:"header_words"`
 		Records []struct {
-			Address hexWord
+			Address testkit.HexWord
 			Count   int
 		}
-		Blocks map[string]struct{ Words map[hexWord]hexWord }
+		Blocks map[string]struct {
+			Words map[testkit.HexWord]testkit.HexWord
+		}
 	} `json:"task_descriptors"`
-}
-
-// hexWord is a number as records write it: "0x1f800".
-type hexWord uint32
-
-func (h *hexWord) UnmarshalText(b []byte) error {
-	v, err := strconv.ParseUint(string(b), 0, 32)
-	*h = hexWord(v)
-	return err
 }
 
 // records reads the H13 records that have tasks.
 func records(t testing.TB) []*record {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(testkit.Shared(t, "oracles", "h13"), "*.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var all []*record
-	for _, file := range files {
-		data, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		r := new(record)
-		if err := json.Unmarshal(data, r); err != nil {
-			t.Fatalf("%s: %v", file, err)
-		}
-		if len(r.Tasks) > 0 {
-			all = append(all, r)
-		}
-	}
-	return all
+	return testkit.Records(t, "h13", func(r *record) bool { return len(r.Tasks) > 0 })
 }
 
 // tasks are the tasks of the record, word for word.
@@ -90,7 +61,7 @@ func (r *record) tasks(t testing.TB) []*td.Task {
 		for _, w := range from.Header {
 			task.Header = append(task.Header, uint32(w))
 		}
-		words := make(map[hexWord]hexWord)
+		words := make(map[testkit.HexWord]testkit.HexWord)
 		for _, b := range from.Blocks {
 			for addr, w := range b.Words {
 				words[addr] = w
@@ -99,9 +70,9 @@ func (r *record) tasks(t testing.TB) []*td.Task {
 		for _, rec := range from.Records {
 			run := td.Record{Addr: uint32(rec.Address)}
 			for i := range rec.Count {
-				w, ok := words[rec.Address+hexWord(4*i)]
+				w, ok := words[rec.Address+testkit.HexWord(4*i)]
 				if !ok {
-					t.Fatalf("%s: no word for register %#x", r.Case, rec.Address+hexWord(4*i))
+					t.Fatalf("%s: no word for register %#x", r.Case, rec.Address+testkit.HexWord(4*i))
 				}
 				run.Words = append(run.Words, uint32(w))
 			}
