@@ -171,12 +171,15 @@ func (randomWeights) Load(path string, offset uint64, typ *mil.TensorType) (*ten
 	return tensor.FromFloat32s(typ.DType, values, shape...), nil
 }
 
-func TestV7TasksCompute(t *testing.T) {
+func TestV7TasksCompute(t *testing.T) { runV7Cases(t, v7Cases) }
+
+// runV7Cases compiles programs to H13's own tasks, runs them and compares with the operations themselves.
+func runV7Cases(t *testing.T, cases []v7Case) {
 	target, err := hal.Lookup("h13")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, c := range v7Cases {
+	for _, c := range cases {
 		t.Run(c.body, func(t *testing.T) {
 			program, err := mil.ParseText("case", []byte(c.text()), randomWeights{})
 			if err != nil {
@@ -252,12 +255,14 @@ func TestV7TasksCompute(t *testing.T) {
 
 // A program whose encoding is certain compiles strictly, to nothing but tasks of the chip's own, and to the same bytes
 // whatever the order of what has none.
-func TestV7ProgramsAreStrict(t *testing.T) {
+func TestV7ProgramsAreStrict(t *testing.T) { compileV7CasesStrictly(t, v7Cases) }
+
+func compileV7CasesStrictly(t *testing.T, cases []v7Case) {
 	target, err := hal.Lookup("h13")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, c := range v7Cases {
+	for _, c := range cases {
 		if strings.Contains(c.body, "blob") {
 			continue // the weight file is made up
 		}
