@@ -28,6 +28,7 @@ type builder struct {
 	addr uint64 // next free address
 
 	guard, data, text, kernels *Segment
+	weights                    *Segment   // a weight file beside the kernels
 	windows                    []*Segment // in the order of Spec.Windows
 	scratch, derived           *Section   // of data
 
@@ -64,13 +65,30 @@ func (b *builder) layOut() {
 	b.layOutData()
 	b.layOutWindows()
 	b.layOutText()
-	size, flags := uint64(len(b.KernelSection)), uint32(SectionConst)
-	if b.External > 0 {
-		size, flags = b.External, SectionExternal
+	b.layOutKernels()
+}
+
+// layOutKernels places the kernel section and the weight file: each in a
+// segment of its own, the weight file first where it is alone.
+func (b *builder) layOutKernels() {
+	segments := 0
+	add := func(size uint64, flags uint32, data []byte) *Segment {
+		segment, section := fmt.Sprintf("__KERN_%d", segments), fmt.Sprintf("__kern_%d", segments)
+		segments++
+		return b.newSegment(segment, size, ProtRead, SegmentNoRelocs,
+			newSection(segment, section, b.addr, size, sectionAlignTile, flags, data))
 	}
-	if b.KernelSection != nil || b.External > 0 {
-		b.kernels = b.newSegment("__KERN_0", size, ProtRead, SegmentNoRelocs,
-			newSection("__KERN_0", "__kern_0", b.addr, size, sectionAlignTile, flags, b.KernelSection))
+	if b.KernelSection != nil {
+		b.kernels = add(uint64(len(b.KernelSection)), SectionConst, b.KernelSection)
+	}
+	switch {
+	case b.WeightFile != nil:
+		b.weights = add(uint64(len(b.WeightFile)), SectionConst, b.WeightFile)
+	case b.External > 0:
+		b.weights = add(b.External, SectionExternal, nil)
+	}
+	if b.kernels == nil {
+		b.kernels, b.weights = b.weights, nil
 	}
 }
 
@@ -130,8 +148,10 @@ func (b *builder) segments() []*Segment {
 		list = append(list, b.data)
 	}
 	list = append(append(list, b.windows...), b.text)
-	if b.kernels != nil {
-		list = append(list, b.kernels)
+	for _, s := range []*Segment{b.kernels, b.weights} {
+		if s != nil {
+			list = append(list, s)
+		}
 	}
 	return list
 }
@@ -243,6 +263,9 @@ func (b *builder) program() *ProgramThread {
 	t.Bases[BaseConst] = b.kernelSection().Addr
 	if b.Form == Form2026 {
 		t.Bases[BaseTextConst] = b.text.Sections[1].Addr
+	}
+	if b.weights != nil {
+		t.Bases[BaseWeights] = b.weights.Addr
 	}
 	if b.scratch != nil {
 		t.Bases[BaseScratch] = b.scratch.Addr

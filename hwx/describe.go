@@ -46,6 +46,8 @@ func (f *File) Describe() (*Spec, error) {
 		}
 		if weights := f.External(); weights != nil {
 			s.External = weights.Size
+		} else if weights := f.Section("__KERN_1", "__kern_1"); weights != nil {
+			s.WeightFile = weights.Data
 		}
 	} else if len(constants.Data) == zeroConstants && len(bytes.Trim(constants.Data, "\x00")) == 0 {
 		s.Constants = nil

@@ -71,6 +71,35 @@ func TestOwnSectionsAndBases(t *testing.T) {
 	}
 }
 
+// besideKernels has a kernel section and a weight file.
+func besideKernels(external bool) Spec {
+	s := ownSpec(false)
+	s.WeightFile = bytes.Repeat([]byte("weight file."), 50)
+	if external {
+		s.External, s.WeightFile = uint64(len(s.WeightFile)), nil
+	}
+	return s
+}
+
+// A weight file beside a kernel section has a segment and a base of its own.
+func TestWeightFileBesideKernels(t *testing.T) {
+	for _, external := range []bool{false, true} {
+		_, data := mustBuild(t, besideKernels(external))
+		f := mustRead(t, data)
+		p, err := f.Program()
+		if err != nil {
+			t.Fatal(err)
+		}
+		kernels, weights := f.Section("__KERN_0", "__kern_0"), f.Section("__KERN_1", "__kern_1")
+		if kernels == nil || weights == nil || p.Bases[BaseConst] != kernels.Addr || p.Bases[BaseWeights] != weights.Addr {
+			t.Fatalf("external %t: kernels %v, weights %v", external, kernels, weights)
+		}
+		if kernels.Size != 800 || weights.Size != 600 || (f.External() == weights) != external {
+			t.Errorf("external %t: kernels %v, weights %v", external, kernels, weights)
+		}
+	}
+}
+
 func TestStatePorts(t *testing.T) {
 	_, data := mustBuild(t, ownSpec(false))
 	ports, err := mustRead(t, data).Ports()
@@ -104,7 +133,11 @@ func TestStatePorts(t *testing.T) {
 func TestOwnFormsRoundTrip(t *testing.T) {
 	onlyDerived := ownSpec(true)
 	onlyDerived.Scratch = 0
-	for name, spec := range map[string]Spec{"in the file": ownSpec(false), "external": ownSpec(true), "no scratch": onlyDerived} {
+	both, bothExternal := besideKernels(false), besideKernels(true)
+	for name, spec := range map[string]Spec{
+		"in the file": ownSpec(false), "external": ownSpec(true), "no scratch": onlyDerived,
+		"beside kernels": both, "external beside kernels": bothExternal,
+	} {
 		_, data := mustBuild(t, spec)
 		f := mustRead(t, data)
 		if again, err := f.Encode(); err != nil || !bytes.Equal(again, data) {
@@ -123,7 +156,8 @@ func TestOwnFormsRoundTrip(t *testing.T) {
 func TestBuildRefusesOwnForms(t *testing.T) {
 	for want, change := range map[string]func(*Spec){
 		"form of 2026":            func(s *Spec) { s.Form, s.Ports = Form2020, nil },
-		"do not go with":          func(s *Spec) { s.External = 1 },
+		"do not go with":          func(s *Spec) { s.KernelSection, s.External, s.Relocs = nil, 1, []uint32{0} },
+		"beside a kernel section": func(s *Spec) { s.KernelSection, s.WeightFile = nil, []byte{1} },
 		"external weights":        func(s *Spec) { s.KernelSection, s.External = nil, 1<<40+1 },
 		"derived memory":          func(s *Spec) { s.Derived = 8<<30 + 1 },
 		"second port \"cache\"":   func(s *Spec) { s.Ports[2] = s.Ports[3] },

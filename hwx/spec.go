@@ -54,10 +54,12 @@ type Spec struct {
 	KernelSection []byte // Form2026: a segment of its own for the kernel streams; nil: they are in Constants
 	Kernels       []KernelSpec
 
-	// External, in Form2026, is the size of a kernel section whose bytes are not
-	// in the file: they are a weight file, which the loader binds there. It is
-	// in the place of KernelSection.
-	External uint64
+	// External, in Form2026, is the size of a section whose bytes are not in the
+	// file: they are a weight file, which the loader binds there. Alone, it is in
+	// the place of KernelSection; beside one it is in a segment of its own, as
+	// is WeightFile, which has the bytes.
+	External   uint64
+	WeightFile []byte
 
 	Scratch uint64 // Form2026: bytes of memory between tasks
 	Derived uint64 // Form2026: bytes that tasks make of constants, once, when the program is loaded
@@ -232,7 +234,7 @@ func (s *Spec) check() error {
 	if strings.ContainsRune(s.Banner+s.Program, 0) {
 		return errors.New("a NUL in the banner or the program's name")
 	}
-	if s.Form == Form2020 && (s.Scratch != 0 || s.Derived != 0 || s.KernelSection != nil || s.External != 0 || s.Attributes != nil) {
+	if s.Form == Form2020 && (s.Scratch != 0 || s.Derived != 0 || s.KernelSection != nil || s.External != 0 || s.WeightFile != nil || s.Attributes != nil) {
 		return errors.New("scratch, derived memory, a kernel section and attributes need the form of 2026")
 	}
 	if s.Scratch > maxUnbackedMemory || s.Derived > maxUnbackedMemory {
@@ -241,8 +243,11 @@ func (s *Spec) check() error {
 	if s.External > maxExternalBytes {
 		return fmt.Errorf("0x%x bytes of external weights, want 0x%x or fewer", s.External, int64(maxExternalBytes))
 	}
-	if s.External != 0 && (s.KernelSection != nil || s.Kernels != nil || s.Relocs != nil) {
-		return errors.New("external weights do not go with a kernel section of the file's own, kernel streams or relocations")
+	if s.External != 0 && s.KernelSection == nil && (s.Kernels != nil || s.Relocs != nil) {
+		return errors.New("external weights in the place of a kernel section do not go with kernel streams or relocations")
+	}
+	if s.WeightFile != nil && (s.External != 0 || s.KernelSection == nil) {
+		return errors.New("a weight file goes beside a kernel section, and has its bytes here or outside")
 	}
 	for _, off := range s.Relocs {
 		if int64(off)+4 > int64(len(s.Text)) {

@@ -36,6 +36,7 @@ type ProgramState struct {
 //	  3  scratch          __DATA,__bss
 //	  4  ports            as many as there are, in the order of Spec.Windows;
 //	  …                   Port.Base has the entry
+//	254  weights          a weight file beside a kernel section (ours)
 //	255  text's const     __TEXT,__const, in Form2026, such that tasks reach it
 //	                      beside a kernel section (ours)
 //
@@ -47,6 +48,7 @@ const (
 	BaseDerived   = 2
 	BaseScratch   = 3
 	BasePorts     = 4
+	BaseWeights   = 254
 	BaseTextConst = 255
 )
 
