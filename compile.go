@@ -236,7 +236,7 @@ func (p *Program) Functions() []CompiledFunction {
 			if s == nil {
 				segment.Name = f.Hosts[i].Name
 			} else {
-				segment.Name, segment.Tasks, segment.Container = s.Name, s.TaskCount(), s.File
+				segment.Name, segment.Tasks, segment.Container = s.Name, len(s.Tasks), s.File
 				if oc := s.Plan.OnChip; oc != nil {
 					segment.OnChip = &OnChip{oc.Bytes, oc.Used(), len(oc.Partitions), oc.Chains(), len(oc.Pairs), compiler.Picture(s)}
 				}

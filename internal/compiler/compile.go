@@ -60,7 +60,7 @@ func (f *Function) Tasks() int {
 	n := 0
 	for _, s := range f.Segments {
 		if s != nil {
-			n += s.TaskCount()
+			n += len(s.Tasks)
 		}
 	}
 	return n

@@ -41,19 +41,21 @@ func (s *Segment) refuse(err error) error {
 //	__FVMLIB             a window for each port
 //	__TEXT,__text        tasks
 //	__TEXT,__const       plan.Constants
-//	__KERN_0,__kern_0    the weight file, if a task reads it
+//	__KERN_0,__kern_0    the kernel streams of the chip's own tasks, if others are among them
+//	__KERN_0 or _1       the weight file, if a task reads it
 func (s *Segment) container(withWeights bool) (*hwx.File, error) {
+	spec := hwx.Spec{Form: hwx.Form2026, Subtype: s.Target.Container().CPUSubtype, Program: s.Name}
+	ports := s.Plan.Ports
 	if s.own != nil {
-		return s.ownContainer()
-	}
-	spec := hwx.Spec{
-		Form: hwx.Form2026, Subtype: s.Target.Container().CPUSubtype, Program: s.Name,
-		Scratch: uint64(s.Plan.Scratch), Derived: uint64(s.Plan.Derived), Constants: s.Plan.Constants,
+		ports, spec.Scratch, spec.Constants = s.own.Ports, uint64(s.own.Scratch), s.own.Constants
+	} else {
+		spec.Scratch, spec.Derived, spec.Constants = uint64(s.Plan.Scratch), uint64(s.Plan.Derived), s.Plan.Constants
+		spec.KernelSection = s.streams
 	}
 	if spec.Constants == nil {
 		spec.Constants = []byte{}
 	}
-	for i, p := range s.Plan.Ports {
+	for i, p := range ports {
 		port, err := portSpec(p, s.Target)
 		if err != nil {
 			return nil, err
@@ -76,12 +78,14 @@ func (s *Segment) container(withWeights bool) (*hwx.File, error) {
 	if err := spec.SetTasks(tasks); err != nil {
 		return nil, err
 	}
-	if readsWeights(s.Tasks) {
-		if withWeights {
-			spec.KernelSection = s.Weights
-		} else {
-			spec.External = uint64(len(s.Weights))
-		}
+	switch {
+	case !s.readsWeights():
+	case !withWeights:
+		spec.External = uint64(len(s.Weights))
+	case s.streams != nil:
+		spec.WeightFile = s.Weights
+	default:
+		spec.KernelSection = s.Weights
 	}
 	return hwx.Build(spec)
 }
@@ -152,17 +156,24 @@ func portSpec(p Port, target *hal.Target) (hwx.PortSpec, error) {
 }
 
 // encodeTasks makes the task list.
-func encodeTasks(ops []*td.Op, version td.Version) ([]*td.Task, error) {
-	tasks := make([]*td.Task, len(ops))
-	for i, op := range ops {
-		t, err := op.Task(version)
+func encodeTasks(list []Task, version td.Version) ([]*td.Task, error) {
+	tasks := make([]*td.Task, len(list))
+	for i := range list {
+		if own := list[i].own; own != nil {
+			var err error
+			if tasks[i], err = own.encode(i, len(list)); err != nil {
+				return nil, fmt.Errorf("task %d: %w", i, err)
+			}
+			continue
+		}
+		t, err := list[i].Op.Task(version)
 		if err != nil {
 			return nil, fmt.Errorf("task %d: %w", i, err)
 		}
 		for _, flag := range []struct {
 			field *td.Field
 			set   bool
-		}{{td.V7NotFirst, i > 0}, {td.V7Last, i == len(ops)-1}} {
+		}{{td.V7NotFirst, i > 0}, {td.V7Last, i == len(list)-1}} {
 			if flag.set {
 				if err := t.Set(flag.field, 1); err != nil {
 					return nil, fmt.Errorf("task %d: %w", i, err)
@@ -174,10 +185,16 @@ func encodeTasks(ops []*td.Op, version td.Version) ([]*td.Task, error) {
 	return tasks, nil
 }
 
-func readsWeights(ops []*td.Op) bool {
-	for _, op := range ops {
-		for i := range op.Operands {
-			if o := &op.Operands[i]; o.Present() && o.Base == hwx.BaseConst {
+// readsWeights reports whether a task reads the weight file.
+func (s *Segment) readsWeights() bool {
+	base := planned{s}.base(Place{Region: InWeights})
+	for i := range s.Tasks {
+		op := s.Tasks[i].Op
+		if op == nil {
+			continue
+		}
+		for k := range op.Operands {
+			if o := &op.Operands[k]; o.Present() && o.Base == base {
 				return true
 			}
 		}

@@ -51,7 +51,7 @@ func (s *Segment) checkStrict(tasks []*td.Task) error {
 			continue
 		}
 		e.Known = t.Version == own
-		if l := s.TaskLayers[i]; len(e.Layers) == 0 || e.Layers[len(e.Layers)-1] != l {
+		if l := s.Tasks[i].Layer; len(e.Layers) == 0 || e.Layers[len(e.Layers)-1] != l {
 			e.Layers = append(e.Layers, l)
 		}
 	}

@@ -9,16 +9,29 @@ import (
 	"github.com/espalier-ane/espalier/td"
 )
 
-// emitTasks makes operations of the layers of the plan, in their order. Its error is about all layers that become none.
+// emitTasks makes tasks of the layers of the plan, in their order. On a chip whose registers are known, those whose encoding
+// is certain get its own tasks. Its error is about all layers that become none.
 //
 //	plan     %y = Neuron(%x) Type=relu        %x in port 0, %y in scratch at 64
 //	tasks    0 NEBypass y=base 3+64 x=base 4, ACTIVATION relu
 func emitTasks(s *Segment) error {
+	if s.own != nil {
+		s.Tasks = s.own.list
+		return nil
+	}
 	e := planned{s}
-	var tasks []*td.Op
-	var from []*anec.Layer
+	own := s.mixOwnTasks()
 	var refused []error
-	for _, l := range s.Plan.Layers {
+	for i, l := range s.Plan.Layers {
+		if tasks, ok := own[i]; ok {
+			for _, t := range tasks {
+				if k := t.own.kernel; k != nil && k.producer >= 0 {
+					k.producer += len(s.Tasks) // it counted from the first task of the layer
+				}
+			}
+			s.Tasks = append(s.Tasks, tasks...)
+			continue
+		}
 		for _, v := range append(l.Reads(), l.Tops...) {
 			if _, ok := s.Plan.Places[v]; !ok {
 				return &anec.LayerError{Layer: l.Name, Kind: l.Kind(), Origin: l.Origin, Err: fmt.Errorf("value %q has no place", v.Name)}
@@ -28,19 +41,12 @@ func emitTasks(s *Segment) error {
 		if err != nil {
 			refused = append(refused, err)
 		}
-		tasks = append(tasks, ops...)
-		for range ops {
-			from = append(from, l)
+		for _, op := range ops {
+			op.ID = uint16(len(s.Tasks)) // it counts on from 0 after 65,535: the order of the list is what runs
+			s.Tasks = append(s.Tasks, Task{Layer: l, Op: op})
 		}
 	}
-	if err := errors.Join(refused...); err != nil {
-		return err
-	}
-	for i, op := range tasks {
-		op.ID = uint16(i) // it counts on from 0 after 65,535: the order of the list is what runs
-	}
-	s.Tasks, s.TaskLayers = tasks, from
-	return nil
+	return errors.Join(refused...)
 }
 
 // planned finds the operands of values by the plan of a segment.
@@ -49,7 +55,7 @@ type planned struct{ *Segment }
 func (p planned) operand(v *anec.Value) td.Operand {
 	place := p.Plan.Places[v]
 	o := td.Operand{
-		Base: base(place), Offset: place.Offset, Type: v.Type.DType, Interleave: 1, Dims: v.Type.Dims, Strides: place.Strides,
+		Base: p.base(place), Offset: place.Offset, Type: v.Type.DType, Interleave: 1, Dims: v.Type.Dims, Strides: place.Strides,
 	}
 	if o.Type.SubByte() {
 		o.Strides = [td.NumAxes]int64{} // its elements lie packed
@@ -58,13 +64,16 @@ func (p planned) operand(v *anec.Value) td.Operand {
 }
 
 // base is the entry of the base-address table that a place counts from.
-func base(p Place) uint16 {
+func (s planned) base(p Place) uint16 {
 	switch p.Region {
 	case InDerived:
 		return hwx.BaseDerived
 	case InConstants:
 		return hwx.BaseTextConst
 	case InWeights:
+		if s.streams != nil {
+			return hwx.BaseWeights
+		}
 		return hwx.BaseConst
 	case InPort:
 		return hwx.BasePorts + uint16(p.Port)

@@ -7,7 +7,8 @@ import (
 )
 
 // fuseTransposes makes a layer write its result transposed where somebody wants it dense: an output, a state, or a
-// reshape. Everywhere else a transpose is a view, for operands have strides.
+// reshape. Everywhere else a transpose is a view, for operands have strides. Tasks of a chip's own have none along W: there
+// a product comes back from the channels by itself.
 //
 //	%a = Conv(%x, %w)
 //	%y = Transpose(%a) Perm=[N,D,H,W,C]
@@ -18,7 +19,7 @@ import (
 func fuseTransposes(s *Segment) error {
 	f := newFusion(s)
 	for _, l := range s.Graph.Order() {
-		if l.Kind() != anec.KindTranspose || !isMove(l) || !f.wantedDense(l.Top()) {
+		if l.Kind() != anec.KindTranspose || !isMove(l) || !f.wantedDense(l) {
 			continue
 		}
 		x := l.Bottoms[0]
@@ -41,9 +42,13 @@ func fuseTransposes(s *Segment) error {
 	return f.err
 }
 
-// wantedDense reports whether a transposed view of a value would be copied.
-func (f *fusion) wantedDense(v *anec.Value) bool {
+// wantedDense reports whether a transposed view would be copied, or read by no task of a chip's own.
+func (f *fusion) wantedDense(transpose *anec.Layer) bool {
+	v, x := transpose.Top(), transpose.Bottoms[0]
 	if f.kept[v] {
+		return true
+	}
+	if ownRows(f.target) && x.Def != nil && x.Def.Kind() == anec.KindConv && transpose.Params.(*anec.Transpose).Perm == exchange(anec.C, anec.W) {
 		return true
 	}
 	return slices.ContainsFunc(v.Uses, func(l *anec.Layer) bool { return l.Kind() == anec.KindReshape || l.Kind() == anec.KindFlatten })

@@ -198,7 +198,7 @@ func (p *planner) backwards() error {
 			}
 		case anec.KindReshape:
 			if x := l.Bottoms[0]; p.awkward[l] {
-				p.pull(x, denseSpot(p.newBuffer(l, x.Type), x.Type), nil)
+				p.pull(x, p.newDense(l, x.Type), nil)
 			}
 		case anec.KindRingBufferWriter:
 			if at, ok := p.demands[l.Top()]; ok {
@@ -215,7 +215,7 @@ func (p *planner) backwards() error {
 func (p *planner) askParts(l *anec.Layer) error {
 	at, ok := p.demands[l.Top()]
 	if !ok {
-		at = denseSpot(p.newBuffer(l, l.Top().Type), l.Top().Type)
+		at = p.newSpot(l, l.Top().Type)
 		p.demands[l.Top()] = at
 	}
 	parts := append([]*anec.Value(nil), l.Bottoms...)

@@ -15,8 +15,7 @@ func (p *planner) inPlace() error {
 	for i, l := range p.tasks {
 		y := l.Top()
 		at := p.spots[y]
-		bytes, _ := y.Type.Bytes()
-		if b := at.buffer; b.region != InScratch || b.first != i || b.size != int64(bytes) {
+		if b := at.buffer; b.region != InScratch || b.first != i || !at.fills(y.Type) {
 			continue
 		}
 		for _, x := range l.Reads() {
@@ -29,6 +28,11 @@ func (p *planner) inPlace() error {
 		}
 	}
 	return nil
+}
+
+// fills reports whether a value takes up its buffer, be it with room between rows.
+func (s spot) fills(t anec.Type) bool {
+	return s.offset == 0 && s.buffer.size == s.strides[anec.N]*int64(t.Dims[anec.N])
 }
 
 // takesOver reports whether a task may write its first top into a buffer that it reads: all that it reads there

@@ -96,15 +96,37 @@ func (b *buffer) root() *buffer {
 }
 
 // newBuffer makes a buffer for values of a layer: bytes of constants alone are derived.
-func (p *planner) newBuffer(l *anec.Layer, t anec.Type) *buffer {
-	bytes, _ := t.Bytes()
-	b := &buffer{size: int64(bytes), first: -1}
+func (p *planner) newBuffer(l *anec.Layer, size int64) *buffer {
+	b := &buffer{size: size, first: -1}
 	if p.derived[l] {
 		b.region = InDerived
 	}
 	p.buffers = append(p.buffers, b)
 	return b
 }
+
+// newDense makes a buffer for a value of a layer whose elements fill it.
+func (p *planner) newDense(l *anec.Layer, t anec.Type) spot {
+	bytes, _ := t.Bytes()
+	return denseSpot(p.newBuffer(l, int64(bytes)), t)
+}
+
+// newSpot makes a buffer for a value of a layer: its elements fill it, or its rows are such as tasks of the chip's own can
+// say. What is made of constants only other tasks read.
+func (p *planner) newSpot(l *anec.Layer, t anec.Type) spot {
+	if !ownRows(p.Target) || p.derived[l] {
+		return p.newDense(l, t)
+	}
+	at := spot{}
+	var size int64
+	at.strides, size = portLayout(t, p.Target)
+	at.buffer = p.newBuffer(l, size)
+	return at
+}
+
+// ownRows reports whether values lie in memory in rows as ports have them, such that tasks of the chip's own can read and
+// write them.
+func ownRows(t *hal.Target) bool { return taskVersion(t) == td.V7 }
 
 // isView reports whether the layer becomes no task.
 func (p *planner) isView(l *anec.Layer) bool { return !p.kept[l] && isView(l) }
@@ -164,7 +186,13 @@ func portLayout(t anec.Type, target *hal.Target) (strides [anec.NumAxes]int64, s
 // guess finds where values lie if every task writes a dense buffer of its own. It says which values are views of
 // states, and which views strides may not express.
 func (p *planner) guess() error {
-	own := func(v *anec.Value) spot { return denseSpot(&buffer{region: InScratch}, v.Type) }
+	own := func(v *anec.Value) spot {
+		at := denseSpot(&buffer{region: InScratch}, v.Type)
+		if ownRows(p.Target) && !p.derived[v.Def] {
+			at.strides, _ = portLayout(v.Type, p.Target)
+		}
+		return at
+	}
 	for _, l := range p.Order {
 		if !p.isView(l) {
 			for _, v := range l.Tops {
@@ -251,6 +279,7 @@ func (p *planner) settle(l *anec.Layer) (added *anec.Layer, err error) {
 			if p.derived[l] {
 				p.derived[added] = true
 			}
+			p.demands[added.Top()] = p.newDense(added, added.Top().Type)
 			if _, err = p.settle(added); err != nil {
 				return nil, err
 			}
@@ -270,7 +299,7 @@ func (p *planner) settle(l *anec.Layer) (added *anec.Layer, err error) {
 			if v.Type.DType.SubByte() {
 				return nil, fmt.Errorf("%q is of %v: elements that share bytes cannot be written", v.Name, v.Type)
 			}
-			y = denseSpot(p.newBuffer(l, v.Type), v.Type)
+			y = p.newSpot(l, v.Type)
 		}
 		p.spots[v] = y
 	}

@@ -22,16 +22,24 @@ type Segment struct {
 
 	Order []*anec.Layer // by the schedule: those that become tasks, and views
 	Plan  *Plan         // by the memory phase
-	Tasks []*td.Op      // by emission
+	Tasks []Task        // by emission
 	File  *hwx.File
 
-	TaskLayers []*anec.Layer // of Tasks: the layer that each was made of
-	Strict     bool          // refuse tasks that the chip itself could not run
+	Strict bool // refuse tasks that the chip itself could not run
 
 	exactFunctions bool // no function may be a table of knots
+	absentWeights  bool // zeros stand for the elements of weights: what is said of the segment is about its layers alone
 
-	own    *v7Program // H13: the segment in the chip's own tasks, if all of it is certain; then Tasks are not used
-	notOwn error      // or the first layer of which it is not
+	own     *v7Program // H13: the segment in the chip's own tasks alone, if all of it is certain
+	notOwn  error      // or the first layer of which it is not
+	streams []byte     // then: the kernel streams of those tasks that are the chip's own
+}
+
+// A Task is one of the task list before it has words: an operation of version 256, or a task of the chip's own.
+type Task struct {
+	Layer *anec.Layer // that it was made of
+	Op    *td.Op      // nil: the chip's own
+	own   *v7op
 }
 
 // A Plan says where everything lies.

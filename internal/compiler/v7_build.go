@@ -14,7 +14,7 @@ import (
 
 // A v7Program is a segment in H13's own tasks.
 type v7Program struct {
-	Tasks     []*td.Task
+	list      []Task
 	Ports     []Port // in the order of their base-address entries
 	Constants []byte
 	Scratch   int
@@ -27,7 +27,9 @@ type v7build struct {
 	surfaces  map[*anec.Value]*v7surface
 	constants v7constants
 	scratch   int
-	ops       []*v7op
+	tasks     int                  // how many there are so far
+	plan      *Plan                // where values lie, if a plan says so
+	touched   []*anec.Value        // whose surface was asked for
 	joined    map[*anec.Layer]bool // layers that another one's tasks compute
 	placed    []*anec.Value        // those in scratch memory, in the order in which they got it
 	graph     *anec.Graph
@@ -42,6 +44,7 @@ func emitV7(g *anec.Graph, outputs []string) (*v7Program, error) {
 	if err != nil {
 		return nil, err
 	}
+	p := &v7Program{Ports: ports}
 	order := g.Order()
 	for _, l := range slices.Backward(order) {
 		b.join(l)
@@ -54,17 +57,16 @@ func emitV7(g *anec.Graph, outputs []string) (*v7Program, error) {
 		if !ok {
 			return nil, &anec.LayerError{Layer: l.Name, Kind: l.Kind(), Origin: l.Origin, Err: fmt.Errorf("version 7 has no certain tasks for it")}
 		}
-		b.ops = append(b.ops, ops...)
-	}
-	p := &v7Program{Ports: ports, Constants: b.constants.section(), Scratch: b.scratch}
-	for i, o := range b.ops {
-		p.Tables = p.Tables || o.nonLinear == v7Table
-		t, err := o.encode(i, len(b.ops))
-		if err != nil {
-			return nil, err
+		for _, o := range ops {
+			p.Tables = p.Tables || o.nonLinear == v7Table
+			p.list = append(p.list, Task{Layer: l, own: o})
 		}
-		p.Tasks = append(p.Tasks, t)
+		b.tasks = len(p.list)
 	}
+	if _, err := encodeTasks(p.list, td.V7); err != nil {
+		return nil, err
+	}
+	p.Constants, p.Scratch = b.constants.section(), b.scratch
 	return p, nil
 }
 
@@ -119,6 +121,10 @@ func denseSurface(t anec.Type) (*v7surface, bool) {
 
 // surface is where a value lies. What is neither a port nor placed yet gets scratch memory.
 func (b *v7build) surface(v *anec.Value) (*v7surface, bool) {
+	if b.plan != nil {
+		b.touched = append(b.touched, v)
+		return b.plan.surface(v)
+	}
 	if s := b.surfaces[v]; s != nil {
 		return s, true
 	}

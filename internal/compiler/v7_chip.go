@@ -66,5 +66,8 @@ func passing(source v7chip, h int) v7chip {
 	return v7chip{base: source.end(h)}
 }
 
+// v7row is what rows in memory, and all that is made of rows, are multiples of.
+const v7row = 64
+
 // v7align rounds up to a multiple.
 func v7align(n, to int) int { return (n + to - 1) / to * to }

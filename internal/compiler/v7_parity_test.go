@@ -194,11 +194,15 @@ func (r *appleRecord) compare(t testing.TB) *parity {
 		return result
 	}
 	// The links of tasks are made when they are placed.
-	text, err := td.EncodeStream(p.Tasks)
+	tasks, err := encodeTasks(p.list, td.V7)
 	if err != nil {
 		t.Fatal(err)
 	}
-	first, _ := p.Tasks[0].Encode()
+	text, err := td.EncodeStream(tasks)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, _ := tasks[0].Encode()
 	placed, err := td.DecodeStream(td.V7, text, 0, len(first))
 	if err != nil {
 		t.Fatal(err)

@@ -205,6 +205,16 @@ func (b *v7build) joinProducts(l *anec.Layer) {
 	}
 }
 
+// joinedAll reports whether the layers of a chain are computed along with the last.
+func (b *v7build) joinedAll(chain []*anec.Layer, last *anec.Layer) bool {
+	for _, l := range chain {
+		if l != last && !b.joined[l] {
+			return false
+		}
+	}
+	return true
+}
+
 // productChain is the convolutions of a product that ends with l, the last first, and then the first transpose.
 func (b *v7build) productChain(l *anec.Layer) ([]*anec.Layer, bool) {
 	turn := exchange(anec.C, anec.W)
@@ -438,7 +448,7 @@ func (b *v7build) runtimeProduct(l *anec.Layer, p *anec.MatMul) ([]*v7op, bool) 
 		total := 16 * stride
 		store.result = &v7surface{base: hwx.BaseScratch, offset: start, row: stride, plane: stride, depth: total, group: total, interleave: lanes}
 		b.scratch += v7align(total, 0x4000)
-		kernel.base, kernel.producer = hwx.BaseScratch, len(b.ops)
+		kernel.base, kernel.producer = hwx.BaseScratch, b.tasks
 		ops = append(ops, store)
 		if chip.end(1) >= v7chipBytes {
 			return nil, false

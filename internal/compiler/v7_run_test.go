@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/espalier-ane/espalier/hal"
-	"github.com/espalier-ane/espalier/hwx"
 	"github.com/espalier-ane/espalier/internal/engine"
 	"github.com/espalier-ane/espalier/internal/ops"
 	"github.com/espalier-ane/espalier/mil"
@@ -194,14 +193,10 @@ func runV7Cases(t *testing.T, cases []v7Case) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if c.tasks != 0 && len(p.Tasks) != c.tasks {
-				t.Errorf("%d tasks, want %d", len(p.Tasks), c.tasks)
+			if c.tasks != 0 && len(p.list) != c.tasks {
+				t.Errorf("%d tasks, want %d", len(p.list), c.tasks)
 			}
-			spec, err := p.spec("main", target)
-			if err != nil {
-				t.Fatal(err)
-			}
-			file, err := hwx.Build(spec)
+			file, err := (&Segment{Name: "main", Target: target, Plan: &Plan{}, own: p, Tasks: p.list}).container(false)
 			if err != nil {
 				t.Fatal(err)
 			}

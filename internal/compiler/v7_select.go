@@ -14,7 +14,7 @@ func selectV7(l *anec.Layer, b *v7build) ([]*v7op, bool) {
 			return nil, false
 		}
 	}
-	if _, ok := b.productChain(l); ok {
+	if chain, ok := b.productChain(l); ok && b.joinedAll(chain, l) {
 		return b.productLayer(l)
 	}
 	return b.attempt(func() ([]*v7op, bool) { return b.plain(l) })

@@ -1,0 +1,284 @@
+package compiler
+
+import (
+	"slices"
+
+	"github.com/espalier-ane/espalier/hwx"
+	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/td"
+)
+
+// In a segment with a layer whose encoding is not certain, tasks of the chip's own and extension records stand side by
+// side, and everything lies where the memory plan says:
+//
+//	%a = Conv(%x, %w)       certain    task 0   version 7, its weights packed into the kernel section
+//	%b = Gather(%a, %i)     not        task 1   an extension record
+//	%y = Neuron(%b) relu    certain    task 2   version 7
+//
+// The plan gives rows on such targets whole 64 bytes, which is what the registers can say. A value that lies otherwise, as
+// a transposed view does, is read and written by extension records.
+
+// A v7mix chooses layer by layer.
+type v7mix struct {
+	*v7build
+	s      *Segment
+	layers []*anec.Layer
+	at     map[*anec.Layer]int // where they stand
+	root   map[*anec.Layer]*anec.Layer
+	own    map[int][]Task       // by layer; of those that another one's tasks compute, none
+	reads  map[*anec.Value]bool // by them, from memory
+	start  int                  // in scratch: what lies between the tasks of a layer
+	peak   int
+}
+
+// mixOwnTasks selects the tasks of those layers of the plan that have certain ones.
+func (s *Segment) mixOwnTasks() map[int][]Task {
+	if !ownRows(s.Target) {
+		return nil
+	}
+	m := &v7mix{
+		v7build: &v7build{graph: s.Graph, plan: s.Plan, joined: map[*anec.Layer]bool{}},
+		s:       s, layers: s.Plan.Layers,
+		at: map[*anec.Layer]int{}, root: map[*anec.Layer]*anec.Layer{}, own: map[int][]Task{}, reads: map[*anec.Value]bool{},
+	}
+	for i, l := range m.layers {
+		m.at[l] = i
+	}
+	m.start = v7align(int(s.Plan.Scratch), 0x4000)
+	m.group()
+	for i := 0; i < len(m.layers); {
+		m.scratch = m.start
+		n := m.choose(i)
+		m.peak = max(m.peak, m.scratch)
+		i += n
+	}
+	m.dropUnread()
+	if m.peak > m.start {
+		s.Plan.Scratch = int64(m.peak)
+	}
+	if len(m.constants.data) > 0 {
+		s.streams = m.constants.data
+	}
+	return m.own
+}
+
+// group finds layers that another one's tasks compute along. They have to stand right before it: what they read is no
+// longer there later.
+func (m *v7mix) group() {
+	for _, l := range slices.Backward(m.layers) {
+		root := l
+		if r := m.root[l]; r != nil {
+			root = r
+		}
+		before := len(m.joined)
+		m.join(l)
+		if len(m.joined) == before {
+			continue
+		}
+		for j := range m.joined {
+			if m.root[j] == nil {
+				m.root[j] = root
+			}
+		}
+	}
+	members := map[*anec.Layer]int{}
+	first := map[*anec.Layer]int{}
+	for i, l := range m.layers {
+		if r := m.root[l]; r != nil {
+			if members[r] == 0 {
+				first[r] = i
+			}
+			members[r]++
+		}
+	}
+	for _, l := range m.layers {
+		if n := members[l]; n > 0 && first[l]+n != m.at[l] {
+			m.part(l)
+		}
+	}
+}
+
+// part leaves a layer alone with what it computes itself.
+func (m *v7mix) part(root *anec.Layer) {
+	for l, r := range m.root {
+		if r == root {
+			delete(m.root, l)
+			delete(m.joined, l)
+		}
+	}
+}
+
+// choose selects the tasks of the layer at i, or of the layer that computes it along, if they are certain. It returns by
+// how many layers they count.
+func (m *v7mix) choose(i int) int {
+	l := m.layers[i]
+	if r := m.root[l]; r != nil {
+		l = r
+	}
+	last := m.at[l]
+	if m.take(l, i, last) {
+		return last - i + 1
+	}
+	grouped := len(m.root)
+	m.part(l)
+	if len(m.root) != grouped && m.take(m.layers[i], i, i) {
+		return 1
+	}
+	return 1
+}
+
+// take selects the tasks of a layer, which stand for those from first to last.
+func (m *v7mix) take(l *anec.Layer, first, last int) bool {
+	m.touched = m.touched[:0]
+	ops, ok := m.attempt(func() ([]*v7op, bool) {
+		ops, ok := selectV7(l, m.v7build)
+		return ops, ok && len(ops) > 0 && m.fits(ops, first, last)
+	})
+	if !ok {
+		return false
+	}
+	for _, v := range m.touched {
+		m.reads[v] = true
+	}
+	for i := first; i <= last; i++ {
+		m.own[i] = nil
+	}
+	for _, o := range ops {
+		m.own[first] = append(m.own[first], Task{Layer: l, own: o})
+	}
+	return true
+}
+
+// fits reports whether tasks may stand for layers of the plan: the registers can say them, the numerics allow them, and no
+// task writes over what a later one reads.
+func (m *v7mix) fits(ops []*v7op, first, last int) bool {
+	for _, o := range ops {
+		if m.s.exactFunctions && o.nonLinear == v7Table {
+			return false
+		}
+		if _, err := o.encode(1, 3); err != nil {
+			return false
+		}
+	}
+	made := map[*anec.Value]bool{}
+	for _, l := range m.layers[first : last+1] {
+		for _, v := range l.Tops {
+			made[v] = true
+		}
+	}
+	stored := slices.ContainsFunc(ops[:len(ops)-1], m.stores)
+	for _, y := range m.touched {
+		for _, x := range m.touched {
+			if made[y] && !made[x] && m.plan.meet(x, y) && (stored || !m.plan.inPlace(x, y)) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// stores reports whether a task stores its result where the plan has values.
+func (m *v7mix) stores(o *v7op) bool {
+	r := o.result
+	return r != nil && !r.backing && (r.base != hwx.BaseScratch || r.offset < m.start)
+}
+
+// dropUnread takes out what is made of constants when the program is loaded, and then read by nobody: the chip's own tasks
+// have their weights packed.
+func (m *v7mix) dropUnread() {
+	needed := map[*anec.Layer]bool{}
+	read := func(v *anec.Value) {
+		for work := []*anec.Value{v}; len(work) > 0; {
+			l := work[len(work)-1].Def
+			work = work[:len(work)-1]
+			if l == nil || needed[l] {
+				continue
+			}
+			needed[l] = true
+			if _, task := m.at[l]; !task {
+				work = append(work, l.Bottoms...) // a view, or a concatenation
+			}
+		}
+	}
+	for v := range m.reads {
+		read(v)
+	}
+	for i, l := range slices.Backward(m.layers) {
+		if _, own := m.own[i]; own {
+			continue
+		}
+		if m.plan.Places[l.Top()].Region == InDerived && !needed[l] {
+			m.own[i] = nil
+			continue
+		}
+		for _, v := range l.Reads() {
+			read(v)
+		}
+	}
+}
+
+// surface is where a value lies, as the registers have it; false if they cannot say it.
+func (p *Plan) surface(v *anec.Value) (*v7surface, bool) {
+	place, ok := p.Places[v]
+	dense, representable := denseSurface(v.Type)
+	if !ok || !representable || place.Offset%v7row != 0 || place.Offset >= 1<<31 {
+		return nil, false
+	}
+	s := *dense
+	s.offset = int(place.Offset)
+	switch place.Region {
+	case InScratch:
+		s.base = hwx.BaseScratch
+	case InPort:
+		s.base = hwx.BasePorts + place.Port
+		if port := &p.Ports[place.Port]; port.In && port.Out {
+			return nil, false // no record has a state
+		}
+	default:
+		return nil, false
+	}
+	d, strides := v.Type.Dims, place.Strides
+	if d[anec.W] > 1 && strides[anec.W] != int64(v.Type.DType.Size()) {
+		return nil, false
+	}
+	// Along an axis of one element a stride leads nowhere; it is as a dense tensor would have it.
+	next := int64(s.row)
+	for _, axis := range []struct {
+		axis   td.Axis
+		stride *int
+	}{{anec.H, &s.row}, {anec.C, &s.plane}, {anec.N, &s.group}} {
+		stride := next
+		if d[axis.axis] > 1 {
+			stride = strides[axis.axis]
+		}
+		if stride <= 0 || stride%v7row != 0 || stride >= 1<<31 {
+			return nil, false
+		}
+		*axis.stride = int(stride)
+		next = stride * int64(d[axis.axis])
+		if axis.axis == anec.C {
+			s.depth = int(next)
+		}
+	}
+	return &s, true
+}
+
+// meet reports whether the bytes of two values may overlap.
+func (p *Plan) meet(x, y *anec.Value) bool {
+	a, b := p.Places[x], p.Places[y]
+	return a.Region == b.Region && a.Port == b.Port && a.Offset < b.end(y.Type) && b.Offset < a.end(x.Type)
+}
+
+// inPlace reports whether two values lie the same way, element over element.
+func (p *Plan) inPlace(x, y *anec.Value) bool {
+	return p.Places[x] == p.Places[y] && x.Type.Dims == y.Type.Dims && x.Type.DType == y.Type.DType
+}
+
+// end is the byte after the last of a value that lies there.
+func (p Place) end(t anec.Type) int64 {
+	last := p.Offset + int64(max(t.DType.Size(), 1))
+	for a, n := range t.Dims {
+		last += int64(max(n-1, 0)) * p.Strides[a]
+	}
+	return last
+}
