@@ -170,14 +170,20 @@ func (g *Graph) ReplaceReads(old, by *Value) error {
 
 func (g *Graph) replaceReads(old, by *Value) {
 	for _, l := range slices.Clone(old.Uses) {
-		g.dropUses(l)
-		for _, slot := range l.slots() {
-			if *slot == old {
-				*slot = by
-			}
-		}
-		g.addUses(l)
+		g.ReplaceRead(l, old, by)
 	}
+}
+
+// ReplaceRead makes one layer read another value of the same type instead.
+func (g *Graph) ReplaceRead(l *Layer, old, by *Value) {
+	g.dropUses(l)
+	l.Bottoms, l.Epilogue.Steps = slices.Clone(l.Bottoms), slices.Clone(l.Epilogue.Steps) // others may have them too
+	for _, slot := range l.slots() {
+		if *slot == old {
+			*slot = by
+		}
+	}
+	g.addUses(l)
 }
 
 // Discard makes a layer read nothing, so that its bottoms no longer count it among their readers. Nobody may read

@@ -15,7 +15,8 @@ import (
 //	output %y
 //
 // It is refused, and a copy needed, if what makes the elements has no choice: an input, a state, a constant; what
-// lies at another spot already; a view of less than all; or if another view of them could not be expressed then.
+// lies at another spot already; a view of less than all; a task of a chip's own, which cannot write there; or if another
+// view of them could not be expressed then.
 // also may refuse too, with the value that has the choice.
 func (p *planner) pull(v *anec.Value, at spot, also func(*anec.Value, spot) bool) bool {
 	source, s := v, at
@@ -30,6 +31,9 @@ func (p *planner) pull(v *anec.Value, at spot, also func(*anec.Value, spot) bool
 		return false
 	}
 	if _, taken := p.demands[source]; taken {
+		return false
+	}
+	if _, own := p.ownReads(source.Def); own && !s.ownRow(source.Type) {
 		return false
 	}
 	if p.derived[source.Def] != (s.buffer.region == InDerived) || !p.viewsHold(source, s) {

@@ -32,6 +32,8 @@ func planMemory(s *Segment) error {
 		spots:    map[*anec.Value]spot{},
 		awkward:  map[*anec.Layer]bool{},
 		plan:     &Plan{Places: map[*anec.Value]Place{}},
+		owns:     map[*anec.Layer][]*anec.Value{},
+		straight: map[*anec.Value]*anec.Layer{},
 	}
 	for _, step := range []func() error{
 		p.simplify, p.ports, p.guess, p.states, p.outputs, p.backwards, p.forwards, p.inPlace, p.constants.build, p.finish,
@@ -67,6 +69,9 @@ type planner struct {
 	buffers   []*buffer
 	constants constants
 	tasks     []*anec.Layer
+
+	owns     map[*anec.Layer][]*anec.Value // what tasks of the chip's own would read and write; nil: there are none
+	straight map[*anec.Value]*anec.Layer   // copies for them
 }
 
 // A promise is a value that was asked to lie at a spot, and will.
@@ -237,10 +242,7 @@ func (p *planner) forwards() error {
 		if err != nil {
 			return &anec.LayerError{Layer: l.Name, Kind: l.Kind(), Origin: l.Origin, Err: err}
 		}
-		if added != nil {
-			order = append(order, added)
-		}
-		order = append(order, l)
+		order = append(append(order, added...), l)
 	}
 	p.Order = order
 	for _, a := range p.asked {
@@ -259,8 +261,8 @@ func (p *planner) turn(l *anec.Layer) int {
 	return 1
 }
 
-// settle finds the spots of a layer's tops. It returns a copy that it had to add before.
-func (p *planner) settle(l *anec.Layer) (added *anec.Layer, err error) {
+// settle finds the spots of a layer's tops. It returns copies that it had to add before.
+func (p *planner) settle(l *anec.Layer) (added []*anec.Layer, err error) {
 	for _, v := range l.Reads() {
 		if v.Const != nil {
 			if _, ok := p.spots[v]; !ok {
@@ -270,23 +272,26 @@ func (p *planner) settle(l *anec.Layer) (added *anec.Layer, err error) {
 			}
 		}
 	}
+	if added, err = p.straighten(l); err != nil {
+		return nil, err
+	}
 	if p.isView(l) {
 		y, ok := viewOf(l, p.spots[l.Bottoms[0]])
 		if !ok {
-			if added, err = p.addCopy(l.Bottoms[0]); err != nil {
+			c, err := p.addCopy(l.Bottoms[0])
+			if err != nil {
 				return nil, err
 			}
 			if p.derived[l] {
-				p.derived[added] = true
+				p.derived[c] = true
 			}
-			p.demands[added.Top()] = p.newDense(added, added.Top().Type)
-			if _, err = p.settle(added); err != nil {
+			p.demands[c.Top()] = p.newDense(c, c.Top().Type)
+			if _, err = p.settle(c); err != nil {
 				return nil, err
 			}
-			if err = p.Graph.Edit(l, func(l *anec.Layer) { l.Bottoms = added.Tops }); err != nil {
-				return nil, err
-			}
-			if y, ok = viewOf(l, p.spots[added.Top()]); !ok {
+			added = append(added, c)
+			p.Graph.ReplaceRead(l, l.Bottoms[0], c.Top())
+			if y, ok = viewOf(l, p.spots[c.Top()]); !ok {
 				return nil, fmt.Errorf("bug: %q is no view of a dense value", l.Name)
 			}
 		}
@@ -318,22 +323,9 @@ func (p *planner) finish() error {
 			p.plan.Derived = aligned(p.plan.Derived + b.size)
 		}
 	}
-	write := func(values ...*anec.Value) {
-		for _, v := range values {
-			s := p.spots[v]
-			b := s.buffer.root()
-			p.plan.Places[v] = Place{Region: b.region, Port: b.port, Offset: b.offset + s.offset, Strides: s.strides}
-		}
-	}
-	for _, l := range p.tasks {
-		write(l.Reads()...)
-		write(l.Tops...)
-	}
-	for _, port := range p.plan.Ports {
-		write(port.Value)
-	}
-	for _, s := range p.Graph.States {
-		write(s.After)
+	for v, s := range p.spots {
+		b := s.buffer.root()
+		p.plan.Places[v] = Place{Region: b.region, Port: b.port, Offset: b.offset + s.offset, Strides: s.strides}
 	}
 	p.plan.Layers = p.tasks
 	p.plan.Constants = p.constants.bytes

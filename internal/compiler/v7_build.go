@@ -35,11 +35,15 @@ type v7build struct {
 	graph     *anec.Graph
 }
 
+func newV7build(g *anec.Graph) *v7build {
+	return &v7build{graph: g, surfaces: map[*anec.Value]*v7surface{}, joined: map[*anec.Layer]bool{}}
+}
+
 // emitV7 makes the program. Its error names the first layer that has no certain encoding.
 //
 //	%y = ElementWise(%x, %z) Type=Add   →   a planar task: x from base 4, z from base 6, y to base 5
 func emitV7(g *anec.Graph, outputs []string) (*v7Program, error) {
-	b := &v7build{graph: g, surfaces: map[*anec.Value]*v7surface{}, joined: map[*anec.Layer]bool{}}
+	b := newV7build(g)
 	ports, err := b.ports(outputs)
 	if err != nil {
 		return nil, err
@@ -121,8 +125,8 @@ func denseSurface(t anec.Type) (*v7surface, bool) {
 
 // surface is where a value lies. What is neither a port nor placed yet gets scratch memory.
 func (b *v7build) surface(v *anec.Value) (*v7surface, bool) {
+	b.touched = append(b.touched, v)
 	if b.plan != nil {
-		b.touched = append(b.touched, v)
 		return b.plan.surface(v)
 	}
 	if s := b.surfaces[v]; s != nil {

@@ -25,4 +25,3 @@ func (job *Job) exactFunctions() bool {
 	n, err := hal.ParseNumerics(job.Numerics)
 	return err == nil && job.Target.Numerics.TableFromKnots && !n.TableFromKnots
 }
-

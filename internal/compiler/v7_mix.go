@@ -37,10 +37,10 @@ func (s *Segment) mixOwnTasks() map[int][]Task {
 		return nil
 	}
 	m := &v7mix{
-		v7build: &v7build{graph: s.Graph, plan: s.Plan, joined: map[*anec.Layer]bool{}},
-		s:       s, layers: s.Plan.Layers,
+		v7build: newV7build(s.Graph), s: s, layers: s.Plan.Layers,
 		at: map[*anec.Layer]int{}, root: map[*anec.Layer]*anec.Layer{}, own: map[int][]Task{}, reads: map[*anec.Value]bool{},
 	}
+	m.plan = s.Plan
 	for i, l := range m.layers {
 		m.at[l] = i
 	}
@@ -220,12 +220,13 @@ func (m *v7mix) dropUnread() {
 // surface is where a value lies, as the registers have it; false if they cannot say it.
 func (p *Plan) surface(v *anec.Value) (*v7surface, bool) {
 	place, ok := p.Places[v]
-	dense, representable := denseSurface(v.Type)
-	if !ok || !representable || place.Offset%v7row != 0 || place.Offset >= 1<<31 {
+	if !ok {
 		return nil, false
 	}
-	s := *dense
-	s.offset = int(place.Offset)
+	s, ok := surfaceAt(place.Offset, place.Strides, v.Type)
+	if !ok {
+		return nil, false
+	}
 	switch place.Region {
 	case InScratch:
 		s.base = hwx.BaseScratch
@@ -237,10 +238,17 @@ func (p *Plan) surface(v *anec.Value) (*v7surface, bool) {
 	default:
 		return nil, false
 	}
-	d, strides := v.Type.Dims, place.Strides
-	if d[anec.W] > 1 && strides[anec.W] != int64(v.Type.DType.Size()) {
+	return s, true
+}
+
+// surfaceAt is a tensor at an offset, with strides, in some memory; false if the registers cannot say it.
+func surfaceAt(offset int64, strides [anec.NumAxes]int64, t anec.Type) (*v7surface, bool) {
+	s, ok := denseSurface(t)
+	d := t.Dims
+	if !ok || offset%v7row != 0 || offset >= 1<<31 || d[anec.W] > 1 && strides[anec.W] != int64(t.DType.Size()) {
 		return nil, false
 	}
+	s.offset = int(offset)
 	// Along an axis of one element a stride leads nowhere; it is as a dense tensor would have it.
 	next := int64(s.row)
 	for _, axis := range []struct {
@@ -260,7 +268,7 @@ func (p *Plan) surface(v *anec.Value) (*v7surface, bool) {
 			s.depth = int(next)
 		}
 	}
-	return &s, true
+	return s, true
 }
 
 // meet reports whether the bytes of two values may overlap.
