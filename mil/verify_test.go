@@ -227,3 +227,18 @@ func TestEqualPrograms(t *testing.T) {
 		}
 	}
 }
+
+// A function that writes a state has done something, though it returns nothing.
+func TestStateIsEffectEnough(t *testing.T) {
+	const text = `program(1.3)
+[buildInfo = dict<string, string>({})]
+{
+  func main<ios18>(state<tensor<fp16, [4]>> s, tensor<fp16, [4]> x) {
+    write_state(data = x, input = s)[name = string("w")];
+  } -> ();
+}
+`
+	if _, err := mil.ParseText("state.mil", []byte(text), nil); err != nil {
+		t.Error(err)
+	}
+}

@@ -38,6 +38,8 @@ type step struct {
 
 // A program is a function in a form from which parts are easily taken out.
 type program struct {
+	target string // that it is compiled for
+
 	inputs, states []source
 	steps          []*step
 	outputs        []ref
@@ -194,7 +196,7 @@ func (p *program) runs() int {
 
 // compile takes the program to a bundle.
 func (p *program) compile(ctx context.Context, built *mil.Program, seed uint64) (*compiler.Result, error) {
-	target, err := hal.Lookup("virtual")
+	target, err := hal.Lookup(p.target)
 	if err != nil {
 		return nil, err
 	}
@@ -213,7 +215,7 @@ func (p *program) compile(ctx context.Context, built *mil.Program, seed uint64) 
 		features.States = append(features.States, feature("state", s.id))
 	}
 	return compiler.Compile(ctx, &compiler.Job{
-		Target: target, Program: built, Seed: seed,
+		Target: target, Numerics: "virtual", Program: built, Seed: seed,
 		Functions: []compiler.Entry{{Function: built.Functions[0], Features: features}},
 	})
 }

@@ -26,7 +26,12 @@ var (
 // everything shuffled that no result may depend on.
 //
 //	go test ./internal/compiler -run RandomPrograms -random.count 20000 -random.seed 7000
-func TestRandomPrograms(t *testing.T) {
+func TestRandomPrograms(t *testing.T) { randomPrograms(t, "virtual") }
+
+// On H13, with the numerics of virtual, its own tasks and extension records stand side by side in the same memory.
+func TestRandomProgramsOnH13(t *testing.T) { randomPrograms(t, "h13") }
+
+func randomPrograms(t *testing.T, target string) {
 	count := *randomCount
 	if testing.Short() {
 		count = min(count, 50)
@@ -35,6 +40,7 @@ func TestRandomPrograms(t *testing.T) {
 	for i := range count {
 		seed := *randomSeed + uint64(i)
 		p := grow(seed)
+		p.target = target
 		fault := check(p, seed)
 		if fault == nil {
 			continue
