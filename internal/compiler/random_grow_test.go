@@ -23,10 +23,10 @@ type grower struct {
 	now    map[ref]*tensor.Tensor // what states hold now
 }
 
-// grow makes the program of a seed.
-func grow(seed uint64) *program {
+// grow makes the program of a seed for a target.
+func grow(seed uint64, target string) *program {
 	g := &grower{
-		program: &program{values: map[ref]*tensor.Tensor{}},
+		program: &program{target: target, values: map[ref]*tensor.Tensor{}},
 		r:       rand.New(rand.NewPCG(seed, 0)),
 		exact:   map[ref]bool{}, now: map[ref]*tensor.Tensor{},
 	}
@@ -78,9 +78,16 @@ func (g *grower) among(list ...string) string { return list[g.r.IntN(len(list))]
 
 // dtype is an element type, fp16 and fp32 more often than others.
 func (g *grower) dtype() tensor.DType {
-	return []tensor.DType{
-		tensor.Float16, tensor.Float16, tensor.Float16, tensor.Float32, tensor.Float32, tensor.Int32, tensor.Bool,
-	}[g.r.IntN(7)]
+	return g.one(tensor.Float16, tensor.Float16, tensor.Float16, tensor.Float32, tensor.Float32, tensor.Int32, tensor.Bool)
+}
+
+// one is one of some element types. A chip takes fp16, so that other floats are rare there.
+func (g *grower) one(types ...tensor.DType) tensor.DType {
+	d := types[g.r.IntN(len(types))]
+	if g.target != "virtual" && d == tensor.Float32 && slices.Contains(types, tensor.Float16) && g.r.IntN(8) != 0 {
+		return tensor.Float16
+	}
+	return d
 }
 
 // shape is one of a rank, small, with ones and odd numbers.
@@ -159,7 +166,7 @@ func (g *grower) any(rank [2]int, types ...tensor.DType) ref {
 			return g.live[i]
 		}
 	}
-	return g.fresh(types[g.r.IntN(len(types))], g.shape(rank[0]+g.r.IntN(rank[1]-rank[0]+1)))
+	return g.fresh(g.one(types...), g.shape(rank[0]+g.r.IntN(rank[1]-rank[0]+1)))
 }
 
 func (g *grower) float(lo, hi int) ref { return g.any([2]int{lo, hi}, tensor.Float16, tensor.Float32) }

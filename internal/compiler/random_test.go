@@ -39,8 +39,7 @@ func randomPrograms(t *testing.T, target string) {
 	failures := 0
 	for i := range count {
 		seed := *randomSeed + uint64(i)
-		p := grow(seed)
-		p.target = target
+		p := grow(seed, target)
 		fault := check(p, seed)
 		if fault == nil {
 			continue
