@@ -78,7 +78,7 @@ func chainClause(s *Segment, v *ChipValue) chainRule {
 // sameGeometry reports whether the tiles that a task emits are those that the reader declares: it reads the value itself,
 // no view of it, once, and not along other axes than it was computed.
 func sameGeometry(maker, reader *anec.Layer, v *anec.Value) bool {
-	if maker.Epilogue.Transpose != nil || maker.Epilogue.Texture != nil {
+	if maker.Epilogue.Transpose != nil || maker.Epilogue.Texture != nil || reader.Kind() == anec.KindReshape {
 		return false
 	}
 	times := 0

@@ -23,6 +23,11 @@ func (p *planner) ownReads(l *anec.Layer) (touched []*anec.Value, ok bool) {
 		return known, known != nil
 	}
 	b := newV7build(p.Graph)
+	for _, v := range p.Graph.Inputs {
+		if s, ok := denseSurface(v.Type); ok {
+			b.surfaces[v] = s
+		}
+	}
 	b.join(l)
 	ops, ok := selectV7(l, b)
 	if !ok || len(ops) == 0 {

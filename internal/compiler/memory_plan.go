@@ -277,6 +277,9 @@ func (p *planner) settle(l *anec.Layer) (added []*anec.Layer, err error) {
 	}
 	if p.isView(l) {
 		y, ok := viewOf(l, p.spots[l.Bottoms[0]])
+		if !ok && p.relayout(l) {
+			return added, p.write(l)
+		}
 		if !ok {
 			c, err := p.addCopy(l.Bottoms[0])
 			if err != nil {
@@ -298,11 +301,16 @@ func (p *planner) settle(l *anec.Layer) (added []*anec.Layer, err error) {
 		p.spots[l.Top()] = y
 		return added, nil
 	}
+	return added, p.write(l)
+}
+
+// write finds the spots of what a layer writes: where they were asked to lie, or in buffers of their own.
+func (p *planner) write(l *anec.Layer) error {
 	for _, v := range l.Tops {
 		y, ok := p.demands[v]
 		if !ok {
 			if v.Type.DType.SubByte() {
-				return nil, fmt.Errorf("%q is of %v: elements that share bytes cannot be written", v.Name, v.Type)
+				return fmt.Errorf("%q is of %v: elements that share bytes cannot be written", v.Name, v.Type)
 			}
 			y = p.newSpot(l, v.Type)
 		}
@@ -311,7 +319,7 @@ func (p *planner) settle(l *anec.Layer) (added []*anec.Layer, err error) {
 	if p.isTask(l) {
 		p.tasks = append(p.tasks, l)
 	}
-	return added, nil
+	return nil
 }
 
 // finish gives buffers their places and writes the plan down.

@@ -26,6 +26,7 @@ type v7mix struct {
 	at     map[*anec.Layer]int // where they stand
 	root   map[*anec.Layer]*anec.Layer
 	own    map[int][]Task       // by layer; of those that another one's tasks compute, none
+	first  map[int]int          // of those, the layer that has the tasks
 	reads  map[*anec.Value]bool // by them, from memory
 	start  int                  // in scratch: what lies between the tasks of a layer
 	peak   int
@@ -38,7 +39,7 @@ func (s *Segment) mixOwnTasks() map[int][]Task {
 	}
 	m := &v7mix{
 		v7build: newV7build(s.Graph), s: s, layers: s.Plan.Layers,
-		at: map[*anec.Layer]int{}, root: map[*anec.Layer]*anec.Layer{}, own: map[int][]Task{}, reads: map[*anec.Value]bool{},
+		at: map[*anec.Layer]int{}, root: map[*anec.Layer]*anec.Layer{}, own: map[int][]Task{}, first: map[int]int{}, reads: map[*anec.Value]bool{},
 	}
 	m.plan = s.Plan
 	for i, l := range m.layers {
@@ -53,6 +54,7 @@ func (s *Segment) mixOwnTasks() map[int][]Task {
 		i += n
 	}
 	m.dropUnread()
+	m.keepChained()
 	if m.peak > m.start {
 		s.Plan.Scratch = int64(m.peak)
 	}
@@ -141,7 +143,7 @@ func (m *v7mix) take(l *anec.Layer, first, last int) bool {
 		m.reads[v] = true
 	}
 	for i := first; i <= last; i++ {
-		m.own[i] = nil
+		m.own[i], m.first[i] = nil, first
 	}
 	for _, o := range ops {
 		m.own[first] = append(m.own[first], Task{Layer: l, own: o})

@@ -1,0 +1,61 @@
+package compiler
+
+import (
+	"testing"
+
+	"github.com/espalier-ane/espalier/hal"
+	"github.com/espalier-ane/espalier/mil"
+)
+
+// Own tasks and extension records side by side: a letter for each task. o: the chip's own; c: one whose result stays on
+// chip for the next; e: an extension record.
+func TestOwnTasksStandBesideExtensions(t *testing.T) {
+	target, err := hal.Lookup("h13")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool := func(x string) string {
+		return `max_pool(x = ` + x + `, kernel_sizes = tensor<int32, [2]>([3, 3]), strides = tensor<int32, [2]>([1, 1]), pad_type = string("same"))`
+	}
+	for _, c := range []struct {
+		name, inputs, body, tasks string
+	}{
+		{"own first", "x [1, 8, 5, 7]", "a [1, 8, 5, 7] = sigmoid(x = x); y [1, 8, 5, 7] = " + pool("a"), "oe"},
+		{"own last", "x [1, 8, 5, 7]", "a [1, 8, 5, 7] = " + pool("x") + "; y [1, 8, 5, 1] = reduce_sum(x = a, axes = tensor<int32, [1]>([3]), keep_dims = bool(true))", "eo"},
+		{"chained", "x [1, 8, 5, 7]", "a [1, 8, 5, 7] = sigmoid(x = x); b [1, 8, 5, 7] = tanh(x = a); y [1, 8, 5, 7] = " + pool("b"), "coe"},
+		{"read twice, not chained", "x [1, 8, 5, 7]", "a [1, 8, 5, 7] = sigmoid(x = x); b [1, 8, 5, 7] = tanh(x = a); c [1, 8, 5, 7] = " + pool("a") + "; y [1, 8, 5, 7] = add(x = b, y = c)", "ooeo"},
+		{
+			"a part of a row is copied, then read", "x [1, 8, 5, 9]",
+			"c [1, 8, 5, 9] = " + pool("x") + "; a [1, 8, 5, 4] = slice_by_index(x = c, begin = tensor<int32, [4]>([0, 0, 0, 3]), end = tensor<int32, [4]>([1, 8, 5, 7])); y [1, 8, 5, 4] = sigmoid(x = a)", "eeo",
+		},
+		{
+			"a part of a row is copied where it belongs", "x [1, 8, 5, 4]; z [1, 8, 5, 4]",
+			"a [1, 8, 5, 4] = sigmoid(x = x); c [1, 8, 5, 4] = " + pool("z") + "; b [1, 8, 5, 8] = concat(values = (c, a), axis = int32(3), interleave = bool(false)); y [1, 8, 5, 8] = " + pool("b"), "oeee",
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			program, err := mil.ParseText("case", []byte((&v7Case{inputs: c.inputs, body: c.body}).text()), randomWeights{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			r, err := Compile(t.Context(), &Job{Target: target, Program: program, Functions: []Entry{{Function: program.Functions[0]}}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			letters := ""
+			for _, task := range r.Functions[0].Segments[0].Tasks {
+				switch {
+				case task.own == nil:
+					letters += "e"
+				case task.own.result == nil:
+					letters += "c"
+				default:
+					letters += "o"
+				}
+			}
+			if letters != c.tasks {
+				t.Errorf("tasks %s, want %s", letters, c.tasks)
+			}
+		})
+	}
+}
