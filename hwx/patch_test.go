@@ -196,7 +196,7 @@ func TestRealWeights(t *testing.T) {
 
 // strideSpec is a convolution of stride 2, whose streams leave out zeros.
 func strideSpec(t *testing.T, values []uint16) Spec {
-	k := td.Kernel{Groups: 1, Outputs: 2, Inputs: 4, Height: 3, Width: 3, StrideY: 2, StrideX: 2, Lanes: 1, Engines: 2, Format: td.KernelFP16, ZeroSkip: true}
+	k := td.Kernel{Groups: 1, Outputs: 2, Inputs: 4, Height: 3, Width: 3, StrideY: 2, StrideX: 2, Lanes: 1, Engines: 2, Format: td.KernelFP16, ZeroSkip: true, Small: true}
 	streams, err := k.Pack(&td.Weights{Values: values})
 	if err != nil {
 		t.Fatal(err)

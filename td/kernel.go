@@ -20,7 +20,8 @@ type Kernel struct {
 	Outputs          int // output channels of a group
 	Inputs           int // input channels of one output
 	Height, Width    int
-	StrideY, StrideX int // zero-skipping streams depend on them
+	StrideY, StrideX int  // zero-skipping streams depend on them
+	Small            bool // and on this: the task is for small images (V7SmallSource)
 
 	Lanes, Engines int
 
@@ -88,6 +89,7 @@ func KernelOf(r *Registers) (k Kernel, ok bool, err error) {
 		Table:    r.Value(V7NENonLinear) == 2,
 		Bias:     r.Value(V7NEBias) != 0,
 		ZeroSkip: r.Value(V7KernelZeroSkip) != 0,
+		Small:    r.Value(V7SmallSource) != 0,
 	}
 	if r.Value(V7Unicast) != 0 {
 		k.Inputs = int(r.Value(V7UnicastInputs))

@@ -52,7 +52,7 @@ func TestKernels(t *testing.T) {
 			Groups: 1 + rng.IntN(3), Outputs: 1 + rng.IntN(40), Inputs: rng.IntN(6),
 			Height: 1 + rng.IntN(4), Width: 1 + rng.IntN(4), StrideY: 1 + rng.IntN(3), StrideX: 1 + rng.IntN(3),
 			Lanes: 1 << rng.IntN(6), Engines: 1 << rng.IntN(5), Format: KernelFP16,
-			Table: rng.IntN(4) == 0, Bias: rng.IntN(2) == 0, ZeroSkip: rng.IntN(3) == 0,
+			Table: rng.IntN(4) == 0, Bias: rng.IntN(2) == 0, ZeroSkip: rng.IntN(3) == 0, Small: rng.IntN(2) == 0,
 		}
 		if rng.IntN(5) == 0 {
 			k.Format, k.Bias, k.ZeroSkip = KernelInt8, false, false

@@ -17,6 +17,7 @@ var tableHashes = map[string]string{
 	"sigmoid":        "73f5680a",
 	"tanh":           "f4a38468",
 	"gelu":           "34540958",
+	"silu":           "0d48f9b9",
 	"exp2":           "b7b6085a",
 	"sqrt":           "07dff4d8",
 	"rsqrt":          "182158a2",
@@ -66,6 +67,7 @@ func TestTableErrors(t *testing.T) {
 		{"sigmoid", SigmoidTable(), sigmoid, -8, 8, 0.0035, 0},
 		{"tanh", TanhTable(), math.Tanh, -8, 8, 0.0018, 0},
 		{"gelu", GELUTable(), gelu, -8, 8, 0.0062, 0},
+		{"silu", SiLUTable(), func(x float64) float64 { return x * sigmoid(x) }, -8, 8, 0.018, 0},
 		{"exp2", Exp2Table(), math.Exp2, -14, 15.9, 0, 0.001},
 		{"log2", Log2Table(), math.Log2, 0x1p-24, 65504, 0.001, 0.001},
 		{"sqrt", SqrtTable(), math.Sqrt, 0x1p-24, 65504, 0, 0.002},
@@ -79,6 +81,19 @@ func TestTableErrors(t *testing.T) {
 		{"maximum with a negative", MaxTable(0xb800), func(x float64) float64 { return max(x, -0.5) }, -65504, 65504, 0, 0},
 		{"minimum", MinTable(half), func(x float64) float64 { return min(x, 0.5) }, -65504, 65504, 0, 0},
 		{"minimum with a negative", MinTable(0xb800), func(x float64) float64 { return min(x, -0.5) }, -65504, 65504, 0, 0},
+		{"between", ClampTable(0, 0x4600), func(x float64) float64 { return min(max(x, 0), 6) }, -65504, 65504, 0, 0},
+		{"between negatives", ClampTable(0xc200, 0xbc00), func(x float64) float64 { return min(max(x, -3), -1) }, -65504, 65504, 0, 0},
+		{"clamped ReLU", ClampedReLUTable(0x3000, 0x4200), func(x float64) float64 { return min(max(x, x/8), 3) }, -65504, 65504, 0, 0.0005},
+		{"hard sigmoid", HardSigmoidTable(0x3155, 0x3800), func(x float64) float64 {
+			return min(max(float64(tensor.F16(0x3155))*x+0.5, 0), 1)
+		}, -65504, 65504, 0, 0.0005},
+		{"threshold", ThresholdTable(0xc200), func(x float64) float64 {
+			if x >= -3 {
+				return x
+			}
+			return 0
+		}, -65504, 65504, 0, 0},
+		{"threshold at 0", ThresholdTable(0), func(x float64) float64 { return max(x, 0) }, -65504, 65504, 0, 0},
 		{"less than zero", LessThanZeroTable(), func(x float64) float64 {
 			if x < 0 {
 				return 1

@@ -32,6 +32,7 @@ var namedTables = []namedTable{
 	{"sigmoid", SigmoidTable},
 	{"tanh", TanhTable},
 	{"gelu", GELUTable},
+	{"silu", SiLUTable},
 	{"exp2", Exp2Table},
 	{"log2", Log2Table},
 	{"sqrt", SqrtTable},
@@ -125,6 +126,21 @@ func GELUTable() *Table {
 		},
 		Right:       Tail{Slope: fp16One},
 		SpacingLog2: 2, Mode: mode(FormCentred, SignPlain),
+	}
+}
+
+// SiLUTable is x times the logistic function of x. All of it is Apple's fit, read
+// from the recorded section of chain_base_silu_d256_s64.
+func SiLUTable() *Table {
+	return &Table{
+		XLow: 0xc91a, XHigh: fp16Inf, YHigh: fp16Inf,
+		Knots: [NumKnots]uint16{
+			0x98cd, 0x9c5e, 0x9e65, 0xa0ef, 0xa37b, 0xa5a9, 0xa83b, 0xaa45, 0xac8e, 0xae85, 0xb088,
+			0xb210, 0xb3a9, 0xb470, 0xb460, 0xb284, 0x96fb, 0x34be, 0x39d0, 0x3ce4, 0x3f0b, 0x409f,
+			0x41b7, 0x42cc, 0x43dc, 0x4473, 0x44f8, 0x457a, 0x45fc, 0x467e, 0x46fe, 0x477f, 0x47ff,
+		},
+		Left: Tail{0x945d, 0xa191}, Right: Tail{fp16One, 0x9c00},
+		SpacingLog2: 1, Mode: mode(FormCentred, SignPlain),
 	}
 }
 

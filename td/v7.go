@@ -123,7 +123,7 @@ var (
 
 	V7Config0        = v7Common.flag("Config0", 0x34, 0, Unknown, "always 1")
 	V7Source2DMA     = v7Common.flag("Source2DMA", 0x34, 1, Certain, "source 2 arrives by DMA")
-	V7SmallSource    = v7Common.flag("SmallSource", 0x34, 2, Named, "scheduling")
+	V7SmallSource    = v7Common.flag("SmallSource", 0x34, 2, Named, "scheduling, and how many slots a tap of a zero-skipping stream has")
 	V7TaskType       = v7Common.row("TaskType", 0x34, 7, 4, Uint, Certain, "which unit computes what: h13 4.1")
 	V7ShPref         = v7Common.row("ShPref", 0x34, 10, 8, Uint, Named, "scheduling")
 	V7ShMin          = v7Common.row("ShMin", 0x34, 14, 12, Uint, Named, "scheduling")

@@ -11,8 +11,18 @@ import (
 // multiple of the stride, phase by phase: of stride 2, first the taps with even
 // y and even x, then even y and odd x, and so on. Eight slots, a slot being one
 // lane of one tap, share a mask byte, lowest bit first; a halfword follows for
-// each bit that is set. Zeros of both signs are left out, so a negative zero
-// does not survive.
+// each bit that is set. A tap has two slots at least, of a task for small images
+// four, of which fewer lanes leave the rest empty. Zeros of both signs are left
+// out, so a negative zero does not survive.
+//
+// The section of these records of Apple's compiler comes out with the recorded
+// SHA-256. For small images: conv_probe_k3_c64_n64_s16_st2_g1_bias1_same (four
+// lanes, biases), ..._c128_n128_s16_st2_g4_bias0_same (two lanes, groups),
+// ..._c64_n64_s16_st2_g4_bias1_same (one lane), ..._c64_n64_s16_st2_g64_bias0_same
+// and ..._c128_n128_s16_st2_g128_bias1_same (unicast). For others:
+// encoder_conv_c256_n256_k3x3_s2_g256_bias1_same (unicast), and with stride 2 along
+// x alone encoder_conv_c16_n16_k9x9_s1_g16_bias0_same, whose lanes are two columns
+// of the result.
 
 const zeroSkipHead = 3
 
@@ -34,9 +44,17 @@ func (k *Kernel) walkTaps(visit func(tap int)) {
 	}
 }
 
+// tapSlots is the number of slots of a tap.
+func (k *Kernel) tapSlots() int {
+	if k.Small {
+		return max(k.Lanes, 4)
+	}
+	return max(k.Lanes, 2)
+}
+
 // slots is the number of slots of one input channel.
 func (k *Kernel) slots() int {
-	return alignUp(k.Height, k.StrideY) * alignUp(k.Width, k.StrideX) * k.Lanes
+	return alignUp(k.Height, k.StrideY) * alignUp(k.Width, k.StrideX) * k.tapSlots()
 }
 
 func (k *Kernel) appendZeroSkip(s []byte, w *Weights, g, p int) ([]byte, error) {
@@ -48,13 +66,13 @@ func (k *Kernel) appendZeroSkip(s []byte, w *Weights, g, p int) ([]byte, error) 
 	for input := range k.Inputs {
 		slot, mask := 0, 0
 		k.walkTaps(func(tap int) {
-			for lane := range k.Lanes {
+			for lane := range k.tapSlots() {
 				if slot%8 == 0 {
 					mask = len(s)
 					s = append(s, 0)
 				}
 				var v uint16
-				if tap >= 0 {
+				if tap >= 0 && lane < k.Lanes {
 					v = k.weight(w, g, p*k.Lanes+lane, input*k.Height*k.Width+tap)
 				}
 				if v&0x7fff != 0 {
@@ -109,7 +127,7 @@ func (k *Kernel) readZeroSkip(s []byte, at int, w *Weights, g, p int) (int, erro
 		slot := 0
 		var mask byte
 		k.walkTaps(func(tap int) {
-			for lane := range k.Lanes {
+			for lane := range k.tapSlots() {
 				if err != nil {
 					return
 				}
@@ -129,7 +147,7 @@ func (k *Kernel) readZeroSkip(s []byte, at int, w *Weights, g, p int) (int, erro
 					v := binary.LittleEndian.Uint16(body[at:])
 					at += 2
 					switch o := p*k.Lanes + lane; {
-					case tap < 0 || o >= k.Outputs:
+					case tap < 0 || lane >= k.Lanes || o >= k.Outputs:
 						err = formatError(at-2, "a weight outside the kernel")
 						return
 					default:
