@@ -46,6 +46,11 @@ type Numerics struct {
 	// is done with it in the same task, such as squaring it.
 	RoundReductions bool
 
+	// RoundStages computes a layer that takes several tasks on a chip as these
+	// do: numbers are fp16 between tasks, and what is added up inside of one is
+	// fp32.
+	RoundStages bool
+
 	// RoundHalfEven rounds a tie to the even fp16 value; off, away from zero.
 	RoundHalfEven bool
 
@@ -88,13 +93,13 @@ type Rule struct {
 
 var rules = []Rule{
 	number("saturate-at-port", "magnitude from which the array's output port gives infinity; 0 is off",
-		"sums of products: convolution, matrix multiply, attention, cross-correlation; not reductions, not elementwise work. A convolution of one product is no sum. The port looks at the fp16 number that would be stored, after the bias and before the rest of the epilogue",
+		"sums of products: convolution, matrix multiply, attention, cross-correlation; not reductions, not elementwise work. A convolution of one product is no sum, a linear layer of one input is. The port looks at the fp16 number that would be stored, after the bias and before the rest of the epilogue",
 		"guide chapter 3, saturation hazard: 32752 passes a linear layer, 32768 gives infinity; measured on M1, not checkable on files", func(n *Numerics) *float32 { return &n.SaturateAtPort }),
 	flag("saturate-partials", "a sum of products that reaches that magnitude on its way is infinity, even if it comes back",
-		"the same sums; without saturate-at-port it does nothing",
+		"the same sums, which begin with the bias; without saturate-at-port it does nothing",
 		"guide chapter 3, saturation hazard: an interior partial overflows; the chip's order of adding is not known", func(n *Numerics) *bool { return &n.SaturatePartials }),
 	flag("nan-to-inf", "an engine reads NaN as +inf",
-		"every float that a task reads or stores, copies included",
+		"every float that a task reads or stores, copies included. The mean and the variance of a layer normalization take it for 65504: the guide says a large finite number",
 		"guide chapter 3, edge behaviour; h13 4.7", func(n *Numerics) *bool { return &n.NaNToInf }),
 	flag("indeterminate-to-zero", "inf-inf, 0·inf, sqrt and log of a negative number give +0",
 		"elementwise work, scale and bias, functions, each step of sums and of reductions. Where a class computes more at once, such as a normalization, its result, if nan-to-inf is on too: otherwise nobody knows where a NaN comes from",
@@ -111,17 +116,20 @@ var rules = []Rule{
 	flag("round-reductions", "the result of a reduction is rounded to fp16 before it is squared, or anything else in the same task",
 		"reductions with an epilogue, of version-256 tasks",
 		"guide 12, divergence axes: M1, M2 and M5 measure the unfused result", func(n *Numerics) *bool { return &n.RoundReductions }),
+	flag("round-stages", "a layer that takes several tasks on the chip is computed as these do: with fp16 numbers between them, and sums in fp32",
+		"version-256 tasks of the classes softmax, attention, layer, instance and L2 normalization, and reductions",
+		"h13 4.4 and 4.6: the tasks that Apple's compiler makes of these layers, each of which rounds its result once", func(n *Numerics) *bool { return &n.RoundStages }),
 	flag("round-half-even", "ties go to the even fp16 value; off: away from zero",
 		"every store of fp16",
 		"guide chapter 3: 2049 rounds to 2048 on M1; later chips may differ", func(n *Numerics) *bool { return &n.RoundHalfEven }),
 	flag("table-from-knots", "activation functions are evaluated from 33 knots",
-		"activations whose table is known: sigmoid, tanh, gelu, exp, exp2, log2, sqrt, rsqrt, inverse; what has none is computed. A task of version 7 has nothing but its table",
+		"activations whose table is known: sigmoid, tanh, gelu, silu, exp, exp2, log2, sqrt, rsqrt, inverse; functions that are made of these, log, swish, elu, softplus, softsign; divisions; softmax and attention, with round-stages. What has none is computed. A task of version 7 has nothing but its table",
 		"h13 3.5: worst error of sigmoid 0.0034, as published for the device", func(n *Numerics) *bool { return &n.TableFromKnots }),
 	flag("table-sentinels", "softplus and softsign of +inf are 0, the logarithm of 0 is -45440",
-		"the functions softplus, softsign and log of version-256 tasks",
+		"the functions softplus, softsign and log of version-256 tasks. Tasks of version 7 have them in their tables",
 		"guide chapter 3, edge behaviour", func(n *Numerics) *bool { return &n.TableSentinels }),
 	number("width-slice-gain", "what a slice with an offset along W multiplies by before it stores fp16; 0 is off",
-		"version-256 tasks of class InputView: the compiler makes one of a slice with an offset along W for targets that have the rule. Version 7 has no known word for the format",
+		"version-256 tasks of class InputView: the compiler makes one of a slice with an offset along W for targets that have the rule. Version 7 has no known word for the format: its tasks multiply and divide instead, and stand only where the profile has the gain of the target",
 		"guide chapter 3, saturation hazard; guide 12 and 19: 4094 survives, 4100 is infinity, without an offset 60000 stays", func(n *Numerics) *float32 { return &n.WidthSliceGain }),
 	tileLanes,
 }
@@ -218,6 +226,7 @@ func numerics(t tier) (n Numerics, widthSlice float32) {
 			DropZeroSign:         true,
 			RoundToHalf:          true,
 			RoundReductions:      true,
+			RoundStages:          true,
 			RoundHalfEven:        true,
 			TableFromKnots:       true,
 			TableSentinels:       true,
@@ -250,6 +259,8 @@ func numericsFactOf(t *Target, rule string) numericsFact {
 		return numericsFact{Unknown, "no source"}
 	case rule == tileLanes.Name:
 		return numericsFact{Unknown, "an option: " + tileLanes.Source}
+	case rule == "round-stages" && t.Name == "h13":
+		return numericsFact{Decoded, "h13 4.6"}
 	case t.tier == a13Tier:
 		for _, r := range rules {
 			if r.Name == rule {

@@ -45,13 +45,27 @@ Tasks of version 7, which are H13's own, and of version 256, which all other tar
 		p.text("- Concerns: %s.\n- Source: %s.\n%s\n%s", r.Where, r.Source, off, ruleTargets(&r, plain))
 	}
 
+	p.text("## What the guide publishes")
+	p.text(`Each row of its chapter on numerics is a test: from a program to its result, compiled for H13 in the chip's own tasks and in extensions, and absent on ` + "`virtual`" + `
+(` + "`TestPublishedNumerics`" + ` in internal/compiler, and once more task by task in internal/engine). Rows that come out otherwise are below.`)
+	p.text(`- A linear layer with a single input is cut off at the port, a convolution of one product is not. So the compiler leaves such a layer a product of matrices on chips with the rule,
+  and gives a convolution of one product the task of a depthwise one: an array task of one product is cut off unless it is in unicast.
+- The logarithm of 0, -45440, is -2^16 times the fp16 number next to ln 2. It is what comes out if a chip takes the end of its table for base 2, -inf, as if its exponent were one
+  like others. So do most rows of edge behaviour: with inf as 2^16 and NaN as 2^16 and more, inf-inf and 0·inf are 0, NaN is stored as inf, and NaN in a variance is a large finite number.
+  That is a reading of the rows, and no rule here follows from it: what inf·0.5 gives was not published.`)
+
+	p.text("## Own tasks and extensions")
+	p.text(`A layer for H13 is tasks of the chip's own or an extension. Both follow the same rules, and ` + "`TestOwnTasksAgreeWithExtensions`" + ` holds them to each other: sums of products are added up
+in the same blocks of 256 with the bias first, softmax, attention and normalizations round between their stages, quotients are products with the reciprocal of a table. Five of six programs there give
+the same bits. The rest differ by the rounding between two tasks where an extension takes one step, or have a function that an extension computes and tasks make of tables.`)
+
 	p.text("## What is not modelled")
-	p.text(`- The tables of silu and of the finer sigmoid, of erf, sin, cos and atan, and the seams of their arguments: no source has the knots. They are computed.
-- The published worst error of gelu is 0.0059 and its value at 0 is -0.000543. The table that Apple's compiler emits gives 0.0061 and -0.00075; why they differ is not known.
-- A linear layer with a single input: measured, the port cuts it off. The compiler writes it as a convolution of one product, which the port lets pass; a product of matrices that stays one is cut off.
-  A version-7 task of one product, which could be either, is cut off.
-- Softmax of version-256 tasks computes its powers and its quotient; a chip takes both from tables.
-- The variance in a layer normalization takes a NaN for a large finite number. Here it is +inf, as elsewhere.
+	p.text(`- The tables of the finer sigmoid, of sin, cos and atan, and the seams of their arguments, published as errors of 0.04 to 0.12: no source has the knots. They are computed.
+- Published are -0.000543 as gelu of 0, -0.001259 as swish of 0, and 0.0059 as the worst error of gelu. The tables that Apple's compiler emits in the records have -0.000754 and -0.001704 as
+  the knots at 0, and the worst error of gelu is 0.0061. These tables are fits: the least squares over all normal fp16 numbers give their knots to two units. With 7,500 more samples at 0
+  the same least squares give the published numbers at 0, of both functions. So the chip that was measured had tables of another version of the fit, of which there is no record.
+  A task carries its table, and the engine evaluates what it carries: the records' numbers. ` + "`TestFittedTables`" + ` in internal/engine holds both readings.
+- Powers of two tensors as an extension are computed; by tables, a power of a negative number is 1.
 - Which of the two roundings of 2049 the M5 does, and why: M1 gives 2048, M5 2050.
 - The order in which the array adds, and what one unit in the last place at the edges of tiles depends on.`)
 	return p.Bytes()

@@ -48,7 +48,7 @@ func (o *operation) file(t testing.TB, target string, version td.Version) *hwx.F
 	if err != nil {
 		t.Fatal(err)
 	}
-	constants := make([]byte, 0x8000)
+	constants := make([]byte, max(0x8000, halfSize*len(o.constants)))
 	for i, v := range o.constants {
 		binary.LittleEndian.PutUint16(constants[halfSize*i:], tensor.ToF16(v))
 	}

@@ -104,19 +104,6 @@ func (c *Context) stop() bool {
 	}
 }
 
-// portion is the number of steps between two questions whether to stop, if tiles
-// are not larger.
-const portion = 1 << 20
-
-// inTiles calls f with ranges of n tiles that have so many steps each, until the
-// run is to end.
-func (c *Context) inTiles(n, steps int, f func(lo, hi int)) {
-	grain := max(1, portion/max(1, steps))
-	for lo := 0; lo < n && !c.stop(); lo += grain {
-		f(lo, min(lo+grain, n))
-	}
-}
-
 // port finds a port by its name. Where two have it, it is the one that is not of
 // the direction given.
 func (c *Context) port(name string, not Direction) (*Port, error) {

@@ -65,9 +65,7 @@ func toleranceOf(name string) tolerance {
 // refusals are the records that cannot be executed, and the register that says
 // why. Everything else must execute, so every program of the fact sheet's
 // section 6.2 that is among the records does.
-var refusals = map[string]string{
-	"less_bool_rr_1x64x1x1": "Common.OutputFormat",
-}
+var refusals = map[string]string{}
 
 // TestRecords executes what Apple's compiler emitted for small programs, on
 // random data, and compares with the operation that their MIL describes.

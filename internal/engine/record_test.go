@@ -198,11 +198,16 @@ func (r *record) constants(t testing.TB, main *mil.Function, tasks []*td.Task) [
 		if err != nil {
 			t.Fatalf("%s: task %d: %v", r.Case, i, err)
 		}
-		if !ok || registers.Value(td.V7NERuntimeKernel) != 0 || k.Format != td.KernelFP16 {
+		if !ok || registers.Value(td.V7NERuntimeKernel) != 0 {
 			continue
 		}
 		w := new(td.Weights)
-		if k.Values() > 0 {
+		switch {
+		case k.Format == td.KernelInt8: // of a comparison: x less y
+			for range k.Outputs {
+				w.Values = append(w.Values, 1, 0xff)
+			}
+		case k.Values() > 0:
 			if len(weights) == 0 || len(weights[0].values) != k.Values() {
 				t.Fatalf("%s: task %d: no weights for a kernel of %d", r.Case, i, k.Values())
 			}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/espalier-ane/espalier/internal/kernel"
+	"github.com/espalier-ane/espalier/internal/kernel/strided"
 	"github.com/espalier-ane/espalier/td"
 )
 
@@ -38,28 +39,57 @@ type v7Step struct {
 	unit   unit
 	result operand
 	store  kernel.Rounding
+
+	sweeps []sweep // in this order
 }
 
 // A unit computes the result in the context's buffer, from the source there and
 // what else it needs.
 type unit interface {
-	compute(c *Context)
+	sweeps() []sweep
+	passes() bool                   // the source itself is what sweeps begin with, in the place of the result
 	weightElements() int64          // the size of its weight buffer
 	work() (steps, perTile float64) // beside reading the sources and writing the result
 }
 
-func (s *v7Step) run(c *Context) {
-	s.source.gather(c, c.source1)
-	if s.keep != nil {
-		c.inTiles(planes(&s.keep.view), planeLen(&s.keep.view), func(lo, hi int) {
-			kernel.Copy(c.memories[onChipIndex], &s.keep.view, c.memories[s.source.memory], &s.source.view, lo, hi)
-		})
-	}
-	s.unit.compute(c)
-	c.inTiles(planes(&s.result.view), planeLen(&s.result.view), func(lo, hi int) {
-		kernel.Scatter(c.memories[s.result.memory], &s.result.view, c.result, s.store, lo, hi)
-	})
+// A sweep goes over n tiles that have about so many steps each.
+type sweep struct {
+	n, steps int
+	tiles    tileFunc
 }
+
+// sweepGrain is how many steps are worth a thread, and lie between two questions
+// whether to stop.
+const sweepGrain = 1 << 14
+
+// bindSweeps settles the sweeps.
+func (s *v7Step) bindSweeps() {
+	into := (*Context).sourceBuffer
+	if s.unit.passes() {
+		into = (*Context).resultBuffer
+	}
+	s.sweeps = append(s.sweeps, s.source.gather(into))
+	if s.keep != nil {
+		s.sweeps = append(s.sweeps, sweep{s.keep.view.Rows(), s.keep.view.Dims[kernel.W], func(c *Context, _ *strided.Scratch, lo, hi int) {
+			kernel.Copy(c.memories[onChipIndex], &s.keep.view, c.memories[s.source.memory], &s.source.stored, lo, hi)
+		}})
+	}
+	s.sweeps = append(s.sweeps, s.unit.sweeps()...)
+	s.sweeps = append(s.sweeps, sweep{s.result.view.Rows(), s.result.view.Dims[kernel.W], func(c *Context, _ *strided.Scratch, lo, hi int) {
+		kernel.Scatter(c.memories[s.result.memory], &s.result.view, c.result, s.store, lo, hi)
+	}})
+}
+
+func (s *v7Step) run(c *Context) {
+	for i := range s.sweeps {
+		l := &s.sweeps[i]
+		c.virtual.share(l.n, max(1, sweepGrain/max(1, l.steps)), l.tiles)
+	}
+}
+
+func (c *Context) sourceBuffer() []float32 { return c.source1 }
+func (c *Context) secondBuffer() []float32 { return c.source2 }
+func (c *Context) resultBuffer() []float32 { return c.result }
 
 // A binder turns one task, and the registers as it leaves them, into a step.
 type binder struct {
@@ -140,7 +170,7 @@ func (b *binder) bind() (*v7Step, error) {
 			return nil, err
 		}
 	}
-	if err := b.keepSource(s, in); err != nil {
+	if err := b.keepSource(s); err != nil {
 		return nil, err
 	}
 	if s.result, err = b.resultOf(out, transposed); err != nil {
@@ -160,6 +190,7 @@ func (b *binder) bind() (*v7Step, error) {
 			return nil, b.refuse(o.base, "%v", err)
 		}
 	}
+	s.bindSweeps()
 	return s, nil
 }
 

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"github.com/espalier-ane/espalier/internal/kernel"
+	"github.com/espalier-ane/espalier/internal/kernel/strided"
 	"github.com/espalier-ane/espalier/td"
 )
 
@@ -34,8 +35,9 @@ type arrayUnit struct {
 	// A convolution has weights, from the file or made at run time.
 	weights *weightSet
 	runtime *runtimeWeights
+	conv    *strided.Dense
 
-	again  kernel.Accumulation // rules about each product; the zero value: none
+	settle bool // of sums without weights: indeterminate forms are 0
 	output kernel.ArrayOutput
 	relu   bool
 	table  *activation
@@ -64,20 +66,22 @@ func (b *binder) array(source *operand, in, out size) (unit, []*operand, error) 
 	if err := b.checkWindow(u); err != nil {
 		return nil, nil, err
 	}
-	if u.op == multiplyAccumulate {
-		// Only sums go through the accumulator and its port (hal.Numerics).
+	// Only sums go through the accumulator and its port (hal.Numerics). A single
+	// input without weights is no sum, as rsqrt has it; nor is a single product in
+	// unicast, which convolutions have and no linear layer.
+	if single := u.shape.Unicast && u.shape.Weights() == 1; u.op == multiplyAccumulate && !(single && b.flag(td.V7NEUnityKernel)) {
 		source.read.FlushSubnormals = n.FlushArraySubnormals
 		u.output.FlushSubnormals = n.FlushArraySubnormals
-		u.output.SaturateAt = n.SaturateAtPort
-		u.again = kernel.Accumulation{Settle: n.IndeterminateToZero, Lanes: n.TileLanes}
-		if n.SaturatePartials {
-			u.again.Limit = n.SaturateAtPort
+		if !single {
+			u.output.SaturateAt = n.SaturateAtPort
 		}
+		u.settle = n.IndeterminateToZero
 	}
-	// rsqrt adds its epsilon there (oracles, unary_rsqrt_c64). Where it stands
-	// among the others is not known.
-	if u.output.Bias != 0 && (u.op != multiplyAccumulate || !b.flag(td.V7NEUnityKernel)) {
-		return nil, nil, b.refuse(td.V7NEAccumulatorBias, "an accumulator bias is known in sums without weights only")
+	// rsqrt adds its epsilon there (oracles, unary_rsqrt_c64), a convolution a bias
+	// that all outputs have (record encoder_conv_c1_n4_k3x3_s2_g1_bias1_same). What
+	// it is beside a row of biases is not known.
+	if u.output.Bias != 0 && (u.op != multiplyAccumulate || b.flag(td.V7NEBias)) {
+		return nil, nil, b.refuse(td.V7NEAccumulatorBias, "an accumulator bias is known in sums without a row of biases only")
 	}
 	if u.output.Scale != 1 && (u.output.Bias != 0 || b.flag(td.V7NEBias)) {
 		return nil, nil, b.refuse(td.V7NEPostScale, "the order of post scale and bias is not known")
@@ -101,6 +105,9 @@ func (b *binder) array(source *operand, in, out size) (unit, []*operand, error) 
 		}
 		if o != nil {
 			others = append(others, o)
+		}
+		if err := b.bindProduct(u); err != nil {
+			return nil, nil, err
 		}
 	}
 	if b.value(td.V7NENonLinear) == nonLinearTable {
@@ -161,41 +168,58 @@ func (u *arrayUnit) weightElements() int64 {
 	return int64(len(u.runtime.first)) * int64(u.shape.Weights())
 }
 
-func (u *arrayUnit) compute(c *Context) {
+func (u *arrayUnit) passes() bool { return u.op == arrayBypass }
+
+func (u *arrayUnit) sweeps() (list []sweep) {
+	s := &u.shape
+	switch {
+	case u.passes():
+	case u.conv != nil:
+		if u.runtime != nil {
+			list = append(list, u.loadWeights())
+		}
+		n, grain := u.conv.Tiles()
+		list = append(list, sweep{n, sweepGrain / grain, func(c *Context, w *strided.Scratch, lo, hi int) {
+			o := strided.DenseOperands{Source: c.source1, Result: c.result, Weights: c.weights}
+			if u.weights != nil {
+				o.Bias = u.weights.bias
+			}
+			u.conv.Run(w, &o, lo, hi)
+		}})
+	default:
+		list = append(list, sweep{u.groups * s.Cout, s.Inputs * s.Hin * s.Win, u.reduceChannels})
+	}
+	if u.relu || u.table != nil || u.output != (kernel.ArrayOutput{Scale: 1}) {
+		list = append(list, sweep{u.groups * s.Cout * s.Hout * s.Wout, 1, func(c *Context, _ *strided.Scratch, lo, hi int) {
+			u.output.Apply(c.result, lo, hi)
+			if u.relu {
+				kernel.ReLU(c.result, lo, hi)
+			}
+			if u.table != nil {
+				kernel.Table(c.result, u.table.f, lo, hi)
+			}
+		}})
+	}
+	return list
+}
+
+// reduceChannels computes channels of the result without weights.
+func (u *arrayUnit) reduceChannels(c *Context, _ *strided.Scratch, lo, hi int) {
 	s := &u.shape
 	in, out := s.Cin*s.Hin*s.Win, s.Cout*s.Hout*s.Wout
-	if u.op == arrayBypass {
-		copy(c.result, c.source1[:u.groups*in])
-	} else {
-		weights, bias := u.load(c)
-		for g := range u.groups {
-			src, dst := c.source1[g*in:][:in], c.result[g*out:][:out]
-			if weights != nil {
-				per := s.Cout * s.Weights()
-				u.convolve(c, dst, src, weights[g*per:][:per], group(bias, g, s.Cout))
-				continue
-			}
-			op := kernel.Sum
-			switch u.op {
-			case arrayMaximum:
-				op = kernel.Largest
-			case arrayProduct:
-				op = kernel.Product
-			}
-			c.inTiles(s.Cout, s.Inputs*s.Hin*s.Win, func(lo, hi int) {
-				kernel.ReduceChannels(dst, src, op, s, u.again.Settle, lo, hi)
-			})
-		}
+	op := kernel.Sum
+	switch u.op {
+	case arrayMaximum:
+		op = kernel.Largest
+	case arrayProduct:
+		op = kernel.Product
 	}
-	c.inTiles(u.groups*out, 1, func(lo, hi int) {
-		u.output.Apply(c.result, lo, hi)
-		if u.relu {
-			kernel.ReLU(c.result, lo, hi)
-		}
-		if u.table != nil {
-			kernel.Table(c.result, u.table.f, lo, hi)
-		}
-	})
+	for lo < hi {
+		g := lo / s.Cout
+		first, last := lo-g*s.Cout, min(hi-g*s.Cout, s.Cout)
+		kernel.ReduceChannels(c.result[g*out:][:out], c.source1[g*in:][:in], op, s, u.settle, first, last)
+		lo += last - first
+	}
 }
 
 func (u *arrayUnit) work() (steps, perTile float64) {
@@ -205,49 +229,30 @@ func (u *arrayUnit) work() (steps, perTile float64) {
 	}
 	perTile = float64(s.Wout) * float64(s.Weights())
 	steps = float64(u.groups) * float64(s.Cout) * float64(s.Hout) * perTile
-	if u.weights == nil && u.runtime == nil {
-		perTile *= float64(s.Hout) // a tile is a plane then
+	if u.conv != nil {
+		n, _ := u.conv.Tiles()
+		return steps, steps / float64(n)
 	}
-	return steps, perTile
+	return steps, perTile * float64(s.Hout) // a tile is a plane
 }
 
-// load returns the weights and biases, nil if there are none.
-func (u *arrayUnit) load(c *Context) (weights, bias []float32) {
-	switch {
-	case u.weights != nil:
-		return u.weights.values, u.weights.bias
-	case u.runtime != nil:
-		r := u.runtime
-		c.inTiles(len(r.first), u.shape.Weights(), func(lo, hi int) {
-			kernel.Weights(c.weights, c.memories[r.memory], r.first, u.shape.Weights(), r.stride, r.read, lo, hi)
-		})
-		return c.weights, nil
+// bindProduct binds the sums of a task with weights.
+func (b *binder) bindProduct(u *arrayUnit) error {
+	var constant *strided.Weights
+	if u.weights != nil {
+		constant = &u.weights.values
 	}
-	return nil, nil
+	u.conv = strided.BindDense(u.shape, u.groups, stridedRules(&b.p.numerics), &b.p.packs, constant)
+	if err := b.p.claimScratch(u.conv.Need()); err != nil {
+		return b.refuse(td.V7Cout, "%v", err)
+	}
+	return nil
 }
 
-// group returns the n values of a group, nil of nil.
-func group(values []float32, g, n int) []float32 {
-	if values == nil {
-		return nil
-	}
-	return values[g*n:][:n]
-}
-
-func (u *arrayUnit) convolve(c *Context, dst, src, weights, bias []float32) {
-	s := &u.shape
-	var greatest float32
-	if u.again.Limit != 0 {
-		greatest = kernel.Greatest(src)
-	}
-	c.inTiles(s.Cout*s.Hout, s.Wout*s.Weights(), func(lo, hi int) {
-		if s.IsPoint() {
-			kernel.ConvolvePoint(dst, src, weights, bias, s, lo, hi)
-		} else {
-			kernel.Convolve(dst, src, weights, bias, s, lo, hi)
-		}
-		if u.again != (kernel.Accumulation{}) {
-			kernel.ConvolveAgain(dst, src, weights, bias, s, &u.again, greatest, lo, hi)
-		}
-	})
+// loadWeights reads weights that are made at run time.
+func (u *arrayUnit) loadWeights() sweep {
+	r, count := u.runtime, u.shape.Weights()
+	return sweep{len(r.first), count, func(c *Context, _ *strided.Scratch, lo, hi int) {
+		kernel.Weights(c.weights, c.memories[r.memory], r.first, count, r.stride, r.read, lo, hi)
+	}}
 }

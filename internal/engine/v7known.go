@@ -73,12 +73,17 @@ var knownForms = slices.Concat([]known{
 	{td.V7Din, one, "depth is known in reductions only", func(b *binder) bool { return !isReduction(b) }},
 	{td.V7Dout, one, "depth is known in reductions only", func(b *binder) bool { return !isReduction(b) }},
 
-	// Bytes are known as the source of a planar copy (oracles,
-	// cast_b_to_f16_1x1x64x1).
-	{td.V7Fmt1, []uint32{formatFP16}, "the source is fp16, but in a planar task of type 2", func(b *binder) bool { return b.value(td.V7TaskType) != td.TypePlanarUnary }},
+	// Bytes are known as the source of a planar copy, and of a bypass (oracles,
+	// cast_b_to_f16_1x1x64x1, logical_not_1x1x64x64), and as the result of a
+	// table (less_bool_rr_1x64x1x1).
+	{td.V7Fmt1, []uint32{formatFP16}, "the source is fp16, but in a bypass and in a planar task of type 2",
+		func(b *binder) bool { return b.value(td.V7TaskType) != td.TypePlanarUnary && !isBypass(b) }},
 	{td.V7Fmt1, []uint32{formatFP16, formatByte}, "the source is fp16 or unsigned bytes", nil},
 	{td.V7Fmt2, []uint32{formatFP16}, "source 2 is fp16", hasSource2},
-	{td.V7FmtO, []uint32{formatFP16}, "the result is fp16", nil},
+	{td.V7FmtO, []uint32{formatFP16}, "the result is fp16, but of a table that leaves", func(b *binder) bool {
+		return !b.isArray() || b.value(td.V7NENonLinear) != nonLinearTable || b.value(td.V7ResultConfig.Type) != throughDMA
+	}},
+	{td.V7FmtO, []uint32{formatFP16, formatByte}, "the result is fp16 or unsigned bytes", nil},
 
 	{td.V7SourceConfig.Type, []uint32{residentOnChip, throughAndKept, throughDMA}, "0 is on chip, 1 by DMA and kept, 2 by DMA", nil},
 	{td.V7SourceConfig.CmpVec, zero, "compressed vectors are not known", nil},
@@ -114,14 +119,13 @@ func fieldsAre(values []uint32, why string, fields ...*td.Field) []known {
 // arrayForms is what holds for tasks of the multiply array.
 var arrayForms = slices.Concat([]known{
 	{td.V7NEOperation, []uint32{multiplyAccumulate, arrayProduct, arrayMaximum, arrayBypass}, "0 multiplies and adds, 2 is the product, 3 the maximum, 4 passes on; others are not known", nil},
-	{td.V7NEKernelFormat, []uint32{2}, "only fp16 kernels are known", func(b *binder) bool { return !b.flag(td.V7NEUnityKernel) }},
-	{td.V7NEKernelFormat, []uint32{0, 2}, "only fp16 kernels are known", nil},
+	{td.V7NEKernelFormat, []uint32{1, 2}, "1 is signed bytes, 2 fp16; other kernels are not known", func(b *binder) bool { return !b.flag(td.V7NEUnityKernel) }},
+	{td.V7NEKernelFormat, []uint32{0, 1, 2}, "1 is signed bytes, 2 fp16; other kernels are not known", nil},
+	{td.V7NEBinaryPoint, zero, "weights of bytes are known without fraction only", func(b *binder) bool { return b.value(td.V7NEKernelFormat) == 1 }},
 	{td.V7NENonLinear, []uint32{0, 1, 2}, "0 is none, 1 ReLU, 2 a table", nil},
-	{td.V7NEZeroSkip, zero, "zero-skipping streams are known without unicast only", func(b *binder) bool { return b.flag(td.V7Unicast) }},
-	{td.V7NEZeroSkip, zero, "zero-skipping streams are known without groups only", func(b *binder) bool { return b.value(td.V7Groups) > 1 }},
 },
 	fieldsAre(zero, "0 in known programs", td.V7NEMatrixBias, td.V7NEPostScaleMode, td.V7NEVectorBias,
-		td.V7NEAccumulatorShift, td.V7NERightShift, td.V7NEBit12, td.V7NEBit14),
+		td.V7NEAccumulatorShift, td.V7NERightShift, td.V7NEBit14),
 	fieldsAre(zero, "broadcast and transpose on the way in belong to planar tasks",
 		td.V7Broadcast1W, td.V7Broadcast1H, td.V7Broadcast1D, td.V7Broadcast1C, td.V7Transpose1,
 		td.V7Broadcast2W, td.V7Broadcast2H, td.V7Broadcast2D, td.V7Broadcast2C, td.V7Transpose2, td.V7TransposePlanar))
@@ -134,7 +138,10 @@ var planarForms = slices.Concat([]known{
 	{td.V7PEOperator, []uint32{0, 1, 2, 3, 4}, "the operators are 0 to 4", nil},
 	{td.V7PEOperator, zero, "the task has no operator", func(b *binder) bool {
 		t := b.value(td.V7TaskType)
-		return t != td.TypePlanarBinary && t != td.TypePlanarReduce2
+		return t != td.TypePlanarBinary && t != td.TypePlanarReduce2 && t != td.TypePlanarReduce
+	}},
+	{td.V7PEOperator, []uint32{0, 4}, "of one source there is the square only (oracles, norm_layer_norm_ax1_1x64x8x8)", func(b *binder) bool {
+		return b.value(td.V7TaskType) == td.TypePlanarReduce
 	}},
 	{td.V7PEReduction, []uint32{0, 2}, "0 is the sum, 2 the maximum; others are not known", isReduction},
 	{td.V7PEReduction, zero, "the task reduces nothing", isPlanarMap},
@@ -196,8 +203,15 @@ var streamedSource2 = append([]known{
 	{td.V7Source2Streamed, one, "the header has a base for source 2", nil},
 }, fp16Image(td.V7Src2Format.Memory, td.V7Src2Format.Truncate, td.V7Src2Format.Shift, td.V7Src2Format.OffsetChannel, td.V7Src2Format.CmpVec)...)
 
-var keptSource = fieldsAre(zero, "how a source is kept on chip is known only if it is read as it lies",
-	td.V7Broadcast1W, td.V7Broadcast1H, td.V7Broadcast1D, td.V7Broadcast1C, td.V7Transpose1)
+// A source that is repeated is kept once (oracles, layout/tile_r_1x8x1x375_reps_113751).
+var keptSource = fieldsAre(zero, "how a source is kept on chip is known only if it is read as it lies", td.V7Transpose1)
+
+// streamedBytesResult is how a result of bytes is announced.
+var streamedBytesResult = append([]known{
+	{td.V7DstConfig.Enable, one, "the result leaves by DMA", nil},
+	{td.V7DstFormat.Interleave, []uint32{0, 1}, "interleaved bytes are not known", nil},
+}, fieldsAre(zero, "0 for bytes", td.V7ResultConfig.Format, td.V7DstCmpVecFill, td.V7DstFormat.Memory, td.V7DstFormat.Truncate,
+	td.V7DstFormat.Shift, td.V7DstFormat.OffsetChannel, td.V7DstFormat.CmpVec)...)
 
 var streamedResult = append([]known{
 	{td.V7DstConfig.Enable, one, "the result leaves by DMA", nil},
@@ -244,6 +258,9 @@ func (b *binder) checkKnown(forms []known) error {
 	}
 	return nil
 }
+
+// isBypass reports whether the task passes its source on.
+func isBypass(b *binder) bool { return b.isArray() && b.value(td.V7NEOperation) == arrayBypass }
 
 // isProduct reports whether the task is a product of channels in the array.
 func isProduct(b *binder) bool { return b.isArray() && b.value(td.V7NEOperation) == arrayProduct }

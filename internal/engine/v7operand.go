@@ -2,6 +2,7 @@ package engine
 
 import (
 	"github.com/espalier-ane/espalier/internal/kernel"
+	"github.com/espalier-ane/espalier/internal/kernel/strided"
 	"github.com/espalier-ane/espalier/td"
 )
 
@@ -21,19 +22,11 @@ type operand struct {
 	base *td.Field // the register to blame
 }
 
-// planes is the number of tiles of a view: G·C.
-func planes(v *kernel.View) int { return v.Dims[kernel.G] * v.Dims[kernel.C] }
-
-// planeLen is the number of elements of one.
-func planeLen(v *kernel.View) int { return v.Dims[kernel.D] * v.Dims[kernel.H] * v.Dims[kernel.W] }
-
-// gather loads the operand into a dense buffer and returns the part of the
-// buffer behind it.
-func (o *operand) gather(c *Context, dst []float32) []float32 {
-	c.inTiles(planes(&o.view), planeLen(&o.view), func(lo, hi int) {
-		kernel.Gather(dst, c.memories[o.memory], &o.view, o.read, lo, hi)
-	})
-	return dst[o.view.Len():]
+// gather loads the operand into a dense buffer.
+func (o *operand) gather(buffer func(*Context) []float32) sweep {
+	return sweep{o.view.Rows(), o.view.Dims[kernel.W], func(c *Context, _ *strided.Scratch, lo, hi int) {
+		kernel.Gather(buffer(c), c.memories[o.memory], &o.view, o.read, lo, hi)
+	}}
 }
 
 // axes are the axes of a source that are broadcast or exchanged.
@@ -138,9 +131,20 @@ const (
 	formatFP16 = 2
 )
 
+// reading is what happens to a source as it is read. Sums that stay on chip as
+// those of a layer normalization do are its mean and its variance, or lead to
+// them.
+func (b *binder) reading(relu *td.Field) kernel.Reading {
+	nan := b.p.numerics.NaNToInf
+	return kernel.Reading{
+		ReLU: b.flag(relu), NaNToInf: nan,
+		NaNFinite: nan && b.flag(td.V7NEBit12) && kernel.ReduceOp(b.value(td.V7PEReduction)) == kernel.Sum,
+	}
+}
+
 func (b *binder) source1(s size) (operand, error) {
 	o := operand{base: td.V7L2Src1.Base}
-	o.read = kernel.Reading{ReLU: b.flag(td.V7Source1ReLU), NaNToInf: b.p.numerics.NaNToInf}
+	o.read = b.reading(td.V7Source1ReLU)
 	a := axes{transpose: b.flag(td.V7Transpose1)}
 	a.broadcast[kernel.W] = b.flag(td.V7Broadcast1W)
 	a.broadcast[kernel.H] = b.flag(td.V7Broadcast1H)
@@ -152,6 +156,7 @@ func (b *binder) source1(s size) (operand, error) {
 			return o, err
 		}
 		l := td.V7L2Src1
+		a.broadcast[kernel.G] = b.onceForAll(l.Group, s)
 		o.view, o.stored = reshape(b.onChipView(l.Base, l.Channel, l.Row, l.Depth, l.Group), s, a)
 		return o, b.place(&o, onChipIndex, 0)
 	}
@@ -181,10 +186,16 @@ func (b *binder) source1(s size) (operand, error) {
 	return o, b.readable(&o)
 }
 
+// onceForAll reports whether all groups read one tensor on chip (oracles,
+// env_bcast_add_8x64x8x8_runtime_1x64x1x1).
+func (b *binder) onceForAll(group *td.Field, s size) bool {
+	return s.groups > 1 && b.num(group) == 0 && !b.isArray()
+}
+
 // source2 reads the second source of a planar task.
 func (b *binder) source2(s size) (operand, error) {
 	o := operand{base: td.V7L2Src2.Base}
-	o.read = kernel.Reading{ReLU: b.flag(td.V7Source2ReLU), NaNToInf: b.p.numerics.NaNToInf}
+	o.read = b.reading(td.V7Source2ReLU)
 	a := axes{transpose: b.flag(td.V7Transpose2)}
 	a.broadcast[kernel.W] = b.flag(td.V7Broadcast2W)
 	a.broadcast[kernel.H] = b.flag(td.V7Broadcast2H)
@@ -196,6 +207,7 @@ func (b *binder) source2(s size) (operand, error) {
 			return o, err
 		}
 		l := td.V7L2Src2
+		a.broadcast[kernel.G] = b.onceForAll(l.Group, s)
 		o.view, o.stored = reshape(b.onChipView(l.Base, l.Channel, l.Row, l.Depth, l.Group), s, a)
 		return o, b.place(&o, onChipIndex, 0)
 	}
@@ -218,7 +230,7 @@ func (b *binder) source2(s size) (operand, error) {
 }
 
 // keepSource binds the copy of a source that stays on chip.
-func (b *binder) keepSource(s *v7Step, in size) error {
+func (b *binder) keepSource(s *v7Step) error {
 	if b.value(td.V7SourceConfig.Type) != throughAndKept {
 		return nil
 	}
@@ -227,6 +239,8 @@ func (b *binder) keepSource(s *v7Step, in size) error {
 	}
 	l := td.V7L2Src1
 	o := operand{base: l.Base}
+	d := s.source.stored.Dims // what is repeated is kept once
+	in := size{d[kernel.G], d[kernel.C], d[kernel.D], d[kernel.H], d[kernel.W]}
 	o.view, o.stored = reshape(b.onChipView(l.Base, l.Channel, l.Row, l.Depth, l.Group), in, axes{})
 	if err := b.place(&o, onChipIndex, 0); err != nil {
 		return err
@@ -246,7 +260,11 @@ func (b *binder) resultOf(s size, transposed bool) (operand, error) {
 	}
 	t := td.V7Dst
 	o := operand{base: t.Base}
-	if err := b.checkKnown(streamedResult); err != nil {
+	bytes, forms := b.value(td.V7FmtO) == formatByte, streamedResult
+	if bytes {
+		forms = streamedBytesResult
+	}
+	if err := b.checkKnown(forms); err != nil {
 		return o, err
 	}
 	interleave := max(b.num(td.V7DstFormat.Interleave), 1)
@@ -260,6 +278,10 @@ func (b *binder) resultOf(s size, transposed bool) (operand, error) {
 	if m := &b.p.memories[memory]; m.kind != output && m.kind != scratch {
 		return o, b.refuse(td.V7WriteBase, "writes %v", m)
 	}
-	o.view, o.stored = reshape(b.memoryView(t.Base, t.Row, t.Plane, t.Depth, t.Group, interleave), s, a)
+	v := b.memoryView(t.Base, t.Row, t.Plane, t.Depth, t.Group, interleave)
+	if bytes {
+		v.Bytes, v.Strides[kernel.W] = true, 1
+	}
+	o.view, o.stored = reshape(v, s, a)
 	return o, b.place(&o, memory, offset)
 }

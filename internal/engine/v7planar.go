@@ -2,6 +2,7 @@ package engine
 
 import (
 	"github.com/espalier-ane/espalier/internal/kernel"
+	"github.com/espalier-ane/espalier/internal/kernel/strided"
 	"github.com/espalier-ane/espalier/td"
 )
 
@@ -106,25 +107,33 @@ func (u *planarUnit) work() (steps, perTile float64) {
 	return float64(u.total), float64(u.total / u.planes)
 }
 
-func (u *planarUnit) compute(c *Context) {
-	x := c.source1
-	dst := c.result
-	if u.reduces {
-		dst = x // reduced from there
-	}
+func (u *planarUnit) passes() bool { return false }
+
+func (u *planarUnit) sweeps() (list []sweep) {
 	n, plane := u.total, u.total/u.planes
+	to := (*Context).resultBuffer
+	if u.reduces {
+		to = (*Context).sourceBuffer // reduced from there
+	}
 	switch u.typ {
 	case td.TypePlanarBinary, td.TypePlanarReduce2:
-		u.second.gather(c, c.source2)
-		c.inTiles(n, 1, func(lo, hi int) { kernel.PlanarTwo(dst, x, c.source2, &u.op, lo, hi) })
+		list = append(list, u.second.gather((*Context).secondBuffer), sweep{n, 1, func(c *Context, _ *strided.Scratch, lo, hi int) {
+			kernel.PlanarTwo(to(c), c.source1, c.source2, &u.op, lo, hi)
+		}})
 	case td.TypePlanarGain:
-		gains := u.second.gather(c, c.source2)
-		u.gain.gather(c, gains)
-		c.inTiles(u.planes, plane, func(lo, hi int) { kernel.PlanarGain(dst, x, c.source2, gains, plane, &u.op, lo, hi) })
+		gains := func(c *Context) []float32 { return c.source2[u.planes:] }
+		list = append(list, u.second.gather((*Context).secondBuffer), u.gain.gather(gains), sweep{u.planes, plane, func(c *Context, _ *strided.Scratch, lo, hi int) {
+			kernel.PlanarGain(to(c), c.source1, c.source2, gains(c), plane, &u.op, lo, hi)
+		}})
 	default:
-		c.inTiles(n, 1, func(lo, hi int) { kernel.PlanarOne(dst, x, &u.op, lo, hi) })
+		list = append(list, sweep{n, 1, func(c *Context, _ *strided.Scratch, lo, hi int) {
+			kernel.PlanarOne(to(c), c.source1, &u.op, lo, hi)
+		}})
 	}
 	if u.reduces {
-		c.inTiles(u.planes, plane, func(lo, hi int) { kernel.ReducePlane(c.result, x, plane, &u.reduce, lo, hi) })
+		list = append(list, sweep{u.planes, plane, func(c *Context, _ *strided.Scratch, lo, hi int) {
+			kernel.ReducePlane(c.result, c.source1, plane, &u.reduce, lo, hi)
+		}})
 	}
+	return list
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/espalier-ane/espalier/hwx"
 	"github.com/espalier-ane/espalier/internal/kernel"
+	"github.com/espalier-ane/espalier/internal/kernel/strided"
 	"github.com/espalier-ane/espalier/td"
 	"github.com/espalier-ane/espalier/tensor"
 )
@@ -15,7 +16,7 @@ import (
 
 // A weightSet is the unpacked content of kernel streams.
 type weightSet struct {
-	values []float32 // [group][output][input][y][x]
+	values strided.Weights
 	bias   []float32 // [group][output], or nil
 }
 
@@ -145,27 +146,26 @@ func (p *Program) unpack(key *weightKey) (*weightSet, int64, error) {
 	if err != nil {
 		return nil, 0, err
 	}
-	w := &weightSet{values: p.numbers(raw.Values)}
-	if raw.Bias != nil {
-		w.bias = p.numbers(raw.Bias)
+	if f := key.kernel.Format; f != td.KernelFP16 {
+		for i, v := range raw.Values {
+			raw.Values[i] = tensor.ToF16(f.Float(v)) // fp16 has every byte
+		}
 	}
-	return w, 4 * int64(len(w.values)+len(w.bias)), nil
+	read := p.arrayReading()
+	w := &weightSet{values: strided.Weights{Values: raw.Values, Read: read}}
+	if raw.Bias != nil {
+		w.bias = make([]float32, len(raw.Bias))
+		for i, h := range raw.Bias {
+			w.bias[i] = tensor.F16(h)
+		}
+		read.Apply(w.bias)
+	}
+	return w, 4 * int64(len(raw.Values)+len(raw.Bias)), nil
 }
 
-// numbers converts weights as the multiply array reads them.
-func (p *Program) numbers(halves []uint16) []float32 {
-	values := make([]float32, len(halves))
-	for i, h := range halves {
-		v := tensor.F16(h)
-		switch {
-		case p.numerics.NaNToInf && v != v:
-			v = tensor.F16(0x7c00)
-		case p.numerics.FlushArraySubnormals && h&0x7c00 == 0:
-			v = 0
-		}
-		values[i] = v
-	}
-	return values
+// arrayReading is what happens to weights as the multiply array reads them.
+func (p *Program) arrayReading() kernel.Reading {
+	return kernel.Reading{NaNToInf: p.numerics.NaNToInf, FlushSubnormals: p.numerics.FlushArraySubnormals}
 }
 
 // bindRuntimeWeights binds weights in a memory that changes. The layout is that
@@ -174,6 +174,8 @@ func (b *binder) bindRuntimeWeights(u *arrayUnit, k *td.Kernel, key *weightKey) 
 	switch {
 	case k.ZeroSkip:
 		return nil, b.refuse(td.V7NEZeroSkip, "a zero-skipping kernel that is made at run time is not known")
+	case k.Format != td.KernelFP16:
+		return nil, b.refuse(td.V7NEKernelFormat, "a kernel of bytes that is made at run time is not known")
 	case k.Bias:
 		return nil, b.refuse(td.V7NEBias, "a bias in a kernel that is made at run time is not known")
 	case k.Table:
@@ -191,8 +193,7 @@ func (b *binder) bindRuntimeWeights(u *arrayUnit, k *td.Kernel, key *weightKey) 
 	count := u.shape.Weights()
 	all := operand{memory: key.memory, base: td.V7KernelBase[0]}
 	r := &runtimeWeights{
-		memory: key.memory, first: make([]int, n), stride: 2 * k.Lanes,
-		read: kernel.Reading{NaNToInf: b.p.numerics.NaNToInf, FlushSubnormals: b.p.numerics.FlushArraySubnormals},
+		memory: key.memory, first: make([]int, n), stride: 2 * k.Lanes, read: b.p.arrayReading(),
 	}
 	for o := range r.first {
 		engine, offset, ok := k.Locate(o, 0, 0, 0)

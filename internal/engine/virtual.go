@@ -58,12 +58,11 @@ func (p *Program) bindOp(op *td.Op) (*virtualStep, error) {
 	if err != nil {
 		return nil, err
 	}
-	need := p.scratch.Max(k.Need())
-	if bytes := need.Bytes() * int64(runtime.GOMAXPROCS(0)); bytes > maxDispatchBytes {
-		return nil, fmt.Errorf("the task needs %#x bytes of scratch; want %#x or less", bytes, int64(maxDispatchBytes))
+	if err := p.claimScratch(k.Need()); err != nil {
+		return nil, err
 	}
-	p.scratch = need
-	s := &virtualStep{kernel: k, once: once}
+	s := &virtualStep{once: once}
+	s.compute = func(_ *Context, w *strided.Scratch, lo, hi int) { k.Run(w, lo, hi) }
 	s.tiles, s.grain = k.Tiles()
 	if s.tiles == 0 {
 		return s, nil
@@ -72,25 +71,43 @@ func (p *Program) bindOp(op *td.Op) (*virtualStep, error) {
 	return s, p.countWork(work, work/float64(s.tiles), once)
 }
 
+// claimScratch sees that the threads of a context have the scratch that a task
+// needs.
+func (p *Program) claimScratch(need strided.Need) error {
+	need = p.scratch.Max(need)
+	if bytes := need.Bytes() * int64(runtime.GOMAXPROCS(0)); bytes > maxDispatchBytes {
+		return fmt.Errorf("the task needs %#x bytes of scratch; want %#x or less", bytes, int64(maxDispatchBytes))
+	}
+	p.scratch = need
+	return nil
+}
+
 // A virtualStep is a bound operation.
 type virtualStep struct {
-	kernel       strided.Kernel
+	compute      tileFunc
 	tiles, grain int
 	once         bool // when the program is loaded, not in a dispatch
 }
 
-func (s *virtualStep) run(c *Context) {
-	c.virtual.kernel, c.virtual.grain = s.kernel, s.grain
-	c.virtual.team.For(s.tiles, s.grain)
-}
+func (s *virtualStep) run(c *Context) { c.virtual.share(s.tiles, s.grain, s.compute) }
 
-// virtualContext is what a context has for operations: the goroutines that work
-// on the tiles, and the scratch of each.
+// A tileFunc computes tiles of a task with the scratch of a thread.
+type tileFunc func(c *Context, w *strided.Scratch, lo, hi int)
+
+// virtualContext is what a context has for tasks whose tiles are shared among
+// goroutines: these, and the scratch of each.
 type virtualContext struct {
 	team    *pool.Team
 	scratch []*strided.Scratch
-	kernel  strided.Kernel // of the step that runs
-	grain   int            // of its tiles
+	tiles   tileFunc // of the step that runs
+	grain   int
+}
+
+// share has the goroutines compute n tiles. The function must be there before a
+// run: a closure made for it would allocate.
+func (v *virtualContext) share(n, grain int, f tileFunc) {
+	v.tiles, v.grain = f, grain
+	v.team.For(n, grain)
 }
 
 // newVirtualContext makes room for all operations of a program. The memories
@@ -99,7 +116,7 @@ func newVirtualContext(need strided.Need, c *Context) *virtualContext {
 	v := new(virtualContext)
 	v.team = pool.NewTeam(runtime.GOMAXPROCS(0), func(worker, lo, hi int) {
 		for ; lo < hi && !c.stop(); lo += v.grain {
-			v.kernel.Run(v.scratch[worker], lo, min(lo+v.grain, hi))
+			v.tiles(c, v.scratch[worker], lo, min(lo+v.grain, hi))
 		}
 	})
 	for range v.team.Size() {
@@ -190,7 +207,7 @@ func (p *Program) stridedOp(op *td.Op, places []place) *strided.Op {
 	for _, m := range op.Epilogue {
 		s := stridedStep(m)
 		if p.numerics.TableFromKnots && m.Code == td.MicroActivation {
-			s.Table = knotFunction(td.Function(m.Function), m.A)
+			s.Table = knotFunction(td.Function(m.Function), m.A, m.B, &p.numerics)
 		}
 		o.Steps = append(o.Steps, s)
 	}

@@ -7,7 +7,7 @@ import "math"
 
 var copyRows = []Row{
 	{"gather", true, "elements of a view, in the order of the axes, as float32"},
-	{"scatter", true, "float32 rounded to fp16, to the elements of a view"},
+	{"scatter", true, "float32 rounded to fp16, or to unsigned bytes, to the elements of a view"},
 	{"copy", true, "fp16 numbers from one view to another, bit for bit"},
 }
 
@@ -15,34 +15,29 @@ var copyRows = []Row{
 type Reading struct {
 	ReLU            bool // negative values become 0
 	NaNToInf        bool // NaN becomes +inf
+	NaNFinite       bool // NaN becomes the largest number instead
 	FlushSubnormals bool // fp16 subnormals become 0
 }
 
 // Gather reads the elements of a view into dst, which is dense and holds all of
-// them. The tile counts G·C.
+// them. The tile counts rows: G·C·D·H.
 func Gather(dst []float32, src []byte, v *View, r Reading, lo, hi int) {
 	width := v.Dims[W]
-	plane := v.Dims[D] * v.Dims[H] * width
 	for i := lo; i < hi; i++ {
-		out := dst[i*plane : (i+1)*plane]
-		for d := range v.Dims[D] {
-			for h := range v.Dims[H] {
-				row := out[(d*v.Dims[H]+h)*width:][:width]
-				at := v.Row(i/v.Dims[C], i%v.Dims[C], d, h)
-				switch {
-				case v.Bytes:
-					gatherBytes(row, src, at, v)
-				case v.plain():
-					gatherRow(row, src[at:], v.Strides[W])
-				default:
-					for w := range row {
-						row[w] = halves[getHalf(src[at+v.Along(W, w):])]
-					}
-				}
-				if r != (Reading{}) {
-					r.apply(row)
-				}
+		row := dst[i*width:][:width]
+		at := v.RowAt(i)
+		switch {
+		case v.Bytes:
+			gatherBytes(row, src, at, v)
+		case v.plain():
+			gatherRow(row, src[at:], v.Strides[W])
+		default:
+			for w := range row {
+				row[w] = halves[getHalf(src[at+v.Along(W, w):])]
 			}
+		}
+		if r != (Reading{}) {
+			r.Apply(row)
 		}
 	}
 }
@@ -72,11 +67,16 @@ func gatherBytes(row []float32, src []byte, at int, v *View) {
 	}
 }
 
-func (r Reading) apply(row []float32) {
-	if r.NaNToInf {
+// Apply does it to elements that have been read.
+func (r Reading) Apply(row []float32) {
+	if r.NaNToInf || r.NaNFinite {
+		to := inf
+		if r.NaNFinite {
+			to = MaxHalf
+		}
 		for w, v := range row {
 			if v != v {
-				row[w] = inf
+				row[w] = to
 			}
 		}
 	}
@@ -92,7 +92,7 @@ func (r Reading) apply(row []float32) {
 	}
 }
 
-var inf = float32(math.Inf(1))
+var inf, nan = float32(math.Inf(1)), float32(math.NaN())
 
 const smallestNormal = 0x1p-14 // of fp16
 
@@ -122,65 +122,63 @@ func (r Rounding) Half(f float32) uint16 {
 	return ToHalf(f)
 }
 
-// Scatter writes src, which is dense, to the elements of a view. The tile
-// counts G·C.
+// Scatter writes src, which is dense, to the elements of a view. The tile counts
+// rows.
 func Scatter(dst []byte, v *View, src []float32, r Rounding, lo, hi int) {
 	width := v.Dims[W]
-	plane := v.Dims[D] * v.Dims[H] * width
 	for i := lo; i < hi; i++ {
-		in := src[i*plane : (i+1)*plane]
-		for d := range v.Dims[D] {
-			for h := range v.Dims[H] {
-				row := in[(d*v.Dims[H]+h)*width:][:width]
-				at := v.Row(i/v.Dims[C], i%v.Dims[C], d, h)
-				switch {
-				case r != (Rounding{}):
-					for w, f := range row {
-						putHalf(dst[at+v.Along(W, w):], r.Half(f))
-					}
-				case v.plain():
-					scatterRow(dst[at:], row, v.Strides[W])
-				default:
-					for w, f := range row {
-						putHalf(dst[at+v.Along(W, w):], ToHalf(f))
-					}
-				}
+		row := src[i*width:][:width]
+		at := v.RowAt(i)
+		switch {
+		case v.Bytes:
+			scatterBytes(dst, row, at, v)
+		case v.plain() && !r.HalfAway:
+			scatterRow(dst[at:], row, v.Strides[W], r.Half(nan))
+		default:
+			for w, f := range row {
+				putHalf(dst[at+v.Along(W, w):], r.Half(f))
 			}
 		}
 	}
 }
 
-func scatterRow(dst []byte, row []float32, stride int) {
+// scatterBytes writes numbers as unsigned bytes, rounded and held to their range.
+func scatterBytes(dst []byte, row []float32, at int, v *View) {
+	for w, f := range row {
+		if f = float32(math.RoundToEven(float64(f))); !(f > 0) {
+			f = 0
+		}
+		dst[at+v.Along(W, w)] = byte(min(f, math.MaxUint8))
+	}
+}
+
+// scatterRow rounds to even, and writes NaN as the number given.
+func scatterRow(dst []byte, row []float32, stride int, nan uint16) {
 	if stride == 2 {
 		dst = dst[:2*len(row)]
-		for w, f := range row {
-			putHalf(dst[2*w:], ToHalf(f))
-		}
-		return
 	}
 	for w, f := range row {
-		putHalf(dst[w*stride:], ToHalf(f))
+		h := ToHalf(f)
+		if f != f {
+			h = nan
+		}
+		putHalf(dst[w*stride:], h)
 	}
 }
 
 // Copy copies fp16 numbers between views of the same size in two memories. The
-// tile counts G·C.
+// tile counts rows.
 func Copy(dst []byte, to *View, src []byte, from *View, lo, hi int) {
 	width := from.Dims[W]
 	dense := from.plain() && to.plain() && from.Strides[W] == 2 && to.Strides[W] == 2
 	for i := lo; i < hi; i++ {
-		g, c := i/from.Dims[C], i%from.Dims[C]
-		for d := range from.Dims[D] {
-			for h := range from.Dims[H] {
-				s, t := from.Row(g, c, d, h), to.Row(g, c, d, h)
-				if dense {
-					copy(dst[t:t+2*width], src[s:s+2*width])
-					continue
-				}
-				for w := range width {
-					copy(dst[t+to.Along(W, w):][:2], src[s+from.Along(W, w):][:2])
-				}
-			}
+		s, t := from.RowAt(i), to.RowAt(i)
+		if dense {
+			copy(dst[t:t+2*width], src[s:s+2*width])
+			continue
+		}
+		for w := range width {
+			copy(dst[t+to.Along(W, w):][:2], src[s+from.Along(W, w):][:2])
 		}
 	}
 }

@@ -30,6 +30,9 @@ func expandHalf(h uint16) float32 {
 // FromHalf returns the value of an fp16 number.
 func FromHalf(h uint16) float32 { return halves[h] }
 
+// MaxHalf is the largest finite fp16 number.
+const MaxHalf = 65504
+
 const (
 	halfInf  = 0x7c00
 	halfNaN  = 0x7e00

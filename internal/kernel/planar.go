@@ -33,15 +33,24 @@ type Planar struct {
 	IndeterminateToZero bool // +0 where IEEE arithmetic answers NaN to numbers
 }
 
-// PlanarOne computes the elements of the tile from one source.
+// PlanarOne computes the elements of the tile from one source. The one operator
+// that it has is the square.
 func PlanarOne(dst, x []float32, p *Planar, lo, hi int) {
 	for i := lo; i < hi; i++ {
-		dst[i] = p.finish(p.first(x[i]))
+		v := p.first(x[i])
+		if p.Op == SquareSum {
+			v *= v
+		}
+		dst[i] = p.finish(v)
 	}
 }
 
 // PlanarTwo computes the elements of the tile from two sources.
 func PlanarTwo(dst, x, y []float32, p *Planar, lo, hi int) {
+	if p.isOperator() {
+		p.operate(dst[lo:hi], x[lo:hi], y[lo:hi])
+		return
+	}
 	for i := lo; i < hi; i++ {
 		a, b := p.first(x[i]), y[i]
 		if p.Negate2 {
@@ -64,6 +73,39 @@ func PlanarGain(dst, x, offset, gain []float32, plane int, p *Planar, lo, hi int
 			v := p.settle(a+o, a, o)
 			dst[i] = p.finish(p.settle(float32(v*g), v, g))
 		}
+	}
+}
+
+// isOperator reports whether there is nothing but the operator, and that is one
+// of those that are frequent.
+func (p *Planar) isOperator() bool {
+	return p.PreScale == 1 && p.Scale == 1 && p.Bias == 0 && !p.Negate1 && !p.Abs && !p.ReLU && p.Op <= Minimum
+}
+
+// operate is PlanarTwo where isOperator holds.
+func (p *Planar) operate(dst, x, y []float32) {
+	y, dst = y[:len(x)], dst[:len(x)]
+	sign := float32(1)
+	if p.Negate2 {
+		sign = -1
+	}
+	for i, a := range x {
+		b := y[i] * sign
+		var v float32
+		switch p.Op {
+		case Add:
+			v = a + b
+		case Multiply:
+			v = a * b
+		case Maximum:
+			v = max(a, b)
+		case Minimum:
+			v = min(a, b)
+		}
+		if v != v && p.IndeterminateToZero {
+			v = orZero(v, a, b)
+		}
+		dst[i] = v + 0 // scale and bias have done that: no negative zero
 	}
 }
 

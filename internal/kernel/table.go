@@ -1,10 +1,10 @@
 package kernel
 
-// What happens to a result of the multiply array on its way out: post scale,
-// output port, ReLU, activation table.
+// What happens to a result of the multiply array on its way out: output port, post
+// scale, ReLU, activation table.
 
 var tableRows = []Row{
-	{"array-output", true, "accumulator bias, post scale, and the chip's output port"},
+	{"array-output", true, "accumulator bias, the chip's output port, and post scale"},
 	{"relu", true, "negative values become 0"},
 	{"table", true, "a function of each element"},
 }
@@ -24,16 +24,25 @@ type ArrayOutput struct {
 // Apply changes the elements of the tile.
 func (a *ArrayOutput) Apply(dst []float32, lo, hi int) {
 	tile := dst[lo:hi]
-	if a.Bias != 0 || a.Scale != 1 {
-		for i, v := range tile {
-			tile[i] = (v + a.Bias) * a.Scale
+	if a.Bias != 0 {
+		for i := range tile {
+			tile[i] += a.Bias
 		}
 	}
-	if a.SaturateAt == 0 && !a.FlushSubnormals {
-		return
+	if a.SaturateAt != 0 || a.FlushSubnormals {
+		a.pass(tile)
 	}
+	if a.Scale != 1 {
+		for i := range tile {
+			tile[i] *= a.Scale
+		}
+	}
+}
+
+// pass takes elements through the port, which looks at the number that would be
+// stored if nothing came after it.
+func (a *ArrayOutput) pass(tile []float32) {
 	for i, v := range tile {
-		// The port looks at the number that would be stored.
 		h := ToHalf(v)
 		switch {
 		case a.FlushSubnormals && isSubnormal(h):

@@ -52,5 +52,17 @@ func (v *View) Row(g, c, d, h int) int {
 	return v.Offset + v.Along(G, g) + v.Along(C, c) + v.Along(D, d) + v.Along(H, h)
 }
 
+// Rows is the number of rows.
+func (v *View) Rows() int { return v.Dims[G] * v.Dims[C] * v.Dims[D] * v.Dims[H] }
+
+// RowAt is Row of a row by its number.
+func (v *View) RowAt(i int) int {
+	h := i % v.Dims[H]
+	i /= v.Dims[H]
+	d := i % v.Dims[D]
+	i /= v.Dims[D]
+	return v.Row(i/v.Dims[C], i%v.Dims[C], d, h)
+}
+
 // plain reports whether the elements of a row have one distance.
 func (v *View) plain() bool { return v.Lanes <= 1 || v.LaneAxis != W }

@@ -21,6 +21,9 @@ type attention struct {
 	scale     float64
 	blocks    int
 	settle    bool // inf-inf is 0
+
+	tables *Tables // by stages, as a chip does it; nil: at once
+	flush  bool    // subnormals are 0 to the products
 }
 
 const (
@@ -49,6 +52,11 @@ func bindAttention(op *Op) (Kernel, error) {
 		a.boolMask = op.Operands[4].Type == Bool
 	}
 	a.blocks = (a.positions + attnRows - 1) / attnRows
+	if r := op.Rules; r != nil && r.Tables != nil && r.Stages && a.keys <= maxStagedKeys {
+		a.tables, a.flush = r.Tables, r.FlushProducts
+		a.scale = float64(half(op.Params.Scale)) // a post scale is fp16
+		a.scores.careful = r.careful(a.keys)
+	}
 	return a, nil
 }
 
@@ -71,13 +79,21 @@ const (
 func (a *attention) Need() Need {
 	n := gemmNeed(attnRows, max(attnKeys, attnCols), &a.q, &a.k)
 	n.Float, n.Double = attnSums+attnRows*a.width, 2*attnRows
+	if a.tables != nil {
+		n.Float = attnSums + attnRows*a.keys
+	}
 	return a.sink.need().Max(n)
 }
 
 func (a *attention) Run(w *Scratch, lo, hi int) {
 	for t := lo; t < hi; t++ {
 		first := t % a.blocks * attnRows
-		a.tile(w, lines{at: a.batch.place(t / a.blocks), first: first, count: min(attnRows, a.positions-first)})
+		positions := lines{at: a.batch.place(t / a.blocks), first: first, count: min(attnRows, a.positions-first)}
+		if a.tables != nil {
+			a.stagedTile(w, positions)
+		} else {
+			a.tile(w, positions)
+		}
 	}
 }
 
@@ -104,7 +120,7 @@ func (a *attention) tile(w *Scratch, positions lines) {
 		for c := 0; c < a.width; c += attnCols {
 			g.right = lines{at: positions.at, first: c, count: min(attnCols, a.width-c)}
 			g.right.at[axisH] = key
-			tile, stride := multiply(w, &a.scores, &a.v, keys.count)
+			tile, stride := multiply(w, &a.scores, &a.v, keys.count, nil)
 			for r := range rows {
 				row := sums[r*a.width+c:][:g.right.count]
 				for j := range row {
@@ -133,16 +149,20 @@ func (a *attention) tile(w *Scratch, positions lines) {
 // score computes the scores of the positions with a block of keys.
 func (a *attention) score(w *Scratch) {
 	g := &w.gemm
-	tile, stride := multiply(w, &a.q, &a.k, a.features)
-	g.scores = w.float[attnScores:][:attnRows*attnKeys]
+	tile, stride := multiply(w, &a.q, &a.k, a.features, nil)
+	g.scores, g.scoresApart = w.float[attnScores:][:attnRows*attnKeys], attnKeys
 	mask := w.float[attnMask:][:g.right.count]
 	for r := range g.left.count {
 		scores := g.scores[r*attnKeys:][:g.right.count]
-		for j := range scores {
-			scores[j] = float32(float64(tile[r*stride+j]) * a.scale)
-		}
+		copy(scores, tile[r*stride:])
 		if a.sink.arrival != nil {
 			a.sink.arrival.apply(scores)
+		}
+		for j, s := range scores {
+			scores[j] = float32(float64(s) * a.scale)
+		}
+		if a.tables != nil {
+			castFloats(F16, scores)
 		}
 		if !a.hasMask {
 			continue
@@ -215,7 +235,7 @@ func (attentionScores) fill(w *Scratch, panels []quad, distance int, l *lines, k
 	for r := 0; r < l.count; r += panelLines {
 		var line [panelLines][]float32
 		for j := range line {
-			line[j] = w.gemm.scores[min(r+j, l.count-1)*attnKeys+k:][:d] // one that is too much may be any
+			line[j] = w.gemm.scores[min(r+j, l.count-1)*w.gemm.scoresApart+k:][:d] // one that is too much may be any
 		}
 		interleave(panels[r/panelLines*distance:][:d], line[0], line[1], line[2], line[3])
 	}

@@ -13,7 +13,7 @@ import (
 //   - a sum is NaN, which 0·inf or inf-inf may have made, or
 //   - a partial sum may have reached the port's limit. Whatever the order, it is
 //     at most the product of the lengths of its two lines, which are cheap:
-//     |Σ a·b| ≤ √Σa² · √Σb², or
+//     |Σ a·b| ≤ √Σa² · √Σb², and what the sum began with, or
 //   - products are added up in small groups first.
 type careful struct{ kernel.Accumulation }
 
@@ -36,8 +36,8 @@ func (r *Rules) careful(n int) *careful {
 }
 
 // measure begins, or goes on with, the squares of the lengths of the lines of a
-// tile.
-func (c *careful) measure(w *Scratch, k int, a []quad, distA int, b []quad, distB, d int) {
+// tile. Of what is packed they are there already.
+func (c *careful) measure(w *Scratch, left, right *side, k int, a []quad, distA int, b []quad, distB, d int) {
 	if c.Limit == 0 {
 		return
 	}
@@ -45,9 +45,19 @@ func (c *careful) measure(w *Scratch, k int, a []quad, distA int, b []quad, dist
 	if k == 0 {
 		clear(g.squaresA[:])
 		clear(g.squaresB[:])
+		if left.packed.there {
+			copy(g.squaresA[:], left.packed.squares(w, &g.left))
+		}
+		if right.packed.there {
+			copy(g.squaresB[:], right.packed.squares(w, &g.right))
+		}
 	}
-	addSquares(g.squaresA[:roundUp(g.left.count)], a, distA, d)
-	addSquares(g.squaresB[:roundUp(g.right.count)], b, distB, d)
+	if !left.packed.there {
+		addSquares(g.squaresA[:roundUp(g.left.count)], a, distA, d)
+	}
+	if !right.packed.there {
+		addSquares(g.squaresB[:roundUp(g.right.count)], b, distB, d)
+	}
 }
 
 func addSquares(squares []float32, panels []quad, distance, d int) {
@@ -64,12 +74,12 @@ func addSquares(squares []float32, panels []quad, distance, d int) {
 }
 
 // review adds up the tile again if it must.
-func (c *careful) review(w *Scratch, left, right *side, n int, tile []float32, stride int) {
+func (c *careful) review(w *Scratch, left, right *side, n int, tile []float32, stride int, start []float32) {
 	rows, cols := w.gemm.left.count, w.gemm.right.count
-	if !c.asks(w, tile, stride) {
+	if !c.asks(w, tile, stride, start) {
 		return
 	}
-	clear(tile)
+	begin(tile, stride, start)
 	bufA, bufB := w.quads, w.quads
 	if !left.packed.there {
 		bufB = bufB[panelsOf(rows)*pitch:]
@@ -92,7 +102,7 @@ func (c *careful) review(w *Scratch, left, right *side, n int, tile []float32, s
 	}
 }
 
-func (c *careful) asks(w *Scratch, tile []float32, stride int) bool {
+func (c *careful) asks(w *Scratch, tile []float32, stride int, start []float32) bool {
 	g := &w.gemm
 	if c.Lanes > 0 {
 		return true
@@ -105,7 +115,7 @@ func (c *careful) asks(w *Scratch, tile []float32, stride int) bool {
 		for _, s := range g.squaresB[:g.right.count] {
 			longestB = max(longestB, s)
 		}
-		if !(float64(longestA)*float64(longestB) < float64(c.Limit)*float64(c.Limit)) {
+		if room := float64(c.Limit - greatest(start)); !(room > 0 && float64(longestA)*float64(longestB) < room*room) {
 			return true
 		}
 	}
@@ -121,34 +131,42 @@ func (c *careful) asks(w *Scratch, tile []float32, stride int) bool {
 	return false
 }
 
+// greatest is the greatest magnitude, NaN if one is NaN, 0 of none.
+func greatest(values []float32) float32 {
+	var top float32
+	for _, v := range values {
+		top = max(top, float32(math.Abs(float64(v))))
+	}
+	return top
+}
+
 // reviewRow is review for a row of a channelwise convolution: the places of the
-// result from the first on, what they meet being in the area.
-func (c *careful) reviewRow(result, area, weights []float32, shift []int) {
-	if !c.asksRow(result, area, weights, shift) {
+// result from the first on, what they meet being in the area. The bias, with
+// which the sums begin, is not in them yet.
+func (c *careful) reviewRow(result, area, weights []float32, shift []int, bias float32) {
+	if !c.asksRow(result, area, weights, shift, bias) {
 		return
 	}
 	for at := range result {
 		var s kernel.Partial
 		for t, v := range weights {
-			c.Add(&s, 0, t, v, area[at+shift[t]])
+			c.Add(&s, bias, t, v, area[at+shift[t]])
 		}
 		result[at] = c.Total(&s, 0)
 	}
 }
 
-func (c *careful) asksRow(result, area, weights []float32, shift []int) bool {
+func (c *careful) asksRow(result, area, weights []float32, shift []int, bias float32) bool {
 	if c.Lanes > 0 {
 		return true
 	}
 	if c.Limit != 0 {
-		var sum, greatest float32
+		var sum, most float32
 		for t, v := range weights {
 			sum += float32(math.Abs(float64(v)))
-			for _, x := range area[shift[t]:][:len(result)] {
-				greatest = max(greatest, float32(math.Abs(float64(x))))
-			}
+			most = max(most, greatest(area[shift[t]:][:len(result)]))
 		}
-		if !(sum*greatest < c.Limit) {
+		if !(sum*most+float32(math.Abs(float64(bias))) < c.Limit) {
 			return true
 		}
 	}

@@ -88,16 +88,19 @@ func (k *channelwise) Run(w *Scratch, lo, hi int) {
 		o := index{axisN: t / k.tiles / k.out[axisC], axisC: channel}
 		k.channel(w, weights, channel, 0)
 		k.copyRows(w, area, row, index{axisN: o[axisN], axisC: channel / k.outputs}, first, rows)
+		bias := row[:1]
+		bias[0] = 0
+		if k.hasBias {
+			k.bias.load(w, bias, index{axisC: channel}, axisC)
+		}
 		for r := range rows { // what is too much at the end of a row is overwritten with the next
 			k.sumRow(result[r*outW:], area[r*k.Stride[1]*k.row:], weights)
 			if k.left.careful != nil {
-				k.left.careful.reviewRow(result[r*outW:][:outW], area[r*k.Stride[1]*k.row:], weights, k.shift)
+				k.left.careful.reviewRow(result[r*outW:][:outW], area[r*k.Stride[1]*k.row:], weights, k.shift, bias[0])
 			}
 		}
 		sums := result[:rows*outW]
 		if k.hasBias {
-			bias := row[:1]
-			k.bias.load(w, bias, index{axisC: channel}, axisC)
 			for j := range sums {
 				sums[j] += bias[0]
 			}

@@ -113,7 +113,7 @@ func (k *convolution) Tiles() (n, grain int) {
 
 func (k *convolution) Need() Need {
 	n := gemmNeed(k.tileRows, k.tileCols, &k.left, &k.right)
-	n.Float += max(k.staged, k.tileRows)
+	n.Float += k.staged + k.tileRows
 	n.Int = roundUp(k.tileCols)
 	return k.sink.need().Max(n)
 }
@@ -131,23 +131,29 @@ func (k *convolution) Run(w *Scratch, lo, hi int) {
 		*right = lines{
 			at: index{axisN: n, axisC: group * k.inputs}, group: group, first: col, count: min(k.tileCols, k.places-col),
 		}
-		tile, stride := multiply(w, &k.left, &k.right, k.n)
-		k.finish(w, tile, stride, index{axisN: n, axisC: group*k.outputs + row})
+		i := index{axisN: n, axisC: group*k.outputs + row}
+		var bias, start []float32
+		if k.hasBias {
+			bias = w.float[k.own+k.staged:][:left.count]
+			k.bias.load(w, bias, index{axisC: i[axisC]}, axisC)
+		}
+		if k.left.careful != nil { // the accumulator has it from the beginning
+			bias, start = nil, bias
+		}
+		tile, stride := multiply(w, &k.left, &k.right, k.n, start)
+		k.finish(w, tile, stride, bias, i)
 	}
 }
 
-// finish adds the bias and hands the tile on, by rows of the result, of which
-// the first begins at i.
-func (k *convolution) finish(w *Scratch, tile []float32, stride int, i index) {
+// finish adds the bias, if it is not nil, and hands the tile on, by rows of the
+// result, of which the first begins at i.
+func (k *convolution) finish(w *Scratch, tile []float32, stride int, bias []float32, i index) {
 	rows, first, cols := w.gemm.left.count, w.gemm.right.first, w.gemm.right.count
 	buf := w.float[k.own:][:rows]
-	if k.hasBias {
-		k.bias.load(w, buf, index{axisC: i[axisC]}, axisC)
-		for r, b := range buf {
-			row := tile[r*stride:][:cols]
-			for j := range row {
-				row[j] += b
-			}
+	for r, b := range bias {
+		row := tile[r*stride:][:cols]
+		for j := range row {
+			row[j] += b
 		}
 	}
 	if k.places == 1 { // rows of one place would be short

@@ -22,7 +22,7 @@ func bindPairs(op *Op) (*elementwise, error) {
 	if !ok {
 		return nil, fmt.Errorf("elementwise kind %d is not known", kind)
 	}
-	k := &elementwise{sink: newSink(op), pair: op.Rules.pair(kind, p), x: op.Operands[1].array()}
+	k := &elementwise{sink: newSink(op), pair: op.Rules.classPair(kind, p), x: op.Operands[1].array()}
 	arrays := append(k.sink.arrays(), &k.x)
 	if !p.unary {
 		k.z, k.binary = op.Operands[2].array(), true

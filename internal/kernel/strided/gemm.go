@@ -53,8 +53,12 @@ func (s *side) panels(w *Scratch, buf []quad, l *lines, k, d int) (panels []quad
 type gemmState struct {
 	left, right lines
 	scores      []float32 // attention: the left factors
+	scoresApart int       // of the positions, in them
 
 	squaresA, squaresB [maxLines]float32 // rules: of the lengths of the lines
+
+	image   []float32 // of dense products: what lies under the weights, of one group
+	weights []float32 // likewise, if they are not packed: of all groups
 }
 
 // gemmRow is the scratch in which factors lie on their way into panels.
@@ -76,13 +80,14 @@ func gemmNeed(rows, cols int, left, right *side) Need {
 	return n
 }
 
-// multiply computes a tile, of the lines in the state, of sums of n products. It
+// multiply computes a tile, of the lines in the state, of sums of n products. The
+// sums of a row begin with its number in start, or with 0 where that is nil. It
 // returns the tile, a part of the scratch, and how far its rows are apart.
-func multiply(w *Scratch, left, right *side, n int) (tile []float32, stride int) {
+func multiply(w *Scratch, left, right *side, n int, start []float32) (tile []float32, stride int) {
 	rows, cols := w.gemm.left.count, w.gemm.right.count
 	stride = roundUp(cols)
 	tile = w.float[gemmRow:][:roundUp(rows)*stride]
-	clear(tile)
+	begin(tile, stride, start)
 	bufA, bufB := w.quads, w.quads
 	if !left.packed.there {
 		bufB = bufB[panelsOf(rows)*pitch:]
@@ -92,10 +97,14 @@ func multiply(w *Scratch, left, right *side, n int) (tile []float32, stride int)
 		a, distA := left.panels(w, bufA, &w.gemm.left, k, d)
 		b, distB := right.panels(w, bufB, &w.gemm.right, k, d)
 		if left.careful != nil {
-			left.careful.measure(w, k, a, distA, b, distB, d)
+			left.careful.measure(w, left, right, k, a, distA, b, distB, d)
 		}
-		if rows == 1 {
+		switch {
+		case rows == 1:
 			addLines(tile[:stride], a[:d], b, distB, d)
+			continue
+		case cols == 1:
+			addColumn(tile, stride, a, distA, b[:d], rows)
 			continue
 		}
 		for c := 0; c < cols; c += panelLines {
@@ -106,9 +115,23 @@ func multiply(w *Scratch, left, right *side, n int) (tile []float32, stride int)
 		}
 	}
 	if left.careful != nil {
-		left.careful.review(w, left, right, n, tile, stride)
+		left.careful.review(w, left, right, n, tile, stride, start)
 	}
 	return tile, stride
+}
+
+// begin sets the rows of a tile to what their sums begin with.
+func begin(tile []float32, stride int, start []float32) {
+	clear(tile)
+	for r, v := range start {
+		if v == 0 {
+			continue
+		}
+		row := tile[r*stride:][:stride]
+		for j := range row {
+			row[j] = v
+		}
+	}
 }
 
 // addLines adds the products of one row and all columns.
@@ -122,6 +145,24 @@ func addLines(row []float32, a, b []quad, distance, d int) {
 		copy(rest[:], row)
 		addLine(rest[:], a, b[:d], b[:d])
 		copy(row, rest[:])
+	}
+}
+
+// addColumn adds the products of all rows and one column. The numbers are those
+// of addBlock, which would compute three more columns that nobody asks for.
+func addColumn(tile []float32, stride int, a []quad, distance int, b []quad, rows int) {
+	d := len(b)
+	for r := 0; r < rows; r += 2 * panelLines {
+		first := a[r/panelLines*distance:][:d]
+		second := first // the panel there is, twice
+		if r+panelLines < rows {
+			second = a[(r/panelLines+1)*distance:][:d]
+		}
+		var sums [2 * panelLines]float32
+		addLine(sums[:], b, first, second)
+		for j, v := range sums[:min(2*panelLines, rows-r)] {
+			tile[(r+j)*stride] += v
+		}
 	}
 }
 

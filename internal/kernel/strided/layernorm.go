@@ -11,9 +11,16 @@ type layerNorm struct {
 	inner       rowsOf
 	count       int
 	epsilon     float64
+	stages      *stages // as a chip does it; nil: at once
 }
 
-func bindLayerNorm(op *Op) (Kernel, error) { return newLayerNorm(op, 4), nil }
+func bindLayerNorm(op *Op) (Kernel, error) {
+	k := newLayerNorm(op, 4)
+	if k.stages != nil {
+		k.x.pass &^= passNaN // they see to it
+	}
+	return k, nil
+}
 
 // newLayerNorm binds a normalization whose class has so many operands.
 func newLayerNorm(op *Op, operands int) *layerNorm {
@@ -29,6 +36,7 @@ func newLayerNorm(op *Op, operands int) *layerNorm {
 		return &a
 	}
 	k.gamma, k.beta = optional(2), optional(3)
+	k.stages = newStages(op)
 	space := op.Operands[0].Dims
 	merge(&space, p.Axes, arrays...)
 	k.outer = newGrid(space, allAxes&^p.Axes)
@@ -57,6 +65,10 @@ func (k *layerNorm) Run(w *Scratch, lo, hi int) {
 	buf := w.float
 	for t := lo; t < hi; t++ {
 		at := k.outer.place(t)
+		if k.stages != nil {
+			k.runStages(w, at, rows)
+			continue
+		}
 		sum := 0.0
 		for r := range rows {
 			for _, x := range k.load(w, at, r) {

@@ -62,7 +62,7 @@ func (k *matmul) Run(w *Scratch, lo, hi int) {
 		row, col := t/k.colTiles%k.rowTiles*k.tileRows, t%k.colTiles*k.tileCols
 		*left = lines{at: i, first: row, count: min(k.tileRows, k.rows-row)}
 		*right = lines{at: i, first: col, count: min(k.tileCols, k.cols-col)}
-		tile, stride := multiply(w, &k.left, &k.right, k.n)
+		tile, stride := multiply(w, &k.left, &k.right, k.n, nil)
 		i[axisW] = col
 		for r := range left.count {
 			i[axisH] = row + r

@@ -24,7 +24,11 @@ func (k *normalizer) Run(w *Scratch, lo, hi int) {
 		for r := range rows {
 			v := k.load(w, at, r)
 			for j, x := range v {
-				v[j] = k.sink.round((float64(x) - shift) / divisor)
+				if k.stages != nil && !k.minMax {
+					v[j] = k.stages.or(x*float32(divisor), x, float32(divisor))
+				} else {
+					v[j] = k.sink.round((float64(x) - shift) / divisor)
+				}
 			}
 			i, _ := k.inner.tile(r)
 			k.sink.put(w, v, i.plus(at), k.inner.axis)
@@ -42,6 +46,9 @@ func (k *normalizer) numbers(w *Scratch, at index, rows int) (shift, divisor flo
 		}
 		return least, top - least + k.epsilon
 	}
+	if k.stages != nil {
+		return 0, float64(k.inverse(w, at, rows))
+	}
 	sum := 0.0
 	for r := range rows {
 		for _, x := range k.load(w, at, r) {
@@ -49,6 +56,18 @@ func (k *normalizer) numbers(w *Scratch, at index, rows int) (shift, divisor flo
 		}
 	}
 	return 0, math.Sqrt(sum + k.epsilon)
+}
+
+// inverse is what elements are multiplied with, by stages: the reciprocal of the
+// length, an fp16 number.
+func (k *normalizer) inverse(w *Scratch, at index, rows int) float32 {
+	var sum float32
+	for r := range rows {
+		for _, x := range k.load(w, at, r) {
+			sum += float32(x * x)
+		}
+	}
+	return half(float32(1 / math.Sqrt(float64(sum+k.stages.epsilon))))
 }
 
 // lrn is local response normalization: a row of one channel at once, for which

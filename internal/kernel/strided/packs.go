@@ -16,8 +16,9 @@ type Packs struct {
 
 type packKey struct {
 	operand Operand
-	lines   int // of a group
-	n       int // factors of a line
+	weights *Weights // of a dense convolution
+	lines   int      // of a group
+	n       int      // factors of a line
 	kind    packKind
 }
 
@@ -56,15 +57,28 @@ type packed struct {
 // not constant, if there is no room, or if elements of the operand share memory
 // so much that the panels would be far larger than all that is stored.
 func (p *Packs) add(o *Operand, kind packKind, from factors, groups, lines, n int) packed {
-	if p == nil || !o.Constant || n == 0 || lines == 0 || groups == 0 {
+	if p == nil || !o.Constant || n == 0 || lines == 0 || groups == 0 || !o.spread() {
 		return packed{}
 	}
-	panels := panelsOf(lines)
-	key := packKey{*o, lines, n, kind}
+	return p.slot(packKey{operand: *o, lines: lines, n: n, kind: kind}, from, groups)
+}
+
+// addWeights asks for weights of a dense convolution in panels, which are shared
+// by all that multiply with the same ones. It answers as add.
+func (p *Packs) addWeights(weights *Weights, from factors, groups, lines, n int) packed {
+	if p == nil {
+		return packed{}
+	}
+	return p.slot(packKey{weights: weights, lines: lines, n: n}, from, groups)
+}
+
+// slot finds the panels of a key, or makes some.
+func (p *Packs) slot(key packKey, from factors, groups int) packed {
+	panels := panelsOf(key.lines)
 	slot, known := p.slots[key]
 	if !known {
-		bytes := 4 * panelLines * float64(groups) * float64(panels) * float64(n)
-		if bytes > float64(maxPacked-p.bytes) || !o.spread() {
+		bytes := 4 * panelLines * float64(groups) * float64(panels) * float64(key.n)
+		if bytes > float64(maxPacked-p.bytes) {
 			return packed{}
 		}
 		if p.slots == nil {
@@ -72,10 +86,10 @@ func (p *Packs) add(o *Operand, kind packKind, from factors, groups, lines, n in
 		}
 		slot = len(p.list)
 		p.slots[key] = slot
-		p.list = append(p.list, pack{from, panels, lines, groups, n})
+		p.list = append(p.list, pack{from, panels, key.lines, groups, key.n})
 		p.bytes += int64(bytes)
 	}
-	return packed{true, slot, panels, n}
+	return packed{true, slot, panels, key.n}
 }
 
 // spread reports whether the elements of an operand have about as much room as
@@ -96,14 +110,21 @@ func (o *Operand) spread() bool {
 func (p *Packs) Bytes() int64 { return p.bytes }
 
 // Packed are the operands in panels, as Scratch takes them.
-type Packed [][]quad
+type Packed []packedOperand
+
+// A packedOperand is the panels of an operand, and the squares of the lengths of
+// its lines, for careful.
+type packedOperand struct {
+	panels  []quad
+	squares []float32
+}
 
 // New makes room for all panels.
 func (p *Packs) New() Packed {
 	made := make(Packed, len(p.list))
 	for i := range p.list {
 		c := &p.list[i]
-		made[i] = make([]quad, c.groups*c.panels*c.n)
+		made[i] = packedOperand{make([]quad, c.groups*c.panels*c.n), make([]float32, c.groups*c.panels*panelLines)}
 	}
 	return made
 }
@@ -115,14 +136,16 @@ func (p *Packs) Fill(made Packed, i int, memory [][]byte) {
 	c := &p.list[i]
 	w := NewScratch(Need{Float: gemmRow})
 	w.Memory = memory
+	clear(made[i].squares)
 	for g := range c.groups {
 		for k := 0; k < c.n; k += depth {
 			d := min(depth, c.n-k)
-			block := made[i][(g*c.n+k)*c.panels:][:c.panels*d]
+			block := made[i].panels[(g*c.n+k)*c.panels:][:c.panels*d]
 			for first := 0; first < c.lines; first += some {
 				l := lines{group: g, first: first, count: min(some, c.lines-first)}
 				c.from.fill(w, block[first/panelLines*d:], d, &l, k, d)
 			}
+			addSquares(made[i].squares[g*c.panels*panelLines:][:c.panels*panelLines], block, d, d)
 		}
 	}
 }
@@ -130,5 +153,10 @@ func (p *Packs) Fill(made Packed, i int, memory [][]byte) {
 // panels returns panels of a block that begins at k and has d factors.
 func (p *packed) panels(w *Scratch, l *lines, k, d int) []quad {
 	at := (l.group*p.n+k)*p.perGroup + l.first/panelLines*d
-	return w.Packed[p.slot][at:][:panelsOf(l.count)*d]
+	return w.Packed[p.slot].panels[at:][:panelsOf(l.count)*d]
+}
+
+// squares returns those of the lengths of lines.
+func (p *packed) squares(w *Scratch, l *lines) []float32 {
+	return w.Packed[p.slot].squares[l.group*p.perGroup*panelLines+l.first:][:l.count]
 }

@@ -41,6 +41,21 @@ const (
 	reduceLogSumExp = 69
 )
 
+// inSingle is a reducer that adds up in fp32, and takes a mean by way of the
+// reciprocal of the count.
+func inSingle(r reducer) reducer {
+	if join := r.join; join != nil {
+		r.join = func(sum, v float64) float64 { return float64(float32(join(sum, v))) }
+	}
+	if r.name == "Avg" {
+		r.end = func(sum float64, n int) float64 { return float64(float32(sum) * inverseOf(n)) }
+	}
+	return r
+}
+
+// inverseOf is 1/n in fp32, as the planar engine's final scale has it.
+func inverseOf(n int) float32 { return float32(1 / float64(n)) }
+
 // plusSquare adds a square, which is exact in fp64: a fused addition changes
 // nothing.
 func plusSquare(s, v float64) float64 { return s + v*v }
@@ -68,7 +83,7 @@ type reduction struct {
 func bindReduced(op *Op) (*reduction, error) {
 	y, x, p := &op.Operands[0], &op.Operands[1], &op.Params
 	k := &reduction{sink: newSink(op), x: x.array(), kind: p.Kind}
-	k.reducer = op.Rules.settled(reducers[p.Kind])
+	k.reducer = op.Rules.reducer(p.Kind)
 	arg := p.Kind == reduceArgMin || p.Kind == reduceArgMax
 	if k.name == "" && !arg {
 		return nil, fmt.Errorf("what reduction kind %d computes is not known", p.Kind)

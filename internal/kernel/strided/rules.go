@@ -21,13 +21,22 @@ type Rules struct {
 	DropZeroSign    bool    // divisors of 0 are +0
 	RoundToHalf     bool    // wider floats are rounded to fp16 as they are read and stored
 	RoundReductions bool    // reductions are rounded to fp16 before their epilogue
+	Stages          bool    // layers that take several tasks round between them, and add up in fp32
 	HalfAway        bool    // ties of fp16 go away from zero
 	Sentinels       bool    // what tables answer at their ends
 	Port            float32 // magnitude from which on a sum of products is infinity; 0: none
 	Partials        bool    // so is what is added up on the way
 	Lanes           int     // products that are added up with few bits; 0: none
 	CropGain        float32 // of an input view
+	Tables          *Tables // what is computed by tables of knots; nil: nothing
 }
+
+// Tables are functions as a chip has them, beside those of an epilogue's steps:
+// for classes that take more than one step.
+type Tables struct{ Exp2, Inverse func(float32) float32 }
+
+// half rounds to fp16, as what lies between two steps is.
+func half(x float32) float32 { return kernel.FromHalf(kernel.ToHalf(x)) }
 
 // The numbers of functions and kinds that rules are about.
 const (
@@ -196,14 +205,28 @@ func orZero[F float32 | float64](v, a, b F) F {
 	return v
 }
 
+// classPair is the pair of a class under rules. What has no answer is left to the
+// arrival if that knows that no NaN was read: then all pairs but the quotient are
+// themselves.
+func (r *Rules) classPair(code uint8, p pair) pair {
+	if r != nil && r.NaNToInf && code != pairDiv {
+		return p
+	}
+	return r.pair(code, p)
+}
+
 // pair is a pair under rules.
 func (r *Rules) pair(code uint8, p pair) pair {
-	if r == nil || p.unary || !r.Settle && !(r.DropZeroSign && code == pairDiv) {
+	div := r != nil && code == pairDiv && (r.DropZeroSign || r.Tables != nil)
+	if r == nil || p.unary || !r.Settle && !div {
 		return p
 	}
 	p.name = "" // no loop of its own
 	drop := r.DropZeroSign && code == pairDiv
 	single, double := p.float, p.double
+	if code == pairDiv && r.Tables != nil { // the reciprocal, then the product
+		single = func(a, b float32) float32 { return a * half(r.Tables.Inverse(b)) }
+	}
 	if single != nil {
 		p.float = func(a, b float32) float32 {
 			if drop && b == 0 {
@@ -256,8 +279,12 @@ func (r *Rules) scaleBias(x, a, b float64) float64 {
 	return orZero(product+b, product, b)
 }
 
-// settled is a reducer under rules.
-func (r *Rules) settled(to reducer) reducer {
+// reducer is a reducer under rules.
+func (r *Rules) reducer(kind uint8) reducer {
+	to := reducers[kind]
+	if r != nil && r.Stages {
+		to = inSingle(to)
+	}
 	if r == nil || !r.Settle {
 		return to
 	}

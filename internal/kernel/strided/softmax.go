@@ -10,17 +10,24 @@ type softmax struct {
 	axis  int
 	n     int
 
-	settle bool // inf-inf is 0
+	settle bool    // inf-inf is 0
+	tables *Tables // by stages, as a chip does it; nil: at once
+	flush  bool    // subnormals are 0 to the sum
 }
 
 func bindSoftmax(op *Op) (Kernel, error) {
 	y := &op.Operands[0]
 	axis := op.Params.Axis
-	return &softmax{
+	k := &softmax{
 		sink: newSink(op), x: op.Operands[1].array(),
 		lines: newGrid(y.Dims, allAxes&^(1<<axis)), axis: axis, n: y.Dims[axis],
 		settle: op.Rules != nil && op.Rules.Settle,
-	}, nil
+	}
+	if r := op.Rules; r != nil && r.Tables != nil && r.Stages {
+		// Along W the planar engine adds up and divides, along others the array.
+		k.tables, k.flush = r.Tables, r.FlushProducts && axis != axisW
+	}
+	return k, nil
 }
 
 func (k *softmax) Tiles() (n, grain int) {
@@ -44,10 +51,9 @@ func (k *softmax) Run(w *Scratch, lo, hi int) {
 		}
 		sum := 0.0
 		for at := 0; at < k.n; at += chunk {
-			for _, e := range k.powers(w, v, line, at, top) {
-				sum += e
-			}
+			sum = k.add(sum, k.powers(w, v, line, at, top))
 		}
+		inverse := k.inverse(sum)
 		for at := 0; at < k.n; at += chunk {
 			e := w.double[:min(chunk, k.n)]
 			if k.n > chunk { // else they are still there
@@ -55,7 +61,11 @@ func (k *softmax) Run(w *Scratch, lo, hi int) {
 			}
 			out := v[:len(e)]
 			for j := range out {
-				out[j] = k.sink.round(e[j] / sum)
+				if k.tables != nil {
+					out[j] = float32(e[j]) * inverse
+				} else {
+					out[j] = k.sink.round(e[j] / sum)
+				}
 			}
 			i := line
 			i[k.axis] = at
@@ -71,10 +81,51 @@ func (k *softmax) load(w *Scratch, v []float32, line index, at int) []float32 {
 	return v
 }
 
+// log2e is log2 e in fp16, by which chips make powers of e of powers of 2.
+const log2e = 0x1.714p0
+
+// add adds powers to a sum.
+func (k *softmax) add(sum float64, powers []float64) float64 {
+	if k.tables == nil {
+		for _, e := range powers {
+			sum += e
+		}
+		return sum
+	}
+	s := float32(sum)
+	for _, e := range powers {
+		if x := float32(e); !k.flush || x >= leastNormal {
+			s += x
+		}
+	}
+	return float64(s)
+}
+
+// inverse is 1/sum as an fp16 number, where a chip multiplies with it.
+func (k *softmax) inverse(sum float64) float32 {
+	switch {
+	case k.tables == nil:
+		return 0
+	case k.axis == axisW:
+		return half(float32(1 / sum))
+	}
+	return half(k.tables.Inverse(float32(sum)))
+}
+
 // powers returns exp(x-top) of a part of a line.
 func (k *softmax) powers(w *Scratch, v []float32, line index, at int, top float32) []float64 {
 	v = k.load(w, v, line, at)
 	e := w.double[:len(v)]
+	if k.tables != nil {
+		for j, x := range v {
+			d := x - top
+			if k.settle {
+				d = orZero(d, x, top)
+			}
+			e[j] = float64(half(k.tables.Exp2(half(d * log2e))))
+		}
+		return e
+	}
 	if k.settle && math.IsInf(float64(top), 0) {
 		for j, x := range v {
 			e[j] = math.Exp(float64(orZero(x-top, x, top)))

@@ -1,0 +1,67 @@
+package strided
+
+import "math"
+
+// maxStagedKeys is how many keys an attention by stages may have: all scores of a
+// position are at hand.
+const maxStagedKeys = 1 << 14
+
+// stagedTile is tile by the layers that a chip makes of an attention: a product,
+// perhaps a sum with the mask, a softmax by tables, and a product, with fp16 numbers
+// between them.
+func (a *attention) stagedTile(w *Scratch, positions lines) {
+	g := &w.gemm
+	g.left = positions
+	rows := positions.count
+	all := w.float[attnSums:][:rows*a.keys]
+	for key := 0; key < a.keys; key += attnKeys {
+		g.right = lines{at: positions.at, first: key, count: min(attnKeys, a.keys-key)}
+		a.score(w)
+		for r := range rows {
+			copy(all[r*a.keys+key:], g.scores[r*attnKeys:][:g.right.count])
+		}
+	}
+	for r := range rows {
+		a.normalize(all[r*a.keys:][:a.keys])
+	}
+	row := w.float[attnRow:][:chunk]
+	for c := 0; c < a.width; c += attnCols {
+		g.left, g.scores, g.scoresApart = positions, all, a.keys
+		g.left.first = 0 // the lines of the scores
+		g.right = lines{at: positions.at, first: c, count: min(attnCols, a.width-c)}
+		tile, stride := multiply(w, &a.scores, &a.v, a.keys, nil)
+		for r := range rows {
+			i := positions.at
+			i[axisH], i[axisW] = positions.first+r, c
+			out := row[:g.right.count]
+			copy(out, tile[r*stride:])
+			a.sink.put(w, out, i, axisW)
+		}
+	}
+}
+
+// normalize makes of scores the weights of a softmax along W.
+func (a *attention) normalize(scores []float32) {
+	castFloats(F16, scores) // a mask was added in another task
+	top := float32(math.Inf(-1))
+	for _, s := range scores {
+		top = max(top, s)
+	}
+	var sum float32
+	for j, s := range scores {
+		d := s - top
+		if a.settle {
+			d = orZero(d, s, top)
+		}
+		scores[j] = half(a.tables.Exp2(half(d * log2e)))
+		sum += scores[j]
+	}
+	inverse := half(1 / sum)
+	for j, e := range scores {
+		p := half(e * inverse)
+		if a.flush && p < leastNormal {
+			p = 0
+		}
+		scores[j] = p
+	}
+}

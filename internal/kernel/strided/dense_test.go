@@ -1,0 +1,197 @@
+package strided
+
+import (
+	"encoding/binary"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/espalier-ane/espalier/internal/kernel"
+)
+
+// A denseCase is a dense convolution, and the same one as an operation.
+type denseCase struct {
+	shape        kernel.ConvShape
+	groups       int
+	source, bias []float32
+	weights      []uint16
+	constant     bool // the weights are
+}
+
+func randomDense(r *rand.Rand) *denseCase {
+	c := &denseCase{groups: 1 + r.IntN(3), constant: r.IntN(2) == 0}
+	s := &c.shape
+	*s = kernel.ConvShape{
+		Hin: 1 + r.IntN(9), Win: 1 + r.IntN(9), Cout: 1 + r.IntN(11),
+		Kh: 1 + r.IntN(4), Kw: 1 + r.IntN(4), Sy: 1 + r.IntN(3), Sx: 1 + r.IntN(3),
+		Inputs: 1 + r.IntN(5), Unicast: r.IntN(3) == 0,
+	}
+	switch r.IntN(4) {
+	case 0: // a matrix times a vector
+		s.Hin, s.Win, s.Kh, s.Kw, s.Inputs, s.Unicast = 1, 1, 1, 1, 1+r.IntN(600), false
+	case 1: // times a matrix
+		s.Kh, s.Kw, s.Sy, s.Sx, s.Inputs, s.Unicast = 1, 1, 1, 1, 1+r.IntN(300), false
+	}
+	s.Cin = s.Inputs
+	if s.Unicast {
+		s.Cin *= s.Cout
+	}
+	s.Py, s.Px = r.IntN(s.Kh), r.IntN(s.Kw)
+	s.Hout, s.Wout = 1+(s.Hin-1+s.Py)/s.Sy, 1+(s.Win-1+s.Px)/s.Sx
+	c.source = normals(r, c.groups*s.Cin*s.Hin*s.Win)
+	for range c.groups * s.Cout * s.Weights() {
+		c.weights = append(c.weights, kernel.ToHalf(float32(r.NormFloat64())))
+	}
+	if r.IntN(2) == 0 {
+		c.bias = normals(r, c.groups*s.Cout)
+	}
+	return c
+}
+
+// normals are random fp16 numbers.
+func normals(r *rand.Rand, n int) []float32 {
+	v := make([]float32, n)
+	for i := range v {
+		v[i] = kernel.FromHalf(kernel.ToHalf(float32(r.NormFloat64())))
+	}
+	return v
+}
+
+// run runs the dense convolution, in tiles that are cut at random.
+func (c *denseCase) run(r *rand.Rand, rules *Rules) []float32 {
+	s := &c.shape
+	o := DenseOperands{Source: c.source, Bias: c.bias, Result: make([]float32, c.groups*s.Cout*s.Hout*s.Wout)}
+	packs := new(Packs)
+	var constant *Weights
+	if c.constant {
+		constant = &Weights{Values: c.weights}
+	} else {
+		for _, h := range c.weights {
+			o.Weights = append(o.Weights, kernel.FromHalf(h))
+		}
+	}
+	k := BindDense(*s, c.groups, rules, packs, constant)
+	w := NewScratch(k.Need())
+	w.Packed = packs.New()
+	for i := range w.Packed {
+		packs.Fill(w.Packed, i, nil)
+	}
+	n, _ := k.Tiles()
+	for lo := 0; lo < n; {
+		hi := lo + 1 + r.IntN(n-lo)
+		k.Run(w, &o, lo, hi)
+		lo = hi
+	}
+	return o.Result
+}
+
+// operation is the convolution as an operation, whose result is fp32.
+func (c *denseCase) operation(t *testing.T, rules *Rules) []float32 {
+	t.Helper()
+	s := &c.shape
+	groups := c.groups
+	if s.Unicast {
+		groups *= s.Cout
+	}
+	op := &Op{
+		Class: classConv, Rules: rules,
+		Operands: []Operand{
+			dense(0, F32, 1, 1, c.groups*s.Cout, s.Hout, s.Wout), dense(1, F16, 1, 1, c.groups*s.Cin, s.Hin, s.Win),
+			dense(2, F16, c.groups*s.Cout, 1, s.Inputs, s.Kh, s.Kw),
+		},
+		Params: Params{Groups: groups, Window: Window{
+			Kernel: [3]int{1, s.Kh, s.Kw}, Stride: [3]int{1, s.Sy, s.Sx}, Dilation: [3]int{1, 1, 1}, PadBefore: [3]int{0, s.Py, s.Px},
+		}},
+	}
+	if c.bias != nil {
+		op.Operands = append(op.Operands, dense(3, F16, 1, 1, len(c.bias), 1, 1))
+	}
+	k, err := Bind(op)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := NewScratch(k.Need())
+	for i := range op.Operands {
+		w.Memory = append(w.Memory, make([]byte, op.Operands[i].bytes()))
+	}
+	put := func(base int, values []float32) {
+		for i, v := range values {
+			binary.LittleEndian.PutUint16(w.Memory[base][2*i:], kernel.ToHalf(v))
+		}
+	}
+	put(1, c.source)
+	for i, h := range c.weights {
+		binary.LittleEndian.PutUint16(w.Memory[2][2*i:], h)
+	}
+	if c.bias != nil {
+		put(3, c.bias)
+	}
+	n, _ := k.Tiles()
+	k.Run(w, 0, n)
+	y := make([]float32, len(w.Memory[0])/4)
+	for i := range y {
+		y[i] = math.Float32frombits(binary.LittleEndian.Uint32(w.Memory[0][4*i:]))
+	}
+	return y
+}
+
+// exact is the sum of one element in fp64, and the sum of the magnitudes.
+func (c *denseCase) exact(at int) (sum, magnitudes float64) {
+	s := &c.shape
+	x, y, o := at%s.Wout, at/s.Wout%s.Hout, at/s.Wout/s.Hout
+	first := o / s.Cout * s.Cin
+	if s.Unicast {
+		first += o % s.Cout * s.Inputs
+	}
+	if c.bias != nil {
+		sum, magnitudes = float64(c.bias[o]), math.Abs(float64(c.bias[o]))
+	}
+	for i := range s.Weights() {
+		h, w := y*s.Sy+i/s.Kw%s.Kh-s.Py, x*s.Sx+i%s.Kw-s.Px
+		if h < 0 || h >= s.Hin || w < 0 || w >= s.Win {
+			continue
+		}
+		p := float64(c.source[((first+i/s.Kw/s.Kh)*s.Hin+h)*s.Win+w]) * float64(kernel.FromHalf(c.weights[o*s.Weights()+i]))
+		sum += p
+		magnitudes += math.Abs(p)
+	}
+	return sum, magnitudes
+}
+
+func TestDense(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 7))
+	for i := range 300 {
+		c := randomDense(r)
+		for at, got := range c.run(r, nil) {
+			want, magnitudes := c.exact(at)
+			if math.Abs(float64(got)-want) > 0x1p-24*float64(depth+2)*magnitudes {
+				t.Fatalf("case %d, %+v: element %d is %v, want %v", i, c.shape, at, got, want)
+			}
+		}
+	}
+}
+
+// By the rules of a chip, a dense convolution and an operation have the same bits:
+// whatever is infinite, cancels, passes the port or is added up in lanes.
+func TestDenseIsConvolution(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 13))
+	for i := range 300 {
+		c := randomDense(r)
+		if c.shape.Weights() == 1 {
+			continue // no sum: the port is not asked
+		}
+		for range r.IntN(4) {
+			c.source[r.IntN(len(c.source))] = []float32{infinity, -infinity, 60000, -60000, 0}[r.IntN(5)]
+		}
+		if c.bias != nil && r.IntN(3) == 0 {
+			c.bias[r.IntN(len(c.bias))] = -30000
+		}
+		rules := &Rules{Settle: true, NaNToInf: true, Partials: r.IntN(2) == 0, Port: 32768, Lanes: 4 * r.IntN(2)}
+		got := c.run(r, rules)
+		rules.arrival(classConv).apply(got)
+		if want := c.operation(t, rules); !slices.Equal(got, want) {
+			t.Fatalf("case %d: %+v\n%+v of %d groups: %v\nwant %v", i, *rules, c.shape, c.groups, got, want)
+		}
+	}
+}
