@@ -209,7 +209,10 @@ func (c *check) target(ctx context.Context, t *hal.Target) (*Target, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	p := c.On(t)
+	p, err := c.assessor.Place(ctx, t)
+	if err != nil {
+		return nil, err
+	}
 	out := &Target{Name: t.Name, Chip: chipName(t)}
 	for i, o := range p.Ops {
 		out.Places = append(out.Places, Place{o.Backend.String(), o.Status.String()})

@@ -57,7 +57,7 @@ type Place struct {
 const (
 	Engine   = "engine"
 	Host     = "host"
-	Boundary = "boundary" // a cast between the features and the first or last segment
+	Boundary = "boundary" // a cast of the descriptor, beside a segment of the engine
 )
 
 // A Segment is a run of operations on one backend. One on the engine is one dispatch.

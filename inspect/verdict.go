@@ -13,7 +13,7 @@ func (t *Target) Whole() bool { return t.OnHost() == 0 }
 // OnHost counts the operations that the host runs.
 func (t *Target) OnHost() int { return t.count(Host) }
 
-// BoundaryCasts counts the casts between the features and the first or last segment.
+// BoundaryCasts counts the casts of the descriptor: between features, or segments of the host, and segments of the engine.
 func (t *Target) BoundaryCasts() int { return t.count(Boundary) }
 
 func (t *Target) count(backend string) (n int) {

@@ -3,6 +3,7 @@ package compiler
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 
 	"github.com/espalier-ane/espalier/hal"
@@ -18,6 +19,7 @@ type Assessor struct {
 	index    map[*mil.Operation]int
 	values   map[*mil.Value]int // by the order in which they are met
 	segments map[string]*assessed
+	refusals map[string]error // of segments that were tried: nil if every layer was taken
 }
 
 // An assessed segment has its layers after fusion.
@@ -28,11 +30,47 @@ type assessed struct {
 
 // NewAssessor returns an assessor of placements of the function.
 func (e *Examination) NewAssessor() *Assessor {
-	a := &Assessor{of: e, index: map[*mil.Operation]int{}, values: map[*mil.Value]int{}, segments: map[string]*assessed{}}
+	a := &Assessor{
+		of: e, index: map[*mil.Operation]int{}, values: map[*mil.Value]int{}, segments: map[string]*assessed{}, refusals: map[string]error{},
+	}
 	for i, x := range e.Operations {
 		a.index[x.Op] = i
 	}
 	return a
+}
+
+// Place settles the function on a target as a compile does: what the passes up to legalization, or the tasks, do not take goes
+// to the host.
+func (a *Assessor) Place(ctx context.Context, t *hal.Target) (*Placement, error) {
+	return a.of.settle(t, func(p *Placement) error {
+		var refused []error
+		for _, part := range p.Parts {
+			if part.Backend == OnEngine {
+				refused = append(refused, a.try(ctx, p, part))
+			}
+		}
+		return errors.Join(refused...)
+	})
+}
+
+// try makes a part legal, to see what is refused of it. Targets of which the passes see the same are tried once, and those that
+// fuse alike begin with the same layers.
+func (a *Assessor) try(ctx context.Context, p *Placement, part *Part) error {
+	key := legalLike(p.Target) + a.key(part)
+	if err, ok := a.refusals[key]; ok {
+		return err
+	}
+	fused, err := a.segment(ctx, p, part)
+	if err != nil {
+		return err
+	}
+	dry := &Job{Target: p.Target}
+	s := &Segment{Name: fused.graph.Name, Target: p.Target, Graph: fused.graph.Clone(), absentWeights: p.AbsentWeights}
+	err = dry.makeLegal(ctx, s)
+	if ctx.Err() == nil {
+		a.refusals[key] = err
+	}
+	return err
 }
 
 // Assess estimates the time of a placement and finds its hazards, in the order of its segments.
@@ -48,7 +86,7 @@ func (a *Assessor) Assess(ctx context.Context, p *Placement) (Estimate, []Hazard
 		if err := ctx.Err(); err != nil {
 			return Estimate{}, nil, err
 		}
-		s, err := a.segment(p, part)
+		s, err := a.segment(ctx, p, part)
 		if err != nil {
 			return Estimate{}, nil, err
 		}
@@ -59,7 +97,7 @@ func (a *Assessor) Assess(ctx context.Context, p *Placement) (Estimate, []Hazard
 }
 
 // segment lowers a part and fuses its layers, or finds it among those that another target cut before.
-func (a *Assessor) segment(p *Placement, part *Part) (*assessed, error) {
+func (a *Assessor) segment(ctx context.Context, p *Placement, part *Part) (*assessed, error) {
 	key := fusesLike(p.Target) + a.key(part)
 	if s := a.segments[key]; s != nil {
 		return s, nil
@@ -68,14 +106,9 @@ func (a *Assessor) segment(p *Placement, part *Part) (*assessed, error) {
 	if err != nil {
 		return nil, err
 	}
-	fusing := &Segment{Name: g.Name, Target: p.Target, Graph: g}
-	for i := range passes {
-		if passes[i].Phase != Fuse {
-			continue
-		}
-		if err := passes[i].Run(fusing); err != nil {
-			return nil, fmt.Errorf("segment %s: pass %s: %w", g.Name, passes[i].Name, err)
-		}
+	fusing := &Segment{Name: g.Name, Target: p.Target, Graph: g, absentWeights: p.AbsentWeights}
+	if err := (&Job{Target: p.Target}).fuse(ctx, fusing); err != nil {
+		return nil, err
 	}
 	// A segment has its share of what a function may read, so that many segments take no longer than one, and what is said
 	// of a cut does not depend on those that were assessed before.
@@ -89,7 +122,13 @@ func (a *Assessor) segment(p *Placement, part *Part) (*assessed, error) {
 func fusesLike(t *hal.Target) string {
 	affine, _ := t.Streams(hal.Int8Affine)
 	blocks, _ := t.Streams(hal.Blockwise)
-	return fmt.Sprint(t.Ways, t.Limits.WorkingSet, affine, blocks, ":")
+	return fmt.Sprint(t.Ways, t.Limits.WorkingSet, affine, blocks, t.Family < hal.A13, t.Limits.Tensor, t.Limits.Transpose, t.Numerics.SaturateAtPort != 0, ownRows(t), ":")
+}
+
+// legalLike is the same for targets that layers are made legal for alike: what the passes up to legalization ask of a target. How
+// many engines it has is not among it: where a layer is split goes by that, and not whether it is taken.
+func legalLike(t *hal.Target) string {
+	return fmt.Sprint(t.Limits, t.Numerics.WidthSliceGain, t.Has(hal.CapTexture), t.Has(hal.CapKernelStreaming)) + fusesLike(t)
 }
 
 // key tells cuts apart: by the operations of a part and the values that leave it.

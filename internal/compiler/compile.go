@@ -7,7 +7,6 @@ import (
 
 	"github.com/espalier-ane/espalier/bundle"
 	"github.com/espalier-ane/espalier/hal"
-	"github.com/espalier-ane/espalier/internal/anec"
 	"github.com/espalier-ane/espalier/internal/ops"
 	"github.com/espalier-ane/espalier/mil"
 )
@@ -87,58 +86,27 @@ func Compile(ctx context.Context, job *Job) (*Result, error) {
 	return job.link(compiled, weights)
 }
 
-// function compiles one function. An operation whose layers a later pass refuses goes to the host, as one that was not
-// lowered does; then the function is placed anew.
+// function compiles one function, as it settles.
 func (job *Job) function(ctx context.Context, e Entry, weights *weights) (*Function, error) {
 	source, err := ops.Unroll(e.Function, e.Shapes)
 	if err != nil {
 		return nil, err
 	}
-	refused := map[string]string{} // by operation
-	for {
-		p, err := place(source, e.Shapes, job.Target, refused)
-		if err != nil {
-			return nil, err
-		}
-		if err := job.checkPlacement(p); err != nil {
-			return nil, err
-		}
-		f, err := job.compileParts(ctx, p, weights)
-		if err != nil && refuse(refused, err) {
-			continue
-		}
-		return f, err
+	x, err := Examine(source, e.Shapes)
+	if err != nil {
+		return nil, err
 	}
-}
-
-// refuse notes the operations that refused layers stand for; false if there is none that is new. All layers of an error
-// count, so that a function of which the engine takes little is not placed anew for each of its operations.
-func refuse(refused map[string]string, err error) bool {
-	added := false
-	for _, e := range layerErrors(err) {
-		for _, op := range e.Origin {
-			if _, ok := refused[op]; !ok {
-				refused[op] = e.Err.Error()
-				added = true
-			}
-		}
+	if x.AbsentWeights {
+		return nil, fmt.Errorf("function %s: %w", source.Name, errAbsentWeights)
 	}
-	return added
-}
-
-// layerErrors are the errors about layers that an error consists of.
-func layerErrors(err error) (list []*anec.LayerError) {
-	switch e := err.(type) {
-	case *anec.LayerError:
-		return []*anec.LayerError{e}
-	case interface{ Unwrap() error }:
-		return layerErrors(e.Unwrap())
-	case interface{ Unwrap() []error }:
-		for _, part := range e.Unwrap() {
-			list = append(list, layerErrors(part)...)
+	var f *Function
+	_, err = x.settle(job.Target, func(p *Placement) (err error) {
+		if err = job.checkPlacement(p); err == nil {
+			f, err = job.compileParts(ctx, p, weights)
 		}
-	}
-	return list
+		return err
+	})
+	return f, err
 }
 
 // checkPlacement lists the operations of the host where there may be none.
@@ -174,7 +142,7 @@ func (job *Job) compileParts(ctx context.Context, p *Placement, weights *weights
 		if err != nil {
 			return nil, err
 		}
-		s := &Segment{Name: name, Target: job.Target, Graph: g, Strict: job.Strict, exactFunctions: job.exactFunctions()}
+		s := &Segment{Name: name, Target: job.Target, Graph: g, Strict: job.Strict, exactFunctions: job.exactFunctions(), otherCrops: job.otherCrops()}
 		for _, v := range part.Outputs {
 			s.Outputs = append(s.Outputs, symbols.engine(v))
 		}

@@ -93,7 +93,7 @@ func boundaryArgument(o *Placed) *mil.Value {
 	return o.Op.Input("x")[0].Value
 }
 
-// part adds the operation of a segment, then the casts of what it makes for outputs.
+// part adds the operation of a segment, then the casts of what it makes for outputs and for segments of the other kind.
 func (d *describer) part(i int, part *Part, container string) {
 	p := d.f.Placement
 	name := func(v *mil.Value) string { return v.Name }
@@ -119,6 +119,17 @@ func (d *describer) part(i int, part *Part, container string) {
 		for _, v := range part.Outputs { // an output that the engine reads too
 			if d.symbols.ends[v] != "" && d.engineReads(v) {
 				d.addCast(v, v.Name, v, d.symbols.engine(v))
+			}
+			for _, o := range p.Ops {
+				if boundaryArgument(o) != v {
+					continue
+				}
+				y := o.Op.Outputs[0]
+				if d.engineReads(y) {
+					d.addCast(v, v.Name, y, d.symbols.engine(y))
+				} else {
+					d.addCast(v, v.Name, y, y.Name)
+				}
 			}
 		}
 		return

@@ -160,7 +160,13 @@ func loaded(t testing.TB, s *Segment) (*engine.Program, *engine.Context) {
 // evaluate runs a graph. Inputs are given in the order of the graph, states after them; the outputs come back.
 func evaluate(t testing.TB, text string, inputs ...[]float32) [][]float32 {
 	t.Helper()
-	s := legal(t, parseGraph(t, text), 0)
+	return evaluateGraph(t, parseGraph(t, text), inputs...)
+}
+
+// evaluateGraph is evaluate of a graph that is there, which it changes.
+func evaluateGraph(t testing.TB, g *anec.Graph, inputs ...[]float32) [][]float32 {
+	t.Helper()
+	s := legal(t, g, 0)
 	emitted(t, s)
 	p, c := loaded(t, s)
 	var outputs [][]float32

@@ -104,7 +104,7 @@ func (e *Examination) place(t *hal.Target, refused map[string]string) *Placement
 	}
 	p.findBoundaryCasts()
 	p.cut()
-	for p.leaveViews() {
+	for p.findCastsBetween() || p.leaveViews() {
 		p.cut()
 	}
 	return p

@@ -18,7 +18,9 @@ import (
 //	%c fp16[1,1,4,8,1] = Conv(%t, %k, %o)                    %k [4,1,16,1,1], the same memory
 //	%y fp16[1,1,1,8,4] = Transpose(%c) Perm=[N,D,W,H,C]
 //
-// A larger matrix stays a product, which is tiled.
+// Rows that the target has no axis for, once they are where the channels were, go in parts (guide 35, SliceMatMulAlongHeight).
+// A larger matrix stays a product, which is tiled. So does one of a single input where the numbers would differ
+// (docs/numerics.md, saturate-at-port).
 func fuseProducts(s *Segment) error {
 	if !s.Target.Ways.MatmulAsConv {
 		return nil
@@ -70,11 +72,22 @@ func (f *products) rewrite(l *anec.Layer) {
 		return
 	}
 	kernel, ok := kernelOf(w.Const, rowsAreOutputs)
-	if !ok {
+	if !ok || kernel.Dims[anec.C] == 1 && f.target.Numerics.SaturateAtPort != 0 {
+		return // of one input: the array's port cuts a product off, and lets a convolution pass
+	}
+	if longest := f.target.Limits.Tensor[axis]; x.Type.Dims[anec.C] > longest {
+		f.split(l, longest)
+		return
+	}
+	turn := exchange(anec.C, axis)
+	back := turn
+	if m, ok := l.Params.(*anec.MatMul); ok && m.TransposeX { // [C,H,W] = [c,k,r] → [k,c,r] → [o,c,r] → [c,r,o]
+		back = anec.Perm{anec.N, anec.D, anec.H, anec.W, anec.C}
+	}
+	if made := turn.Apply(x.Type.Dims).With(anec.C, kernel.Dims[anec.N]); !f.turns(x.Type.Dims, turn) || !f.turns(made, back) {
 		return
 	}
 	k := f.constant(w.Name, kernel)
-	turn := exchange(anec.C, axis)
 	in := f.turned[toChannels{x, axis}]
 	if in == nil {
 		in = f.transposed(x, turn)
@@ -85,10 +98,6 @@ func (f *products) rewrite(l *anec.Layer) {
 		bias = f.reshaped(b, anec.Dims{1, 1, 1, 1, 1}.With(anec.C, kernel.Dims[anec.N]))
 	}
 	conv := &anec.Conv{Window: anec.UnitWindow, Groups: 1, PaddingMode: td.PadZero}
-	back := turn
-	if m, ok := l.Params.(*anec.MatMul); ok && m.TransposeX { // [C,H,W] = [c,k,r] → [k,c,r] → [o,c,r] → [c,r,o]
-		back = anec.Perm{anec.N, anec.D, anec.H, anec.W, anec.C}
-	}
 	if back == anec.Identity {
 		f.check(f.Edit(l, func(l *anec.Layer) { l.Params, l.Bottoms = conv, []*anec.Value{in, k, bias} }))
 		return
@@ -99,6 +108,36 @@ func (f *products) rewrite(l *anec.Layer) {
 		return
 	}
 	f.check(f.Edit(l, func(l *anec.Layer) { l.Params, l.Bottoms = &anec.Transpose{Perm: back}, []*anec.Value{y} }))
+}
+
+// split makes products of a product, each with some of the channels, and rewrites them.
+func (f *products) split(l *anec.Layer, longest int) {
+	x := l.Bottoms[0]
+	b := anec.Builder{Graph: f.Graph, Origin: l.Origin}
+	var parts []*anec.Value
+	for _, s := range spansOf(x.Type.Dims[anec.C], longest) {
+		rows := b.Layer(x.Name, &anec.InputView{Axis: anec.C, Offset: s.begin, Size: s.size, Step: 1}, x)
+		parts = append(parts, b.Layer(l.Name, l.Params, append([]*anec.Value{rows}, l.Bottoms[1:]...)...))
+	}
+	if f.check(b.Err()); f.err != nil {
+		return
+	}
+	f.check(f.Edit(l, func(l *anec.Layer) { l.Params, l.Bottoms = &anec.Concat{Axis: anec.C}, parts }))
+	for _, y := range parts {
+		f.rewrite(y.Def)
+	}
+}
+
+// turns reports whether the target takes a transpose, be it that it only reshapes.
+func (f *products) turns(from anec.Dims, p anec.Perm) bool {
+	to := p.Apply(from)
+	l := &anec.Layer{Params: &anec.Transpose{Perm: p}}
+	if onlyReshapes(p, from) {
+		l.Params = &anec.Reshape{Dims: to}
+	}
+	l.Bottoms = []*anec.Value{{Type: anec.TypeOf(tensor.Float16, from[:]...)}}
+	l.Tops = []*anec.Value{{Type: anec.TypeOf(tensor.Float16, to[:]...)}}
+	return p == anec.Identity || anec.Validate(l, f.target) == nil
 }
 
 // kernelOf is a matrix, along H and W, as the kernel of a convolution of one element: outputs along N, inputs along C. With

@@ -99,7 +99,7 @@ var hazardRules = []HazardRule{
 		Doc:    "weights beyond the kernel memory, for which the compiler splits the layer",
 		Remedy: "compress the weights in a form that the target streams, for which the limit is larger",
 		Note:   true,
-		Source: "guide 24, kernel-memory split (fields 0x200 and 0x210)",
+		Source: "guide 24, kernel-memory split (fields 0x200 and 0x210); oracles 6: what the recorded programs are cut into",
 		find:   (*hazardSearch).kernelMemory},
 	{ID: "reduction-via-transpose", Effect: LostTime,
 		Doc:    "reductions over an extent from which on the target transposes first",

@@ -2,7 +2,6 @@ package compiler
 
 import (
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/espalier-ane/espalier/hal"
@@ -58,24 +57,21 @@ func (s *hazardSearch) weightsFold(l *anec.Layer) []finding {
 	}}
 }
 
-// kernelMemory holds weights to the memory for them.
+// kernelMemory finds weights that the layer is split for, by the rule that splits it.
 func (s *hazardSearch) kernelMemory(l *anec.Layer) []finding {
-	v := weightBottom(l)
-	if v == nil {
+	spans := weightSpans(l, s.target)
+	if len(spans) < 2 {
 		return nil
 	}
-	limit, what := s.target.Limits.KernelMemoryDense, "dense"
+	from, _, _ := outputAxes(l)
+	limit, what := weightCap(l, weightBottom(l).Type.Dims[from], s.target), "dense"
 	if streamsIn(l, s.target) {
-		limit, what = s.target.Limits.KernelMemoryStreamed, "streamed"
-	}
-	bytes := kernelBytes(l, s.target)
-	if limit <= 0 || limit == hal.NoLimit || bytes <= float64(limit) {
-		return nil
+		what = "streamed"
 	}
 	return []finding{{
 		text:  "the compiler splits the layer, which takes more tasks and time to compile",
-		limit: sizeText(float64(limit)) + " of " + what + " weights",
-		found: fmt.Sprintf("%s in %.0f parts or more", sizeText(bytes), math.Ceil(bytes/float64(limit))),
+		limit: fmt.Sprintf("%s of %s weights", sizeText(float64(limit)), what),
+		found: fmt.Sprintf("%s, in %d parts", sizeText(kernelBytes(l, s.target)), len(spans)),
 	}}
 }
 

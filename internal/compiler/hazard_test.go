@@ -202,15 +202,25 @@ const %s fp16[8,1,1,1,1] data=splat(0.5)
 %w fp16[8,1,8,1,1] = DeQuant(%d, %s)
 %y fp16[1,1,8,4,4] = Conv(%x, %w)
 output %y`, want: "weights-fold", say: "int8 affine"},
-	{name: "weights beyond the kernel memory", graph: `
-input %x fp16[1,1,256,4,4]
-const %w fp16[256,1,256,1,1] data=splat(0.01)
-%y fp16[1,1,256,4,4] = Conv(%x, %w)
+	{name: "weights beyond the kernel memories of all engines", graph: `
+input %x fp16[1,1,1024,16,16]
+const %w fp16[1024,1,1024,1,1] data=splat(0.01)
+%y fp16[1,1,1024,16,16] = Conv(%x, %w)
 output %y`, want: "kernel-memory-split", say: "splits"},
-	{name: "which is larger for what streams", graph: `
-input %x fp16[1,1,512,4,4]
-const %w fp16[512,1,512,1,1] data=uint4[512,1,512,1,1]:splat(1) table=fp16[1,1,1,1,1,16,1]:splat(0.01)
-%y fp16[1,1,512,4,4] = Conv(%x, %w)
+	{name: "for so few positions they go by once", graph: `
+input %x fp16[1,1,1024,8,16]
+const %w fp16[1024,1,1024,1,1] data=splat(0.01)
+%y fp16[1,1,1024,8,16] = Conv(%x, %w)
+output %y`},
+	{name: "weights beyond what streams", target: "h14", graph: `
+input %x fp16[1,1,4096,4,4]
+const %w fp16[4096,1,4096,1,1] data=splat(0.01)
+%y fp16[1,1,4096,4,4] = Conv(%x, %w)
+output %y`, want: "kernel-memory-split", say: "splits"},
+	{name: "which is more for what is compressed", target: "h14", graph: `
+input %x fp16[1,1,4096,4,4]
+const %w fp16[4096,1,4096,1,1] data=uint4[4096,1,4096,1,1]:splat(1) table=fp16[1,1,1,1,1,16,1]:splat(0.01)
+%y fp16[1,1,4096,4,4] = Conv(%x, %w)
 output %y`},
 	{name: "a reduction at the threshold", graph: `
 input %x fp16[1,1,1,4,192]

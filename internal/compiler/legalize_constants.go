@@ -2,6 +2,7 @@ package compiler
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -22,7 +23,7 @@ import (
 //	%y = Conv(%x, %w_1)
 func legalizeConstants(s *Segment) error {
 	g := s.Graph
-	decoded := false
+	var refused []error
 	for _, v := range constantsByID(g) {
 		if v.Const.Plain() || len(v.Uses) == 0 && !g.IsOutput(v) {
 			continue
@@ -33,22 +34,24 @@ func legalizeConstants(s *Segment) error {
 			err = b.Err()
 		}
 		if err != nil {
-			return &anec.LayerError{Layer: v.Name, Kind: anec.KindDeQuant, Origin: b.Origin, Err: err}
+			refused = append(refused, &anec.LayerError{Layer: v.Name, Kind: anec.KindDeQuant, Origin: b.Origin, Err: err})
+			continue
 		}
+		whole := len(refused)
 		for _, l := range v.Uses {
 			if err := mayBeLive(l, v); err != nil {
-				return err
+				refused = append(refused, err)
 			}
+		}
+		if len(refused) > whole {
+			continue
 		}
 		if err := g.ReplaceUses(v, y); err != nil {
 			return err
 		}
-		decoded = true
 	}
-	if decoded {
-		g.Sweep()
-	}
-	return nil
+	g.Sweep()
+	return errors.Join(refused...)
 }
 
 // constantsByID returns the constants of a graph in the order in which they were made.

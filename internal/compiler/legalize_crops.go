@@ -13,6 +13,7 @@ func legalizeCrops(s *Segment) error {
 	if s.Target.Numerics.WidthSliceGain == 0 {
 		return nil
 	}
+	var refused refusals
 	for _, l := range s.Graph.Order() {
 		p, ok := l.Params.(*anec.InputView)
 		if !ok || p.Crop || p.Axis != anec.W || p.Offset == 0 || p.Size == 0 {
@@ -23,9 +24,7 @@ func legalizeCrops(s *Segment) error {
 		}
 		crop := *p
 		crop.Crop = true
-		if err := s.Graph.Edit(l, func(l *anec.Layer) { l.Params = &crop }); err != nil {
-			return &anec.LayerError{Layer: l.Name, Kind: l.Kind(), Origin: l.Origin, Err: err}
-		}
+		refused.add(l, s.Graph.Edit(l, func(l *anec.Layer) { l.Params = &crop }))
 	}
-	return nil
+	return refused.err()
 }

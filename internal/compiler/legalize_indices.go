@@ -12,6 +12,7 @@ import (
 //	%a int32 = TypeCast(%i) To=int32
 //	%y = Gather(%x, %a) Axes=[W]
 func legalizeIndices(s *Segment) error {
+	var refused refusals
 	for _, l := range s.Graph.Order() {
 		i, ok := indexBottoms[l.Kind()]
 		if !ok || i >= len(l.Bottoms) || !l.Bottoms[i].Type.DType.IsFloat() {
@@ -19,14 +20,13 @@ func legalizeIndices(s *Segment) error {
 		}
 		b := &anec.Builder{Graph: s.Graph, Origin: l.Origin}
 		whole := b.Layer(l.Name+"_indices", &anec.TypeCast{To: tensor.Int32}, l.Bottoms[i])
-		if err := b.Err(); err != nil {
-			return err
+		err := b.Err()
+		if err == nil {
+			err = s.Graph.Edit(l, func(l *anec.Layer) { l.Bottoms[i] = whole })
 		}
-		if err := s.Graph.Edit(l, func(l *anec.Layer) { l.Bottoms[i] = whole }); err != nil {
-			return err
-		}
+		refused.add(l, err)
 	}
-	return nil
+	return refused.err()
 }
 
 // indexBottoms says which bottom of a kind has indices.

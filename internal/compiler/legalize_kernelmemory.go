@@ -18,28 +18,35 @@ import (
 // through again for every group of positions, its share must fit the dense cap. How the recorded programs are cut shows
 // both: a matrix of K by N is K·N/2^19 products, 16 engines of 64 KiB each, if it has more than 128 rows to multiply; up to
 // 128 rows it is one, for the weights go by once (oracles 6). The guide's chapter 24 has every dense weight above 64 KiB
-// split, which the recorded programs are not: one of 2 MiB is a task.
-var legalizeKernelMemory = splitLayers(func(l *anec.Layer, s *Segment) []span {
+// split, which the recorded programs are not: one of 2 MiB is a task. Weights that are stored compressed and stream count as
+// they are stored, and are split in that form.
+var legalizeKernelMemory = splitLayers(func(l *anec.Layer, s *Segment) []span { return weightSpans(l, s.Target) })
+
+// weightSpans are the runs of outputs that a layer is split into on a target; none if its weights fit.
+func weightSpans(l *anec.Layer, t *hal.Target) []span {
 	w := weightBottom(l)
 	from, _, ok := outputAxes(l)
-	if w == nil || w.Const == nil || !ok {
+	if w == nil || !ok {
 		return nil
 	}
 	outputs := w.Type.Dims[from]
-	granule := s.Target.Sizes.Engines
+	granule := t.Sizes.Engines
 	if p, ok := l.Params.(*anec.Conv); ok && p.Groups > 1 {
 		granule = outputs / p.Groups
 	}
-	limit := weightCap(l, outputs, s.Target)
-	bytes := kernelBytes(l, s.Target)
-	if bytes <= float64(limit) {
+	if c := constantOf(w); c != nil {
+		granule = leastCommon(granule, blockOf(c, from))
+	}
+	limit := weightCap(l, outputs, t)
+	bytes := kernelBytes(l, t)
+	if limit <= 0 || bytes <= float64(limit) { // of some profiles no source has it
 		return nil
 	}
 	most := max(int(float64(limit)/bytes*float64(outputs))/granule*granule, granule)
 	parts := (outputs + most - 1) / most
 	even := (outputs + parts - 1) / parts // so that no part is much smaller than the others
 	return spansOf(outputs, (even+granule-1)/granule*granule)
-})
+}
 
 // onceThrough is the number of positions up to which weights go by once.
 const onceThrough = 128
@@ -53,7 +60,7 @@ func weightCap(l *anec.Layer, outputs int, t *hal.Target) int {
 	y := l.Top().Type.Dims
 	n, _ := y.Count()
 	positions := n / outputs / y[anec.N]
-	if t.Ways.KernelPerEngine && positions > onceThrough && !streamsIn(l, t) {
+	if t.Ways.KernelPerEngine && t.Limits.KernelMemoryDense != hal.NoLimit && positions > onceThrough && !streamsIn(l, t) {
 		limit = min(limit, t.Sizes.Engines*t.Limits.KernelMemoryDense)
 	}
 	return limit

@@ -21,7 +21,7 @@ import (
 // The validators take kernels of multiples of 8 only.
 func legalizeLargeKernels(s *Segment) error {
 	return rewriteConvs(s, func(b *anec.Builder, l *anec.Layer) (*anec.Value, error) {
-		return sumOfKernels(b, l, s.Target)
+		return sumOfKernels(b, l, s)
 	})
 }
 
@@ -43,9 +43,9 @@ func isLargeKernel(l *anec.Layer, t *hal.Target) bool {
 		p.Dilation == [3]int{1, 1, 1} && p.Stride[1] <= 2 && p.Stride[2] <= 2 && !(padded && p.PaddingMode != td.PadZero)
 }
 
-func sumOfKernels(b *anec.Builder, l *anec.Layer, t *hal.Target) (*anec.Value, error) {
+func sumOfKernels(b *anec.Builder, l *anec.Layer, s *Segment) (*anec.Value, error) {
 	p, w := l.Params.(*anec.Conv), l.Bottoms[1]
-	if !isLargeKernel(l, t) || w.Const == nil || !w.Const.Plain() || w.Const.Stored.DType().Bits()%8 != 0 {
+	if !isLargeKernel(l, s.Target) || w.Const == nil || !w.Const.Plain() || w.Const.Stored.DType().Bits()%8 != 0 || !s.mayCopy(w) {
 		return nil, nil
 	}
 	bare, err := bareType(l)

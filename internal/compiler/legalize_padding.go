@@ -15,6 +15,7 @@ import (
 //	%p = Padding(%x) Before=[0,0,0,1,1] After=[0,0,0,1,1] Mode=Reflective
 //	%y = Conv(%p, %w) Kernel=[1,3,3]
 func legalizePadding(s *Segment) error {
+	var refused refusals
 	for _, l := range s.Graph.Order() {
 		var w anec.Window
 		var mode td.PaddingMode
@@ -29,8 +30,8 @@ func legalizePadding(s *Segment) error {
 				continue
 			}
 			if p.ExcludePad {
-				return &anec.LayerError{Layer: l.Name, Kind: l.Kind(), Origin: l.Origin,
-					Err: fmt.Errorf("padding mode %v of elements that do not count", p.PaddingMode)}
+				refused.add(l, fmt.Errorf("padding mode %v of elements that do not count", p.PaddingMode))
+				continue
 			}
 			w, mode = p.Window, p.PaddingMode
 		default:
@@ -43,25 +44,25 @@ func legalizePadding(s *Segment) error {
 		}
 		padded := b.Layer(l.Name+"_padded", padding, l.Bottoms[0])
 		if err := b.Err(); err != nil {
-			return err
+			refused.add(l, err)
+			continue
 		}
-		if err := s.Graph.Edit(l, func(l *anec.Layer) {
+		refused.add(l, s.Graph.Edit(l, func(l *anec.Layer) {
 			l.Bottoms[0] = padded
-			var w *anec.Window
+			w.PadBefore, w.PadAfter = [3]int{}, [3]int{}
 			switch p := l.Params.(type) {
 			case *anec.Conv:
-				w = &p.Window
-				p.PaddingMode = td.PadZero
+				plain := *p
+				plain.Window, plain.PaddingMode = w, td.PadZero
+				l.Params = &plain
 			case *anec.Pooling:
-				w = &p.Window
-				p.PaddingMode = td.PadZero
+				plain := *p
+				plain.Window, plain.PaddingMode = w, td.PadZero
+				l.Params = &plain
 			}
-			w.PadBefore, w.PadAfter = [3]int{}, [3]int{}
-		}); err != nil {
-			return err
-		}
+		}))
 	}
-	return nil
+	return refused.err()
 }
 
 // windowAxes are the axes of a window, in its order.

@@ -1,6 +1,8 @@
 package compiler
 
 import (
+	"errors"
+
 	"github.com/espalier-ane/espalier/internal/anec"
 	"github.com/espalier-ane/espalier/td"
 )
@@ -14,44 +16,57 @@ import (
 //	%r fp16[1,1,8,8,1] = Reduction(%t) Type=Sum Axes=W
 //	%y fp16[1,1,1,8,8] = Transpose(%r) Perm=[N,D,W,H,C]
 //
-// A reduction over rows too stays as it is, and so does one that gives places.
+// Channels that are more than a row has elements go in parts, whose results are combined. A reduction over rows too stays as it
+// is, and so does one that gives places.
 func legalizeReductions(s *Segment) error {
+	var refused refusals
 	for _, l := range s.Graph.Order() {
 		p, ok := l.Params.(*anec.Reduction)
 		if !ok || !p.Axes.Has(anec.C) || p.Axes.Has(anec.W) || p.Type == td.ReduceArgMin || p.Type == td.ReduceArgMax ||
 			l.Bottoms[0].Type.Dims[anec.C] <= s.Target.Limits.ReductionViaTranspose {
 			continue
 		}
-		if err := reduceRows(s.Graph, l, *p); err != nil {
-			return &anec.LayerError{Layer: l.Name, Kind: l.Kind(), Origin: l.Origin, Err: err}
+		if longest := s.Target.Limits.Tensor[anec.W]; l.Bottoms[0].Type.Dims[anec.C] > longest {
+			refused.add(l, rewrite(s.Graph, l, func(b *anec.Builder, l *anec.Layer) (*anec.Value, error) { return reduceParts(b, l, longest) }))
+			continue
 		}
+		refused.add(l, rewriteCore(s.Graph, l, 0, reduceRows))
 	}
-	return nil
+	return refused.err()
 }
 
-func reduceRows(g *anec.Graph, l *anec.Layer, p anec.Reduction) error {
-	b := &anec.Builder{Graph: g, Origin: l.Origin}
-	turn := exchange(anec.C, anec.W)
-	p.Axes = p.Axes&^td.AxesOf(anec.C) | td.AxesOf(anec.W)
-	x := b.Layer(l.Name, &anec.Transpose{Perm: turn}, l.Bottoms[0])
+// combining are the reductions of which one of parts is one of all, and what combines two results.
+var combining = map[td.ReductionKind]td.EWKind{td.ReduceSum: td.EWAdd, td.ReduceMax: td.EWMax, td.ReduceMin: td.EWMin}
 
-	// An epilogue that is the same for all elements stays with the reduction.
-	same := l.Epilogue.Transpose == nil && l.Epilogue.Quant == nil && l.Epilogue.Texture == nil && l.Epilogue.Broadcast == (anec.Dims{})
-	for _, v := range l.Reads()[len(l.Bottoms):] {
-		same = same && v.Type.Dims == anec.Dims{1, 1, 1, 1, 1}
+func reduceParts(b *anec.Builder, l *anec.Layer, longest int) (*anec.Value, error) {
+	p, x := l.Params.(*anec.Reduction), l.Bottoms[0]
+	by, ok := combining[p.Type]
+	if !ok || p.Square {
+		return nil, nil
 	}
-	if !same {
-		return rewrite(g, l, func(b *anec.Builder, l *anec.Layer) (*anec.Value, error) {
-			bare, err := bareType(l)
-			if err != nil {
-				return nil, err
-			}
-			return b.Layer(l.Name, &anec.Transpose{Perm: turn}, layerAs(b, bare.DType, l.Name, &p, x)), nil
-		})
+	var y *anec.Value
+	for _, s := range spansOf(x.Type.Dims[anec.C], longest) {
+		part := b.Layer(l.Name, &anec.InputView{Axis: anec.C, Offset: s.begin, Size: s.size, Step: 1}, x)
+		if b.Err() != nil {
+			return nil, b.Err()
+		}
+		one := &anec.Layer{Name: l.Name, Params: p, Bottoms: []*anec.Value{part}}
+		reduced, err := reduceRows(b, one, func(p anec.Params, bottoms ...*anec.Value) *anec.Value { return b.Layer(l.Name, p, bottoms...) })
+		switch {
+		case err != nil || b.Err() != nil:
+			return nil, errors.Join(err, b.Err())
+		case y == nil:
+			y = reduced
+		default:
+			y = b.Layer(l.Name, &anec.ElementWise{Type: by}, y, reduced)
+		}
 	}
-	y := b.Layer(l.Name, &anec.Transpose{Perm: turn}, layerWith(b, l.Top().Type.DType, l.Name, &p, l.Epilogue, x))
-	if err := b.Err(); err != nil {
-		return err
-	}
-	return takeOver(g, l, y)
+	return y, b.Err()
+}
+
+func reduceRows(b *anec.Builder, l *anec.Layer, core builder) (*anec.Value, error) {
+	p := *l.Params.(*anec.Reduction)
+	p.Axes = p.Axes&^td.AxesOf(anec.C) | td.AxesOf(anec.W)
+	turn := &anec.Transpose{Perm: exchange(anec.C, anec.W)}
+	return b.Layer(l.Name, turn, core(&p, b.Layer(l.Name, turn, l.Bottoms[0]))), nil
 }

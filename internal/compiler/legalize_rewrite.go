@@ -17,15 +17,13 @@ type rule func(b *anec.Builder, l *anec.Layer) (*anec.Value, error)
 // rewriteKinds makes a pass of a rule for layers of some kinds.
 func rewriteKinds(r rule, kinds ...anec.Kind) func(*Segment) error {
 	return func(s *Segment) error {
+		var refused refusals
 		for _, l := range s.Graph.Order() {
-			if !slices.Contains(kinds, l.Kind()) {
-				continue
-			}
-			if err := rewrite(s.Graph, l, r); err != nil {
-				return &anec.LayerError{Layer: l.Name, Kind: l.Kind(), Origin: l.Origin, Err: err}
+			if slices.Contains(kinds, l.Kind()) {
+				refused.add(l, rewrite(s.Graph, l, r))
 			}
 		}
-		return nil
+		return refused.err()
 	}
 }
 
@@ -44,6 +42,46 @@ func rewrite(g *anec.Graph, l *anec.Layer, r rule) error {
 		return err
 	}
 	return takeOver(g, l, v)
+}
+
+// A builder adds a layer.
+type builder func(p anec.Params, bottoms ...*anec.Value) *anec.Value
+
+// A coreRule writes a layer as moves around one that computes, which it has built by core.
+type coreRule func(b *anec.Builder, l *anec.Layer, core builder) (*anec.Value, error)
+
+// rewriteCore applies a rule. Where all elements have the epilogue in common it stays with what computes: it costs nothing
+// there. The axes are those along which it may differ still, for the moves leave them as they are.
+func rewriteCore(g *anec.Graph, l *anec.Layer, axes td.Axes, r coreRule) error {
+	bare, err := bareType(l)
+	if err != nil {
+		return err
+	}
+	e := &l.Epilogue
+	inside := e.Transpose == nil && e.Quant == nil && e.Texture == nil && e.Broadcast == (anec.Dims{})
+	for _, v := range l.Reads()[len(l.Bottoms):] {
+		for a, n := range v.Type.Dims {
+			inside = inside && (n == 1 || axes.Has(td.Axis(a)))
+		}
+	}
+	if inside {
+		b := &anec.Builder{Graph: g, Origin: l.Origin}
+		v, err := r(b, l, func(p anec.Params, bottoms ...*anec.Value) *anec.Value {
+			return layerWith(b, l.Top().Type.DType, l.Name, p, *e, bottoms...)
+		})
+		if err == nil {
+			err = b.Err()
+		}
+		if err != nil || v == nil {
+			return err
+		}
+		return takeOver(g, l, v)
+	}
+	return rewrite(g, l, func(b *anec.Builder, l *anec.Layer) (*anec.Value, error) {
+		return r(b, l, func(p anec.Params, bottoms ...*anec.Value) *anec.Value {
+			return layerAs(b, bare.DType, l.Name, p, bottoms...)
+		})
+	})
 }
 
 // takeOver puts a value in the place of a layer's top.

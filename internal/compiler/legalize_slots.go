@@ -12,16 +12,15 @@ import "github.com/espalier-ane/espalier/internal/anec"
 //
 // What lies between is fp32, as it was inside the task.
 func legalizeSlots(s *Segment) error {
+	var refused refusals
 	for _, l := range s.Graph.Order() {
 		for l != nil && !l.Epilogue.Empty() {
 			rest, err := takeOutSlot(s.Graph, l)
-			if err != nil {
-				return &anec.LayerError{Layer: l.Name, Kind: l.Kind(), Origin: l.Origin, Err: err}
-			}
+			refused.add(l, err)
 			l = rest
 		}
 	}
-	return nil
+	return refused.err()
 }
 
 // bareKinds have results that are stored as they are.

@@ -41,8 +41,9 @@ func splitOutputs(g *anec.Graph, l *anec.Layer, spans []span) (bool, error) {
 		return false, nil
 	}
 	weights := make([]*anec.Constant, len(spans))
+	whole := constantOf(l.Bottoms[1])
 	for i, s := range spans {
-		if weights[i], ok = partOfConstant(l.Bottoms[1].Const, from, s); !ok {
+		if weights[i], ok = partOfConstant(whole, from, s); !ok {
 			return false, nil
 		}
 	}
@@ -106,51 +107,20 @@ func partOf(b *anec.Builder, v *anec.Value, axis td.Axis, s span) *anec.Value {
 	return b.Layer(v.Name, &anec.InputView{Axis: axis, Offset: s.begin, Size: s.size, Step: 1}, v)
 }
 
-// partOfConstant is a run of a constant along an axis, in the same memory. Elements must be whole bytes, plain or with one
-// scale for each index along the axis, or for all.
-func partOfConstant(c *anec.Constant, axis td.Axis, s span) (*anec.Constant, bool) {
-	if c == nil || c.Mask != nil || c.Palette != nil || c.Stored.DType().Bits()%8 != 0 {
-		return nil, false
-	}
-	part := *c
-	part.Dims[axis] = s.size
-	part.Source = anec.Source{}
-	var err error
-	if part.Stored, err = c.Stored.Slice(int(axis), s.begin, s.size, 1); err != nil {
-		return nil, false
-	}
-	if c.Scale != nil && c.Scale.Shape()[axis] != 1 {
-		if c.Scale.Shape()[axis] != c.Dims[axis] {
-			return nil, false
-		}
-		if part.Scale, err = c.Scale.Slice(int(axis), s.begin, s.size, 1); err != nil {
-			return nil, false
-		}
-	}
-	if c.Offset != nil && c.Offset.Shape()[axis] != 1 {
-		if c.Offset.Shape()[axis] != c.Dims[axis] {
-			return nil, false
-		}
-		if part.Offset, err = c.Offset.Slice(int(axis), s.begin, s.size, 1); err != nil {
-			return nil, false
-		}
-	}
-	return &part, true
-}
-
 // splitLayers makes a pass of what says into which runs of outputs a layer is cut; none if it stays.
 func splitLayers(spansFor func(*anec.Layer, *Segment) []span) func(*Segment) error {
 	return func(s *Segment) error {
+		var refused refusals
 		for _, l := range s.Graph.Order() {
 			spans := spansFor(l, s)
 			if len(spans) < 2 {
 				continue
 			}
 			if _, err := splitOutputs(s.Graph, l, spans); err != nil {
-				return &anec.LayerError{Layer: l.Name, Kind: l.Kind(), Origin: l.Origin, Err: fmt.Errorf("in %d parts: %w", len(spans), err)}
+				refused.add(l, fmt.Errorf("in %d parts: %w", len(spans), err))
 			}
 		}
 		s.Graph.Sweep()
-		return nil
+		return refused.err()
 	}
 }

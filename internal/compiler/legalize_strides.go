@@ -14,13 +14,15 @@ import (
 //
 //	%y = Conv(%x, %w) Kernel=[1,16,16] Stride=[1,16,16]       %x [1,1,3,224,224], %w [768,1,3,16,16]
 //
-//	%p fp16[1,1,768,14,14] = PixelUnshuffle(%x) X=16 Y=16
-//	%y = Conv(%p, %v)                                         %v [768,1,768,1,1]: the same memory here
+//	%o fp16[1,1,192,28,28] = PixelUnshuffle(%x) X=8 Y=8
+//	%p fp16[1,1,768,14,14] = PixelUnshuffle(%o) X=2 Y=2
+//	%y = Conv(%p, %v)                                         %v [768,1,768,1,1]
 //
-// What the kernel does not cover of its blocks has the weight zero, what the input lacks is padded.
+// What the kernel does not cover of its blocks has the weight zero, what the input lacks is padded. A stride of 16 is made of two
+// factors, 8 and 2: positions move in two steps, which leaves the places of a block in another order.
 func legalizeStrides(s *Segment) error {
 	return rewriteConvs(s, func(b *anec.Builder, l *anec.Layer) (*anec.Value, error) {
-		return unstride(b, l, s.Target)
+		return unstride(b, l, s)
 	})
 }
 
@@ -32,34 +34,45 @@ func rewriteConvs(s *Segment, r rule) error {
 	return rewriteKinds(r, anec.KindConv)(s)
 }
 
-// unstridden are the blocks that a stride makes, along D, H and W; 1 where it stays.
-func unstridden(p *anec.Conv, t *hal.Target) (f [3]int, any bool) {
-	f = [3]int{1, 1, 1}
-	for i := 1; i < 3; i++ {
-		if p.Stride[i] > 2 && madeOf(p.Stride[i], t.Limits.StrideFactors) {
-			f[i], any = p.Stride[i], true
+// rewriteConvCores is rewriteConvs for a rule that moves things around a convolution.
+func rewriteConvCores(s *Segment, axes td.Axes, r coreRule) error {
+	if len(s.Target.Limits.StrideFactors) == 0 {
+		return nil
+	}
+	var refused refusals
+	for _, l := range s.Graph.Order() {
+		if l.Kind() == anec.KindConv {
+			refused.add(l, rewriteCore(s.Graph, l, axes, r))
 		}
 	}
-	return f, any
+	return refused.err()
 }
 
-// madeOf reports whether a number is a product of factors.
-func madeOf(n int, factors []int) bool {
-	for _, f := range factors {
-		for f > 1 && n%f == 0 {
-			n /= f
+// A blocking is what becomes of a stride along an axis: blocks of so many elements, in steps of at most two factors.
+type blocking struct {
+	size  int // 1: the stride stays
+	steps [2]int
+}
+
+// blockingOf makes blocks of a stride of a target's factors (guide 35: at most two for an axis), the larger one first.
+func blockingOf(stride int, t *hal.Target) blocking {
+	if stride > 2 {
+		for _, f := range slices.Backward(t.Limits.StrideFactors) {
+			if rest := stride / f; stride%f == 0 && (rest == 1 || slices.Contains(t.Limits.StrideFactors, rest)) {
+				return blocking{stride, [2]int{f, rest}}
+			}
 		}
 	}
-	return n == 1
+	return blocking{1, [2]int{1, 1}}
 }
 
-func unstride(b *anec.Builder, l *anec.Layer, t *hal.Target) (*anec.Value, error) {
+func unstride(b *anec.Builder, l *anec.Layer, s *Segment) (*anec.Value, error) {
 	p := *l.Params.(*anec.Conv)
-	f, any := unstridden(&p, t)
+	f := [3]blocking{blockingOf(1, s.Target), blockingOf(p.Stride[1], s.Target), blockingOf(p.Stride[2], s.Target)}
 	w := l.Bottoms[1]
 	padded := p.PadBefore != [3]int{} || p.PadAfter != [3]int{}
-	if !any || p.Transposed || p.Dilation != [3]int{1, 1, 1} || p.Kernel[0] != 1 || padded && p.PaddingMode != td.PadZero ||
-		w.Const == nil || !w.Const.Plain() || w.Const.Stored.DType().Bits()%8 != 0 {
+	if f[1].size*f[2].size == 1 || l.Bottoms[0].Type.Dims[anec.C]*f[1].size*f[2].size > s.Target.Limits.Tensor[anec.C] || p.Transposed || p.Dilation != [3]int{1, 1, 1} || p.Kernel[0] != 1 || padded && p.PaddingMode != td.PadZero ||
+		w.Const == nil || !w.Const.Plain() || w.Const.Stored.DType().Bits()%8 != 0 || !s.mayCopy(w) {
 		return nil, nil
 	}
 	bare, err := bareType(l)
@@ -73,11 +86,11 @@ func unstride(b *anec.Builder, l *anec.Layer, t *hal.Target) (*anec.Value, error
 	x := l.Bottoms[0]
 	before, after := anec.Dims{}, anec.Dims{}
 	for i, a := range []td.Axis{anec.D, anec.H, anec.W} {
-		if f[i] == 1 {
+		if f[i].size == 1 {
 			continue
 		}
 		blocks := kernel.Shape()[a]
-		length := (bare.Dims[a] + blocks - 1) * f[i] // that the blocks of all windows cover
+		length := (bare.Dims[a] + blocks - 1) * f[i].size // that the blocks of all windows cover
 		if have := p.PadBefore[i] + x.Type.Dims[a]; have > length {
 			x = b.Layer(x.Name, &anec.InputView{Axis: a, Size: length - p.PadBefore[i], Step: 1}, x)
 		} else {
@@ -92,7 +105,14 @@ func unstride(b *anec.Builder, l *anec.Layer, t *hal.Target) (*anec.Value, error
 	if before != (anec.Dims{}) || after != (anec.Dims{}) {
 		x = b.Layer(x.Name, &anec.Padding{Before: before, After: after, Mode: td.PadZero}, x)
 	}
-	x = b.Layer(x.Name, &anec.PixelUnshuffle{Factors: anec.Factors{X: f[2], Y: f[1], Z: 1}}, x)
+	for i := range f[1].steps {
+		if step := (anec.Factors{X: f[2].steps[i], Y: f[1].steps[i], Z: 1}); step != anec.UnitFactors {
+			x = b.Layer(x.Name, &anec.PixelUnshuffle{Factors: step}, x)
+		}
+		if b.Err() != nil {
+			return nil, b.Err()
+		}
+	}
 	c := anec.ConstantOf(kernel)
 	if start, _ := kernel.Memory(); start == startOf(w.Const.Stored) {
 		c.Source = w.Const.Source
@@ -106,13 +126,13 @@ func startOf(t *tensor.Tensor) *byte {
 	return start
 }
 
-// unstriddenKernel moves the places in a block to the channels, behind them: [o,1,c,ky·fy,kx·fx] becomes
-// [o,1,c·fy·fx,ky,kx].
-func unstriddenKernel(w *tensor.Tensor, f [3]int) (*tensor.Tensor, error) {
-	s := w.Shape()
+// unstriddenKernel moves the places in a block to the channels, behind them, those of the first step before those of the second:
+// [o,1,c,ky·fy,kx·fx] becomes [o,1,c·fy·fx,ky,kx].
+func unstriddenKernel(w *tensor.Tensor, f [3]blocking) (*tensor.Tensor, error) {
+	s, fy, fx := w.Shape(), f[1], f[2]
 	o, c := s[anec.N], s[anec.C]
-	ky, kx := (s[anec.H]+f[1]-1)/f[1], (s[anec.W]+f[2]-1)/f[2]
-	if whole := []int{o, 1, c, ky * f[1], kx * f[2]}; !slices.Equal(whole, s) {
+	ky, kx := (s[anec.H]+fy.size-1)/fy.size, (s[anec.W]+fx.size-1)/fx.size
+	if whole := []int{o, 1, c, ky * fy.size, kx * fx.size}; !slices.Equal(whole, s) {
 		grown := tensor.New(w.DType(), whole...)
 		inside, err := grown.Slice(int(anec.H), 0, s[anec.H], 1)
 		if err == nil {
@@ -126,15 +146,12 @@ func unstriddenKernel(w *tensor.Tensor, f [3]int) (*tensor.Tensor, error) {
 		}
 		w = grown
 	}
-	apart, err := w.Reshape(o, c, ky, f[1], kx, f[2])
+	apart, err := w.Reshape(o, c, ky, fy.steps[1], fy.steps[0], kx, fx.steps[1], fx.steps[0])
 	if err != nil {
 		return nil, err
 	}
-	if apart, err = apart.Transpose(0, 1, 3, 5, 2, 4); err != nil {
+	if apart, err = apart.Transpose(0, 1, 4, 7, 3, 6, 2, 5); err != nil {
 		return nil, err
 	}
-	if ky == 1 && kx == 1 { // nothing changes places
-		apart = w
-	}
-	return apart.Reshape(o, 1, c*f[1]*f[2], ky, kx)
+	return apart.Reshape(o, 1, c*fy.size*fx.size, ky, kx)
 }

@@ -2,7 +2,6 @@ package compiler
 
 import (
 	"context"
-	"fmt"
 	"math/rand/v2"
 	"time"
 
@@ -73,10 +72,6 @@ var passes = []Pass{
 		After: []string{"runs"}, Why: "nothing follows a transpose in an epilogue",
 	},
 	{
-		Name: "constants", Phase: Legalize, Run: legalizeConstants,
-		Doc: "compressed constants get a layer that decodes them",
-	},
-	{
 		Name: "shape", Phase: Legalize, Run: legalizeShape,
 		Doc: "extents that a layer asks for become constants",
 	},
@@ -85,14 +80,34 @@ var passes = []Pass{
 		Doc: "slots of epilogues that no step can say become layers",
 	},
 	{
+		Name: "legacy", Phase: Legalize, Run: legalizeLegacy,
+		Doc:   "quotients and broadcasts become products and sums, on the families that have no others",
+		After: []string{"slots"}, Why: whySlots,
+	},
+	{
 		Name: "strides", Phase: Legalize, Run: legalizeStrides,
 		Doc:   "strides that an engine does not have move positions to channels",
 		After: []string{"slots"}, Why: whySlots,
 	},
 	{
+		Name: "deconv", Phase: Legalize, Run: legalizeDeconv,
+		Doc:   "transposed convolutions with strides above 2 make the elements of a block as channels",
+		After: []string{"slots"}, Why: whySlots,
+	},
+	{
+		Name: "dilation", Phase: Legalize, Run: legalizeDilation,
+		Doc:   "elements that a dilated kernel meets move side by side, into the batch, where it is too wide for the engine",
+		After: []string{"slots"}, Why: whySlots,
+	},
+	{
 		Name: "largekernels", Phase: Legalize, Run: legalizeLargeKernels,
 		Doc:   "kernels that an engine does not have become sums of smaller ones",
-		After: []string{"strides"}, Why: "a stride makes a kernel smaller",
+		After: []string{"strides", "dilation"}, Why: "a stride makes a kernel smaller, and a dilation may make it larger",
+	},
+	{
+		Name: "resize", Phase: Legalize, Run: legalizeResize,
+		Doc:   "resizes become convolutions along an axis, on targets without an engine that samples",
+		After: []string{"slots"}, Why: whySlots,
 	},
 	{
 		Name: "convgroups", Phase: Legalize, Run: legalizeConvGroups,
@@ -102,7 +117,12 @@ var passes = []Pass{
 	{
 		Name: "kernelmemory", Phase: Legalize, Run: legalizeKernelMemory,
 		Doc:   "sums of products whose weights kernel memory does not hold are split",
-		After: []string{"strides", "largekernels", "convgroups"}, Why: "their weights are those that count",
+		After: []string{"strides", "deconv", "dilation", "largekernels", "resize", "convgroups"}, Why: "their weights are those that count",
+	},
+	{
+		Name: "constants", Phase: Legalize, Run: legalizeConstants,
+		Doc:   "compressed constants get a layer that decodes them",
+		After: []string{"kernelmemory"}, Why: "weights are split in the form in which they are stored",
 	},
 	{
 		Name: "reductions", Phase: Legalize, Run: legalizeReductions,
@@ -118,6 +138,11 @@ var passes = []Pass{
 		Name: "padding", Phase: Legalize, Run: legalizePadding,
 		Doc:   "padding that windows do not have becomes a layer",
 		After: []string{"pooling"}, Why: "poolings over channels have padding too",
+	},
+	{
+		Name: "mirrors", Phase: Legalize, Run: legalizeMirrors,
+		Doc:   "padding that mirrors joins slices, on targets without an engine that does",
+		After: []string{"slots", "padding"}, Why: whySlots + "; windows have such padding too",
 	},
 	{
 		Name: "softmax", Phase: Legalize, Run: legalizeSoftmax,
@@ -149,13 +174,18 @@ var passes = []Pass{
 		After: []string{"slots", "indices"}, Why: whySlots + "; it computes with the indices",
 	},
 	{
+		Name: "knowngather", Phase: Legalize, Run: legalizeKnownGather,
+		Doc:   "gathering by known indices joins slices, on targets without an engine that gathers",
+		After: []string{"slots", "gather"}, Why: whySlots + "; several axes become one there",
+	},
+	{
 		Name: "crops", Phase: Legalize, Run: legalizeCrops,
 		Doc:   "slices along W become tasks on chips that copy them in a format of their own",
-		After: []string{"ringreader"}, Why: "it reads windows of states by slices",
+		After: []string{"ringreader", "knowngather"}, Why: "they read by slices",
 	},
 	{
 		Name: "select", Phase: Schedule, Run: selectOwnTasks,
-		Doc: "segments become H13's own tasks, in the order of the model, if the encoding of all layers is certain",
+		Doc: "a segment of one layer becomes H13's own tasks, laid out as by Apple's compiler, if its encoding is certain",
 	},
 	{
 		Name: "schedule", Phase: Schedule, Run: schedule,
@@ -243,20 +273,18 @@ func shuffle(g *anec.Graph, seed uint64, pass int) {
 
 // run takes a segment through all passes.
 func (job *Job) run(ctx context.Context, s *Segment) error {
+	if err := job.fuse(ctx, s); err != nil {
+		return err
+	}
+	if err := job.makeLegal(ctx, s); err != nil {
+		return err
+	}
 	for i := range passes {
-		if err := ctx.Err(); err != nil {
+		if passes[i].Phase <= Legalize {
+			continue
+		}
+		if err := job.runPass(ctx, s, i); err != nil {
 			return err
-		}
-		p := &passes[i]
-		if job.Seed != 0 {
-			shuffle(s.Graph, job.Seed, i)
-		}
-		start := time.Now()
-		if err := p.Run(s); err != nil {
-			return fmt.Errorf("segment %s: pass %s: %w", s.Name, p.Name, err)
-		}
-		if job.Trace != nil {
-			job.Trace(p, s, time.Since(start))
 		}
 	}
 	return nil

@@ -2,7 +2,7 @@ package compiler
 
 import (
 	"errors"
-	"fmt"
+	"slices"
 
 	"github.com/espalier-ane/espalier/hal"
 	"github.com/espalier-ane/espalier/internal/ops"
@@ -17,7 +17,7 @@ type Backend uint8
 const (
 	OnEngine   Backend = iota
 	OnHost             // by package ops
-	AtBoundary         // a cast of the descriptor, between the features and the first or last segment
+	AtBoundary         // a cast of the descriptor, between features or segments of the host and segments of the engine
 )
 
 func (b Backend) String() string { return [...]string{"engine", "host", "boundary"}[b] }
@@ -47,19 +47,6 @@ type Part struct {
 	Ops             []*Placed
 	Inputs, Outputs []*mil.Value
 	States          []*mil.Value // inputs of the function that hold states
-}
-
-// place decides where the operations of a function run on a target, for concrete shapes of its inputs. Refused are
-// operations, by name, that a pass did not take, with its reasons.
-func place(f *mil.Function, shapes map[string][]int, t *hal.Target, refused map[string]string) (*Placement, error) {
-	e, err := Examine(f, shapes)
-	if err != nil {
-		return nil, err
-	}
-	if e.AbsentWeights {
-		return nil, fmt.Errorf("function %s: %w", f.Name, errAbsentWeights)
-	}
-	return e.place(t, refused), nil
 }
 
 var errAbsentWeights = errors.New("the program was read without its weight files")
@@ -128,11 +115,7 @@ func (e *Examination) isKnown(op *mil.Operation) bool {
 // A cast between fp16 and fp32 of an input that the engine reads, or of what the engine makes for an output alone,
 // is one between the layouts of host and engine, as Apple's descriptors have them.
 func (p *Placement) findBoundaryCasts() {
-	by := p.definers()
-	readers := map[*mil.Value][]*Placed{}
-	for _, o := range p.Ops {
-		o.Op.VisitUses(func(v *mil.Value) { readers[v] = append(readers[v], o) })
-	}
+	by, readers := p.definers(), p.readers()
 	outputs := map[*mil.Value]bool{}
 	for _, v := range p.Function.Body.Outputs {
 		outputs[v] = true
@@ -157,6 +140,48 @@ func (p *Placement) findBoundaryCasts() {
 	}
 }
 
+// findCastsBetween gives the descriptor the casts between host and engine, on targets that cannot hold fp32, and reports whether
+// there were any:
+//
+//	host a ─cast fp16─ engine b ─cast fp32─ host c
+//
+// and those between the host and a feature, which no engine has to do with. A segment with nothing else but views keeps them: it
+// would be none without.
+func (p *Placement) findCastsBetween() bool {
+	if !p.Target.Numerics.RoundToHalf {
+		return false
+	}
+	by, readers, onlyViews := p.definers(), p.readers(), p.onlyViews()
+	all := func(list []*Placed, where Backend) bool {
+		return len(list) > 0 && !slices.ContainsFunc(list, func(o *Placed) bool { return o.Backend != where })
+	}
+	found := false
+	for _, part := range p.Parts {
+		works := func(o *Placed) bool { return o.Op.Kind != "cast" && !onlyViews(o) }
+		if part.Backend != OnEngine || !slices.ContainsFunc(part.Ops, works) {
+			continue
+		}
+		for _, o := range part.Ops {
+			if o.Op.Kind != "cast" {
+				continue
+			}
+			x, y := o.Op.Input("x")[0].Value, o.Op.Outputs[0]
+			if x == nil || !isHalfOrSingle(p.Analysis.Type(x)) || !isHalfOrSingle(p.Analysis.Type(y)) {
+				continue
+			}
+			from, after := by[x], readers[y]
+			fromHost := from != nil && from.Backend == OnHost
+			toEngine := fromHost && !p.holdable(x) && all(after, OnEngine) && !slices.Contains(p.Function.Body.Outputs, y)
+			toHost := all(after, OnHost) && (isInput(p.Function, x) || from != nil && from.Backend == OnEngine && !p.holdable(y))
+			if toFeature := fromHost && len(after) == 0; toEngine || toHost || toFeature {
+				o.Backend = AtBoundary
+				found = true
+			}
+		}
+	}
+	return found
+}
+
 func isHalfOrSingle(t mil.Type) bool {
 	tt, ok := t.(*mil.TensorType)
 	return ok && (tt.DType == tensor.Float16 || tt.DType == tensor.Float32)
@@ -169,6 +194,15 @@ func isInput(f *mil.Function, v *mil.Value) bool {
 		}
 	}
 	return false
+}
+
+// readers are the placed operations by the values that they read.
+func (p *Placement) readers() map[*mil.Value][]*Placed {
+	readers := map[*mil.Value][]*Placed{}
+	for _, o := range p.Ops {
+		o.Op.VisitUses(func(v *mil.Value) { readers[v] = append(readers[v], o) })
+	}
+	return readers
 }
 
 // definers are the placed operations by the values that they make.

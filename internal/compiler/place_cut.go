@@ -89,6 +89,13 @@ func (p *Placement) waits() [][]int {
 		for _, v := range o.Op.Outputs {
 			by[v] = i
 		}
+		if x := boundaryArgument(o); x != nil { // who waits for a cast waits for what it casts
+			if j, ok := by[x]; ok {
+				by[o.Op.Outputs[0]] = j
+			} else {
+				delete(by, o.Op.Outputs[0])
+			}
+		}
 	}
 	return waits
 }

@@ -5,8 +5,19 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/espalier-ane/espalier/hal"
 	"github.com/espalier-ane/espalier/mil"
 )
+
+// place decides where the operations of a function run on a target, as the gates say it. Refused are operations, by name, that a
+// pass did not take, with its reasons.
+func place(f *mil.Function, shapes map[string][]int, t *hal.Target, refused map[string]string) (*Placement, error) {
+	e, err := Examine(f, shapes)
+	if err != nil {
+		return nil, err
+	}
+	return e.place(t, refused), nil
+}
 
 const attentionBetween = `program(1.3)
 {

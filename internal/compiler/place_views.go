@@ -18,31 +18,42 @@ func (p *Placement) leaveViews() bool {
 	if !host {
 		return false
 	}
-	layers := make(map[*mil.Operation]*anec.Graph, len(p.Operations))
-	for _, x := range p.Operations {
-		layers[x.Op] = x.Layers
-	}
-	onlyViews := func(o *Placed) bool {
-		return !slices.ContainsFunc(layers[o.Op].Layers, func(l *anec.Layer) bool { return !viewKinds[l.Kind()] })
-	}
-	found := false
+	onlyViews := p.onlyViews()
+	moved := map[*Placed]bool{}
 	for _, part := range p.Parts {
 		if part.Backend != OnEngine || len(part.Ops) == 0 || len(part.States) > 0 ||
 			slices.ContainsFunc(part.Ops, func(o *Placed) bool { return !onlyViews(o) }) {
 			continue
 		}
-		found = true
 		for _, o := range part.Ops {
 			o.leave()
+			moved[o] = true
 		}
 	}
-	by := p.definers()
-	for _, o := range p.Ops { // a cast of what the engine made for an output has no engine before it any more
-		if x := boundaryArgument(o); x != nil && by[x] != nil && by[x].Backend == OnHost {
+	by, readers := p.definers(), p.readers()
+	for _, o := range p.Ops { // a cast of the descriptor has no engine beside it any more
+		x := boundaryArgument(o)
+		if x == nil || by[x] == nil || by[x].Backend != OnHost {
+			continue
+		}
+		after := readers[o.Op.Outputs[0]]
+		beside := moved[by[x]] || slices.ContainsFunc(after, func(r *Placed) bool { return moved[r] })
+		if beside && !slices.ContainsFunc(after, func(r *Placed) bool { return r.Backend == OnEngine }) {
 			o.leave()
 		}
 	}
-	return found
+	return len(moved) > 0
+}
+
+// onlyViews finds the operations that are nothing but views.
+func (p *Placement) onlyViews() func(*Placed) bool {
+	layers := make(map[*mil.Operation]*anec.Graph, len(p.Operations))
+	for _, x := range p.Operations {
+		layers[x.Op] = x.Layers
+	}
+	return func(o *Placed) bool {
+		return !slices.ContainsFunc(layers[o.Op].Layers, func(l *anec.Layer) bool { return !viewKinds[l.Kind()] })
+	}
 }
 
 // leave gives the host an operation that moves.

@@ -1,6 +1,7 @@
 package compiler
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/espalier-ane/espalier/hal"
@@ -72,6 +73,42 @@ func TestCastsAfterViewsOfTheHost(t *testing.T) {
 	for _, o := range e.On(lookup(t, "h14")).Ops {
 		if o.Backend != OnHost {
 			t.Errorf("%s is placed on the %v, want the host", o.Op.Name(), o.Backend)
+		}
+	}
+}
+
+// A cast whose fp32 the host makes or reads is the descriptor's where the engine has no fp32; on our own engine, which has, it
+// stays. What waits for a cast waits for what it casts.
+func TestCastsBetweenHostAndEngine(t *testing.T) {
+	half, single := mil.Tensor(tensor.Float16, tensor.ShapeOf(2, 3)...), mil.Tensor(tensor.Float32, tensor.ShapeOf(2, 3)...)
+	b := mil.NewBuilder("main", "CoreML7")
+	x := b.Input("x", single)
+	cast := func(name string, v *mil.Value, to *mil.TensorType, dtype string) *mil.Value {
+		return b.Op("cast", name, to, mil.Args{"x": v, "dtype": dtype})
+	}
+	wide := b.Op("mul", "wide", single, mil.Args{"x": x, "y": x}) // no chip computes with fp32
+	v := b.Op("relu", "relu", half, mil.Args{"x": cast("in", wide, half, "fp16")})
+	back := b.Op("add", "back", single, mil.Args{"x": cast("out", v, single, "fp32"), "y": wide})
+	b.Return(back, cast("feature", back, half, "fp16"), b.Op("tanh", "tanh", half, mil.Args{"x": v}))
+	p, err := b.Program()
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := Examine(p.Functions[0], nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for target, want := range map[string]string{"h13": "host: wide; engine: relu tanh; host: back; engine: feature", "virtual": "engine: wide in relu out back tanh"} {
+		var parts []string
+		for _, part := range e.On(lookup(t, target)).Parts {
+			text := part.Backend.String() + ":"
+			for _, o := range part.Ops {
+				text += " " + o.Op.Name()
+			}
+			parts = append(parts, text)
+		}
+		if got := strings.Join(parts, "; "); got != want {
+			t.Errorf("%s: %s, want %s", target, got, want)
 		}
 	}
 }

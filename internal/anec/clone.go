@@ -1,0 +1,61 @@
+package anec
+
+import (
+	"maps"
+	"slices"
+)
+
+// Clone returns a graph of the same values and layers that shares nothing with g but what no edit changes: parameters, the parts
+// of an epilogue that name no value, constants and origins.
+func (g *Graph) Clone() *Graph {
+	c := &Graph{Name: g.Name, nextID: g.nextID, names: make(map[string]*Value, len(g.names)), numbered: maps.Clone(g.numbered)}
+	values := make(map[*Value]*Value, len(g.Values)+1)
+	values[nil] = nil
+	for _, v := range g.Values {
+		twin := *v
+		values[v] = &twin
+		c.Values = append(c.Values, &twin)
+	}
+	for name, v := range g.names {
+		c.names[name] = values[v]
+	}
+	twins := func(of []*Value) []*Value {
+		list := slices.Clone(of)
+		for i, v := range list {
+			list[i] = values[v]
+		}
+		return list
+	}
+	layers := make(map[*Layer]*Layer, len(g.Layers)+1)
+	layers[nil] = nil
+	for _, l := range g.Layers {
+		twin := *l
+		twin.Tops, twin.Bottoms = twins(l.Tops), slices.Clone(l.Bottoms)
+		e := &twin.Epilogue
+		e.Steps = slices.Clone(e.Steps)
+		if e.GOC != nil {
+			goc := *e.GOC
+			e.GOC = &goc
+		}
+		if e.Quant != nil {
+			quant := *e.Quant
+			e.Quant = &quant
+		}
+		for _, slot := range twin.slots() {
+			*slot = values[*slot]
+		}
+		layers[l] = &twin
+		c.Layers = append(c.Layers, &twin)
+	}
+	for _, v := range c.Values {
+		v.Def, v.Uses = layers[v.Def], slices.Clone(v.Uses)
+		for i, l := range v.Uses {
+			v.Uses[i] = layers[l]
+		}
+	}
+	c.Inputs, c.Outputs = twins(g.Inputs), twins(g.Outputs)
+	for _, s := range g.States {
+		c.States = append(c.States, &State{Name: s.Name, Before: values[s.Before], After: values[s.After]})
+	}
+	return c
+}

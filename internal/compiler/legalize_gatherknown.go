@@ -1,0 +1,82 @@
+package compiler
+
+import (
+	"github.com/espalier-ane/espalier/hal"
+	"github.com/espalier-ane/espalier/internal/anec"
+)
+
+// legalizeKnownGather joins the slices that a gather takes, where its indices are known and the target has no engine that
+// gathers: the software that stands in for it copies (guide 4 and 35).
+//
+//	const %i int32[1,1,1,4,1] data=(0,1,2,7)
+//	%y = Gather(%x, %i) Axes=[H]
+//
+//	%a = InputView(%x) Axis=H Offset=0 Size=3
+//	%b = InputView(%x) Axis=H Offset=7 Size=1
+//	%y = Concat(%a, %b) Axis=H
+//
+// W is exchanged for H before, and back: a slice that begins inside of a row is no view on every chip. Indices in too many runs
+// stay a gather.
+func legalizeKnownGather(s *Segment) error {
+	if s.Target.Has(hal.CapTexture) {
+		return nil
+	}
+	err := rewriteKinds(gatheredRuns, anec.KindGather)(s)
+	s.Graph.Sweep() // nobody reads the indices any more
+	return err
+}
+
+// mostRuns is how many slices take the place of a gather.
+const mostRuns = 4
+
+func gatheredRuns(b *anec.Builder, l *anec.Layer) (*anec.Value, error) {
+	x, indices := l.Bottoms[0], l.Bottoms[1].Const
+	axes := l.Params.(*anec.Gather).Axes
+	if len(axes) != 1 || indices == nil || !indices.Plain() || !indices.DType.IsInteger() {
+		return nil, nil
+	}
+	axis := axes[0]
+	vector := anec.Dims{1, 1, 1, 1, 1}.With(axis, indices.Dims[axis])
+	n := x.Type.Dims[axis]
+	if indices.Dims != vector || indices.Dims[axis] == 0 || n == 0 {
+		return nil, nil
+	}
+	runs := runsOf(indices.Stored.Int64s(), n)
+	if len(runs) > mostRuns {
+		return nil, nil
+	}
+	along, turn := axis, &anec.Transpose{Perm: exchange(anec.H, anec.W)}
+	if axis == anec.W && (len(runs) > 1 || runs[0].Offset != 0) {
+		x, along = b.Layer(l.Name, turn, x), anec.H
+	}
+	parts := make([]*anec.Value, len(runs))
+	for i := range runs {
+		runs[i].Axis = along
+		parts[i] = b.Layer(l.Name, &runs[i], x)
+	}
+	y := parts[0]
+	if len(parts) > 1 {
+		y = b.Layer(l.Name, &anec.Concat{Axis: along}, parts...)
+	}
+	if along != axis {
+		y = b.Layer(l.Name, turn, y)
+	}
+	return y, b.Err()
+}
+
+// runsOf are the slices of an axis of n elements that indices stand for: each as long as the indices go on by one. A negative
+// index counts from the end, and what lies outside is the nearest element.
+func runsOf(indices []int64, n int) (runs []anec.InputView) {
+	for _, i := range indices {
+		if i < 0 {
+			i += int64(n)
+		}
+		at := int(min(max(i, 0), int64(n-1)))
+		if last := len(runs) - 1; last >= 0 && runs[last].Offset+runs[last].Size == at {
+			runs[last].Size++
+			continue
+		}
+		runs = append(runs, anec.InputView{Offset: at, Size: 1, Step: 1})
+	}
+	return runs
+}

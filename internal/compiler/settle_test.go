@@ -1,0 +1,72 @@
+package compiler
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/mil"
+)
+
+// A segment of which several passes refuse several layers says so of all of them at once.
+func TestRefusalsAreTold(t *testing.T) {
+	const graph = `graph g
+input %x fp16[1,2,4,2,2]
+input %p fp16[1,1,1,4,4]
+%a fp16[1,2,4,2,2] = LayerNormalization(%x) Axes=CHW Groups=2
+%b fp16[1,2,4,2,2] = LayerNormalization(%a) Axes=CHW Groups=4
+%c fp16[1,1,1,4,4] = Pooling(%p) Kernel=[1,4,4] PadBefore=[0,1,1] PadAfter=[0,2,2] Type=Avg PaddingMode=Reflective ExcludePad=true
+%d fp16[1,1,1,4,4] = Neuron(%p) Type=relu
+output %b
+output %c
+output %d
+`
+	s := &Segment{Name: "net", Target: virtual(t), Graph: parseGraph(t, graph)}
+	var told []string
+	for _, e := range layerErrors((&Job{}).makeLegal(t.Context(), s)) {
+		told = append(told, e.Layer)
+	}
+	slices.Sort(told)
+	if got := strings.Join(told, " "); got != "a b c" {
+		t.Errorf("refused are %q, want a, b and c", got)
+	}
+}
+
+// Operations whose layers are refused go to the host, with the refusal as the reason, and the rest is cut anew around them.
+func TestSettle(t *testing.T) {
+	program, err := mil.ParseText("main", []byte(attentionBetween), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := Examine(program.Functions[0], nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tried := 0
+	p, err := e.settle(virtual(t), func(p *Placement) error {
+		tried++
+		for _, o := range p.Ops {
+			if o.Backend == OnEngine && o.Op.Name() == "s" {
+				return fmt.Errorf("segment: %w", &anec.LayerError{Layer: "l", Origin: []string{"s"}, Err: errors.New("no such task")})
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, o := range p.Ops {
+		got = append(got, fmt.Sprintf("%s %v %s", o.Op.Name(), o.Backend, o.Reason))
+	}
+	want := []string{"a engine ", "b engine ", "s host no such task", "y engine "}
+	if !slices.Equal(got, want) || tried != 2 || len(p.Parts) != 3 {
+		t.Errorf("after %d trials, in %d parts: %q, want %q in 3", tried, len(p.Parts), got, want)
+	}
+	if _, err := e.settle(virtual(t), func(*Placement) error { return errAbsentWeights }); err != errAbsentWeights {
+		t.Errorf("an error that is about no layer is the error: got %v", err)
+	}
+}
