@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/espalier-ane/espalier/hal"
+	"github.com/espalier-ane/espalier/internal/anec"
 	"github.com/espalier-ane/espalier/internal/engine"
 	"github.com/espalier-ane/espalier/td"
 )
@@ -102,4 +103,70 @@ func TestStrict(t *testing.T) {
 	if !found {
 		t.Error("the model is not there")
 	}
+}
+
+// A model of which every task is H13's own compiles strictly, to the same bytes: so it computes the same. Another is
+// refused, by all the layers that have extension records.
+func TestStrictModelsAreTheSame(t *testing.T) {
+	strictly, refused := 0, 0
+	modelCases(t, func(t *testing.T, c modelCase) {
+		job := &Job{Target: lookup(t, "h13"), Program: c.program, Functions: []Entry{{Function: c.function, Shapes: c.shapes}}}
+		r, err := Compile(t.Context(), job)
+		if err != nil {
+			t.Fatal(err)
+		}
+		extensions := 0
+		for _, s := range r.Functions[0].Segments {
+			if s == nil {
+				continue
+			}
+			tasks, err := s.File.Tasks()
+			if err != nil {
+				t.Fatal(err)
+			}
+			last := (*anec.Layer)(nil)
+			for i, task := range tasks {
+				if l := s.Tasks[i].Layer; task.Extension() && l != last {
+					extensions++
+					last = l
+				}
+			}
+		}
+		job.Strict = true
+		strict, err := Compile(t.Context(), job)
+		if extensions == 0 {
+			if strictly++; err != nil {
+				t.Errorf("no task is an extension, and yet: %v", err)
+			} else if !bytes.Equal(bytesOf(t, r.Bundle), bytesOf(t, strict.Bundle)) {
+				t.Error("it has other bytes")
+			}
+			return
+		}
+		refused++
+		layers := 0
+		for _, e := range strictErrors(err) {
+			layers += len(e.Layers)
+		}
+		if layers != extensions {
+			t.Errorf("%d layers are refused, %d have extension records: %v", layers, extensions, err)
+		}
+	})
+	if strictly < refused {
+		t.Errorf("%d compile strictly, %d do not", strictly, refused)
+	}
+}
+
+// strictErrors are those of all segments.
+func strictErrors(err error) (list []*StrictError) {
+	if several, ok := err.(interface{ Unwrap() []error }); ok {
+		for _, e := range several.Unwrap() {
+			list = append(list, strictErrors(e)...)
+		}
+		return list
+	}
+	var e *StrictError
+	if errors.As(err, &e) {
+		list = append(list, e)
+	}
+	return list
 }

@@ -130,8 +130,11 @@ func emitLayer(l *anec.Layer, place func(*anec.Value) td.Operand) ([]*td.Op, err
 }
 
 func emit(l *anec.Layer, place func(*anec.Value) td.Operand) ([]*td.Op, error) {
-	if l.Kind() == anec.KindConcat {
+	switch {
+	case l.Kind() == anec.KindConcat:
 		return emitConcat(l, place)
+	case l.Kind() == anec.KindReshape && bare(l): // as a view it never comes here
+		return emitRelayout(l, place)
 	}
 	begin := emitters[l.Kind()]
 	if begin == nil {

@@ -36,7 +36,11 @@ func (e *StrictError) Error() string {
 			why += " (" + e.First.Error() + ")"
 		}
 	}
-	return fmt.Sprintf("strict: %d layers are refused: %s: %s", len(e.Layers), why, strings.Join(names, "; "))
+	count := "1 layer is"
+	if len(e.Layers) > 1 {
+		count = fmt.Sprintf("%d layers are", len(e.Layers))
+	}
+	return fmt.Sprintf("strict: %s refused: %s: %s", count, why, strings.Join(names, "; "))
 }
 
 // maxStrictNames bounds the layers that an error lists.

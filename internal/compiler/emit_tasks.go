@@ -37,11 +37,7 @@ func emitTasks(s *Segment) error {
 				return &anec.LayerError{Layer: l.Name, Kind: l.Kind(), Origin: l.Origin, Err: fmt.Errorf("value %q has no place", v.Name)}
 			}
 		}
-		emit := emitLayer
-		if l.Kind() == anec.KindReshape { // one that is no view
-			emit = emitRelayout
-		}
-		ops, err := emit(l, e.operand)
+		ops, err := emitLayer(l, e.operand)
 		if err != nil {
 			refused = append(refused, err)
 		}

@@ -197,6 +197,9 @@ func (p *planner) backwards() error {
 		l := p.Order[i]
 		switch l.Kind() {
 		case anec.KindConcat:
+			if p.joins(l) {
+				continue
+			}
 			if err := p.askParts(l); err != nil {
 				return err
 			}

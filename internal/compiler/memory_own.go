@@ -23,6 +23,7 @@ func (p *planner) ownReads(l *anec.Layer) (touched []*anec.Value, ok bool) {
 		return known, known != nil
 	}
 	b := newV7build(p.Graph)
+	b.dry = true
 	for _, v := range p.Graph.Inputs {
 		if s, ok := denseSurface(v.Type); ok {
 			b.surfaces[v] = s
@@ -57,7 +58,7 @@ func (p *planner) straighten(l *anec.Layer) (added []*anec.Layer, err error) {
 	}
 	for _, v := range l.Reads() {
 		at, settled := p.spots[v]
-		if !settled || v.Const != nil || !slices.Contains(touched, v) || at.ownRow(v.Type) || at.buffer.region == InDerived {
+		if !settled || v.Const != nil || !slices.Contains(touched, v) || at.ownRow(v.Type) {
 			continue
 		}
 		c := p.straight[v]

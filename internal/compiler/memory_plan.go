@@ -137,7 +137,9 @@ func ownRows(t *hal.Target) bool { return taskVersion(t) == td.V7 }
 func (p *planner) isView(l *anec.Layer) bool { return !p.kept[l] && isView(l) }
 
 // isTask reports whether the layer writes its tops.
-func (p *planner) isTask(l *anec.Layer) bool { return l.Kind() != anec.KindConcat && !p.isView(l) }
+func (p *planner) isTask(l *anec.Layer) bool {
+	return (l.Kind() != anec.KindConcat || p.joins(l)) && !p.isView(l)
+}
 
 // ports lists what the caller binds: inputs, states, outputs, each in the order of the graph. What leaves by an output is
 // known at the end.

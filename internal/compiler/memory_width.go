@@ -1,8 +1,23 @@
 package compiler
 
 import (
+	"slices"
+
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/tensor"
 )
+
+// joins reports whether a concatenation is a task, of a chip whose own tasks write rows of whole 64 bytes, because a part of it
+// begins inside of them. Its parts lie by themselves.
+func (p *planner) joins(l *anec.Layer) bool {
+	c, ok := l.Params.(*anec.Concat)
+	if !ok || c.Interleave || !ownRows(p.Target) || p.derived[l] || l.Top().Type.DType != tensor.Float16 || !bare(l) {
+		return false
+	}
+	at := spot{}
+	at.strides, _ = portLayout(l.Top().Type, p.Target)
+	return slices.ContainsFunc(partsOf(l, at), func(s spot) bool { return s.offset%v7row != 0 })
+}
 
 // A WidthConcat is a concatenation along W. Its parts are written side by side in each row. On chip a write begins on a
 // granule: parts that do can be written where they belong; a part that does not has to be shifted into place, which

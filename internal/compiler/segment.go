@@ -28,6 +28,7 @@ type Segment struct {
 	Strict bool // refuse tasks that the chip itself could not run
 
 	exactFunctions bool // no function may be a table of knots
+	otherCrops     bool // slices along W have another gain than the target's
 	absentWeights  bool // zeros stand for the elements of weights: what is said of the segment is about its layers alone
 
 	own     *v7Program // H13: the segment in the chip's own tasks alone, if all of it is certain

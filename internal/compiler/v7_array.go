@@ -22,6 +22,7 @@ type v7function struct {
 // functionOf returns how the array computes a function; false if no certain table does.
 func functionOf(a *anec.Activation) (f v7function, ok bool) {
 	f = v7function{nonLinear: v7Table, post: v7One}
+	first, second := tensor.ToF16(a.A), tensor.ToF16(a.B)
 	switch a.Function {
 	case td.FuncReLU:
 		f.nonLinear = v7ReLU
@@ -31,20 +32,39 @@ func functionOf(a *anec.Activation) (f v7function, ok bool) {
 		f.table = td.TanhTable()
 	case td.FuncGELU, td.FuncGELUTanhApproximation:
 		f.table = td.GELUTable()
+	case td.FuncSwish:
+		f.table = td.SiLUTable()
+		return f, a.A == 1
 	case td.FuncExp2:
 		f.table = td.Exp2Table()
 	case td.FuncExp:
 		f.table, f.post = td.Exp2Table(), v7log2e
+	case td.FuncLog2:
+		f.table, f.epsilon = td.Log2Table(), first
 	case td.FuncSqrt:
 		f.table = td.SqrtTable()
 	case td.FuncRSqrt:
-		f.table, f.epsilon = td.RSqrtTable(), tensor.ToF16(a.A)
+		f.table, f.epsilon = td.RSqrtTable(), first
 	case td.FuncInverse:
-		f.table = td.ReciprocalTable()
-		ok = a.A == 0
-		return f, ok
+		f.table, f.epsilon = td.ReciprocalTable(), first
 	case td.FuncPReLU:
-		f.table = td.LeakyReLUTable(tensor.ToF16(a.A))
+		f.table = td.LeakyReLUTable(first)
+	case td.FuncClampedReLU:
+		f.table = td.ClampedReLUTable(first, second)
+		return f, a.B > 0
+	case td.FuncReLUN:
+		f.table = td.ClampTable(0, first)
+		return f, a.A >= 0
+	case td.FuncClip:
+		f.table = td.ClampTable(first, second)
+		return f, a.A <= a.B
+	case td.FuncThresholdedReLU:
+		f.table = td.ThresholdTable(first)
+	case td.FuncSigmoidHard:
+		if !(tensor.F16(first) > 0) {
+			return f, false
+		}
+		f.table = td.HardSigmoidTable(first, second)
 	default:
 		return f, false
 	}
@@ -70,7 +90,7 @@ func (b *v7build) neuron(l *anec.Layer, p *anec.Neuron) ([]*v7op, bool) {
 	x := l.Bottoms[0]
 	switch p.Type {
 	case td.FuncAbs:
-		return b.absolute(l)
+		return b.functionLayer(l, x, td.FuncAbs)
 	case td.FuncFloor:
 		return b.floor(l, x)
 	}
@@ -116,111 +136,4 @@ func (b *v7build) bypass(l *anec.Layer, x *anec.Value) (*v7op, bool) {
 	o.result = my
 	o.chip = passing(o.source1.chip, size.h)
 	return o, true
-}
-
-// view selects what moves nothing but names: the top is the same memory, read otherwise. If it leaves the segment a copy is
-// made.
-func (b *v7build) view(l *anec.Layer) ([]*v7op, bool) {
-	s, ok := b.surface(l.Bottoms[0])
-	if !ok || !l.Epilogue.Empty() || s.element != v7fp16 {
-		return nil, false
-	}
-	if p, ok := l.Params.(*anec.Transpose); ok && p.Perm[anec.W] != anec.W {
-		return b.turn(l, p.Perm, s)
-	}
-	viewed, ok := viewSurface(l, *s)
-	if !ok {
-		return nil, false
-	}
-	if !b.graph.IsOutput(l.Top()) {
-		b.surfaces[l.Top()] = viewed
-		return nil, true
-	}
-	size, groups := v7sizeOf(l.Top())
-	o := newBypass(size)
-	o.groups = groups
-	o.source1 = v7source{memory: viewed, chip: arrayChip(0, size)}
-	o.result = b.surfaces[l.Top()]
-	o.chip = passing(o.source1.chip, size.h)
-	return []*v7op{o}, true
-}
-
-// strides of a surface along the axes of a value.
-func (s *v7surface) strides() [anec.NumAxes]int {
-	return [anec.NumAxes]int{s.group, 0, s.plane, s.row, 2}
-}
-
-// turn is a transpose that moves W: the array exchanges C and W, and both surfaces are read such that these are the axes
-// that change places.
-func (b *v7build) turn(l *anec.Layer, p anec.Perm, from *v7surface) ([]*v7op, bool) {
-	to, ok := b.surface(l.Top())
-	if !ok || p[anec.D] != anec.D {
-		return nil, false
-	}
-	d, inverse := l.Bottoms[0].Type.Dims, p.Inverse()
-	c := p[anec.W] // the axis of x that becomes the columns
-	var rest []td.Axis
-	for _, a := range []td.Axis{anec.H, anec.C, anec.N} {
-		if a != c {
-			rest = append(rest, a)
-		}
-	}
-	if d[rest[1]] > d[rest[0]] && d[rest[0]] == 1 {
-		rest[0], rest[1] = rest[1], rest[0]
-	}
-	xs, ys := from.strides(), to.strides()
-	source, result := *from, *to
-	source.plane, source.row, source.group = xs[c], xs[rest[0]], xs[rest[1]]
-	result.plane, result.row, result.group = ys[inverse[anec.W]], ys[inverse[rest[0]]], ys[inverse[rest[1]]]
-	size := v7size{w: d[anec.W], h: d[rest[0]], d: 1, c: d[c]}
-	o := newBypass(size).exchanged()
-	o.groups = d[rest[1]]
-	o.source1 = v7source{memory: &source, chip: arrayChip(0, size)}
-	o.result = &result
-	o.chip = passing(o.source1.chip, size.h)
-	return []*v7op{o}, true
-}
-
-// viewSurface is a surface as a layer's top reads it.
-func viewSurface(l *anec.Layer, s v7surface) (*v7surface, bool) {
-	strides := s.strides()
-	switch p := l.Params.(type) {
-	case *anec.Transpose:
-		if p.Perm[anec.D] != anec.D {
-			return nil, false
-		}
-		var moved [anec.NumAxes]int
-		for i, a := range p.Perm {
-			moved[i] = strides[a]
-		}
-		strides = moved
-	case *anec.InputView:
-		if p.Step != 1 || p.Axis == anec.D || p.Axis == anec.W && p.Offset != 0 {
-			return nil, false // no word is known for what an offset along W does (hal.Numerics: width-slice-gain)
-		}
-		if s.offset += p.Offset * strides[p.Axis]; s.offset%64 != 0 {
-			return nil, false
-		}
-	case *anec.Reshape:
-		return reshapedSurface(l, s)
-	default:
-		return nil, false
-	}
-	s.group, s.plane, s.row = strides[anec.N], strides[anec.C], strides[anec.H]
-	return &s, true
-}
-
-// reshapedSurface is a surface whose axes but W are cut otherwise. All but W lie one after the other in dense surfaces.
-func reshapedSurface(l *anec.Layer, s v7surface) (*v7surface, bool) {
-	from, to := l.Bottoms[0].Type.Dims, l.Top().Type.Dims
-	if from[anec.W] != to[anec.W] || from[anec.D] != 1 || to[anec.D] != 1 {
-		return nil, false
-	}
-	if s.plane != s.row*from[anec.H] || s.group != s.plane*from[anec.C] {
-		return nil, false
-	}
-	s.plane = s.row * to[anec.H]
-	s.depth = s.plane * to[anec.C]
-	s.group = s.depth
-	return &s, true
 }

@@ -2,6 +2,7 @@ package compiler
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -19,6 +20,7 @@ type v7Program struct {
 	Constants []byte
 	Scratch   int
 	Tables    bool // a function is a table of knots
+	Crops     bool // a slice along W has its gain
 }
 
 // A v7build makes a program of version 7 of a graph. Values lie in memory as H13 has them: rows on 64 bytes, planes and
@@ -29,20 +31,25 @@ type v7build struct {
 	scratch   int
 	tasks     int                  // how many there are so far
 	plan      *Plan                // where values lie, if a plan says so
+	dry       bool                 // nobody wants the words: weights need not be packed
 	touched   []*anec.Value        // whose surface was asked for
 	joined    map[*anec.Layer]bool // layers that another one's tasks compute
 	placed    []*anec.Value        // those in scratch memory, in the order in which they got it
 	graph     *anec.Graph
 }
 
+// errSeveralLayers says that a graph is for the memory plan to lay out.
+var errSeveralLayers = errors.New("several layers have tasks")
+
 func newV7build(g *anec.Graph) *v7build {
 	return &v7build{graph: g, surfaces: map[*anec.Value]*v7surface{}, joined: map[*anec.Layer]bool{}}
 }
 
-// emitV7 makes the program. Its error names the first layer that has no certain encoding.
+// emitV7 makes the program, of a graph of which at most so many layers have tasks of their own. Its error names the first
+// layer that has no certain encoding.
 //
 //	%y = ElementWise(%x, %z) Type=Add   →   a planar task: x from base 4, z from base 6, y to base 5
-func emitV7(g *anec.Graph, outputs []string) (*v7Program, error) {
+func emitV7(g *anec.Graph, outputs []string, most int) (*v7Program, error) {
 	b := newV7build(g)
 	ports, err := b.ports(outputs)
 	if err != nil {
@@ -61,8 +68,14 @@ func emitV7(g *anec.Graph, outputs []string) (*v7Program, error) {
 		if !ok {
 			return nil, &anec.LayerError{Layer: l.Name, Kind: l.Kind(), Origin: l.Origin, Err: fmt.Errorf("version 7 has no certain tasks for it")}
 		}
+		if len(ops) > 0 {
+			if most--; most < 0 {
+				return nil, errSeveralLayers
+			}
+		}
 		for _, o := range ops {
-			p.Tables = p.Tables || o.nonLinear == v7Table
+			p.Tables = p.Tables || o.nonLinear == v7Table || o.rounded
+			p.Crops = p.Crops || o.cropped
 			p.list = append(p.list, Task{Layer: l, own: o})
 		}
 		b.tasks = len(p.list)
@@ -125,12 +138,12 @@ func denseSurface(t anec.Type) (*v7surface, bool) {
 
 // surface is where a value lies. What is neither a port nor placed yet gets scratch memory.
 func (b *v7build) surface(v *anec.Value) (*v7surface, bool) {
+	if s := b.surfaces[v]; s != nil {
+		return s, true
+	}
 	b.touched = append(b.touched, v)
 	if b.plan != nil {
 		return b.plan.surface(v)
-	}
-	if s := b.surfaces[v]; s != nil {
-		return s, true
 	}
 	if v.Def == nil { // a constant
 		return nil, false
@@ -153,7 +166,10 @@ func v7sizeOf(v *anec.Value) (size v7size, groups int) {
 }
 
 // v7constants is the constant section.
-type v7constants struct{ data []byte }
+type v7constants struct {
+	data    []byte
+	kernels map[[32]byte][]int // offsets of the streams of kernels, by their hash; some may have been taken back
+}
 
 // add appends bytes, which are then to be found on a multiple of 64.
 func (c *v7constants) add(b []byte) (offset int) {
@@ -193,8 +209,11 @@ func (c *v7constants) section() []byte {
 	return c.data
 }
 
-// halves returns the fp16 elements of a plain constant.
+// halves returns the fp16 elements of a constant, plain or decoded from others.
 func halves(v *anec.Value) ([]uint16, bool) {
+	if v != nil && isDecoded(v) {
+		return decodeHalves(v.Def)
+	}
 	if v == nil || v.Const == nil || !v.Const.Plain() {
 		return nil, false
 	}

@@ -1,10 +1,12 @@
 package compiler
 
 import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
 	"math/bits"
 
 	"github.com/espalier-ane/espalier/hwx"
-	"github.com/espalier-ane/espalier/internal/anec"
 	"github.com/espalier-ane/espalier/td"
 	"github.com/espalier-ane/espalier/tensor"
 )
@@ -50,14 +52,51 @@ func (b *v7build) weigh(o *v7op, k td.Kernel, w td.Weights, after *v7after, bias
 		}
 	}
 	w.Bias, k.Bias, o.biased = bias, bias != nil, bias != nil
+	if b.dry {
+		o.kernel = &v7kernel{base: v7const, producer: -1}
+		return true
+	}
 	streams, err := k.Pack(&w)
 	if err != nil {
 		return false
 	}
 	o.kernel = &v7kernel{base: v7const, zeroSkip: k.ZeroSkip, producer: -1}
+	o.kernel.offsets = b.constants.streams(streams)
 	for _, s := range streams {
-		o.kernel.offsets = append(o.kernel.offsets, b.constants.add(s))
 		o.kernel.sizes = append(o.kernel.sizes, len(s))
+	}
+	return true
+}
+
+// streams adds the streams of a kernel. Kernels that are equal as a whole, as those of the steps of a recurrent network are,
+// are stored once (oracles 6).
+func (c *v7constants) streams(streams [][]byte) []int {
+	hash := sha256.New()
+	for _, s := range streams {
+		hash.Write(binary.LittleEndian.AppendUint64(nil, uint64(len(s))))
+		hash.Write(s)
+	}
+	key := [32]byte(hash.Sum(nil))
+	if offsets := c.kernels[key]; offsets != nil && c.holds(streams, offsets) {
+		return offsets
+	}
+	offsets := make([]int, len(streams))
+	for i, s := range streams {
+		offsets[i] = c.add(s)
+	}
+	if c.kernels == nil {
+		c.kernels = map[[32]byte][]int{}
+	}
+	c.kernels[key] = offsets
+	return offsets
+}
+
+// holds reports whether streams lie where they are said to.
+func (c *v7constants) holds(streams [][]byte, offsets []int) bool {
+	for i, s := range streams {
+		if offsets[i]+len(s) > len(c.data) || !bytes.Equal(c.data[offsets[i]:][:len(s)], s) {
+			return false
+		}
 	}
 	return true
 }
@@ -66,98 +105,4 @@ func (b *v7build) weigh(o *v7op, k td.Kernel, w td.Weights, after *v7after, bias
 func v7lanes(outputs, most int) int {
 	lanes := max(1, outputs/16)
 	return min(most, 1<<(bits.Len(uint(lanes))-1))
-}
-
-// conv is a convolution: one task.
-func (b *v7build) conv(l *anec.Layer, p *anec.Conv) ([]*v7op, bool) {
-	x, y := l.Bottoms[0], l.Top()
-	var biasValue *anec.Value
-	if len(l.Bottoms) > 2 {
-		biasValue = l.Bottoms[2]
-	}
-	weights, ok := halves(l.Bottoms[1])
-	after, simple := afterButTranspose(l)
-	turned := l.Epilogue.Transpose != nil
-	if turned && *l.Epilogue.Transpose != exchange(anec.C, anec.W) {
-		return nil, false
-	}
-	if !ok || !simple || p.Transposed || p.Dilation != [3]int{1, 1, 1} || p.Kernel[0] != 1 || p.Stride[0] != 1 {
-		return nil, false
-	}
-	if p.PadBefore[0] != 0 || p.PadAfter[0] != 0 || p.PaddingMode != td.PadZero && (p.PadBefore != [3]int{} || p.PadAfter != [3]int{}) {
-		return nil, false
-	}
-	in, groups := v7sizeOf(x)
-	out, _ := v7sizeOf(y)
-	if turned {
-		out.c, out.w = out.w, out.c
-	}
-	if !windowsMeet(&p.Window, 1, in.h, out.h) || !windowsMeet(&p.Window, 2, in.w, out.w) {
-		return nil, false
-	}
-	mx, ok1 := b.surface(x)
-	my, ok2 := b.surface(y)
-	if !ok1 || !ok2 || groups != 1 || turned && p.Groups > 1 {
-		return nil, false
-	}
-	if after.bias != nil {
-		if biasValue != nil {
-			return nil, false
-		}
-		biasValue = after.bias
-	}
-	var bias []uint16
-	if biasValue != nil {
-		if bias, ok = halves(biasValue); !ok || len(bias) != out.c {
-			return nil, false
-		}
-	}
-	strided := p.Stride[1] > 1 || p.Stride[2] > 1
-	depthwise := p.Groups > 1 && p.Groups == in.c && out.c == in.c
-	if strided && (p.Groups > 1 || bias != nil) {
-		return nil, false // not certain
-	}
-	o := newBypass(in)
-	o.unicast = 0
-	o.window = v7window{kw: p.Kernel[2], kh: p.Kernel[1], sx: p.Stride[2], sy: p.Stride[1], px: p.PadBefore[2], py: p.PadBefore[1]}
-	k := td.Kernel{
-		Groups: p.Groups, Outputs: out.c / p.Groups, Inputs: in.c / p.Groups,
-		Height: p.Kernel[1], Width: p.Kernel[2], StrideY: p.Stride[1], StrideX: p.Stride[2],
-		Format: td.KernelFP16, ZeroSkip: strided,
-	}
-	from, to := *mx, *my
-	switch {
-	case depthwise:
-		o.unicast = 1
-		k.Groups, k.Outputs, k.Inputs, k.Lanes = 1, out.c, 1, 1
-	default:
-		most := 16
-		if max(out.w, out.h) <= 8 {
-			most = 32
-		}
-		k.Lanes = v7lanes(k.Outputs, most)
-		o.groups = p.Groups
-		in.c, out.c = k.Inputs, k.Outputs
-		if p.Groups > 1 {
-			from.group, to.group = in.c*mx.plane, out.c*my.plane
-		}
-	}
-	k.Engines = v7engines(k.Outputs)
-	o.in, o.out = in, out
-	chip := v7chip{channel: max(16, v7align(2*in.w, 16))}
-	chip.depth = in.c * chip.channel
-	chip.row, chip.group = chip.depth, chip.depth
-	if chip.depth%0x100 == 0 {
-		chip.row += 0x30
-		if strided || chip.depth == 0x200 {
-			chip.row = chip.depth + 0x20
-		}
-	}
-	o.source1 = v7source{memory: &from, chip: chip}
-	o.result, o.exchange = &to, turned
-	o.chip = passing(chip, in.h)
-	if !b.weigh(o, k, td.Weights{Values: weights}, &after, bias) {
-		return nil, false
-	}
-	return []*v7op{o}, true
 }

@@ -155,7 +155,7 @@ func (m *v7mix) take(l *anec.Layer, first, last int) bool {
 // task writes over what a later one reads.
 func (m *v7mix) fits(ops []*v7op, first, last int) bool {
 	for _, o := range ops {
-		if m.s.exactFunctions && o.nonLinear == v7Table {
+		if m.s.exactFunctions && (o.nonLinear == v7Table || o.rounded) || m.s.otherCrops && o.cropped {
 			return false
 		}
 		if _, err := o.encode(1, 3); err != nil {
@@ -168,7 +168,7 @@ func (m *v7mix) fits(ops []*v7op, first, last int) bool {
 			made[v] = true
 		}
 	}
-	stored := slices.ContainsFunc(ops[:len(ops)-1], m.stores)
+	stored := m.readsStored(ops)
 	for _, y := range m.touched {
 		for _, x := range m.touched {
 			if made[y] && !made[x] && m.plan.meet(x, y) && (stored || !m.plan.inPlace(x, y)) {
@@ -183,6 +183,45 @@ func (m *v7mix) fits(ops []*v7op, first, last int) bool {
 func (m *v7mix) stores(o *v7op) bool {
 	r := o.result
 	return r != nil && !r.backing && (r.base != hwx.BaseScratch || r.offset < m.start)
+}
+
+// readsStored reports whether a task reads where an earlier one has stored a value of the plan. Tasks that take a value
+// piece by piece, and leave each in its place, do not.
+func (m *v7mix) readsStored(ops []*v7op) bool {
+	for i, o := range ops {
+		if !m.stores(o) {
+			continue
+		}
+		size := o.out
+		if o.exchange {
+			size.c, size.w = size.w, size.c
+		}
+		lo, hi := o.result.hull(size, o.groups)
+		for _, later := range ops[i+1:] {
+			if k := later.kernel; k != nil && k.runtime {
+				return true
+			}
+			for _, s := range []*v7source{&later.source1, later.source2} {
+				if s == nil || s.memory == nil || s.memory.base != o.result.base {
+					continue
+				}
+				size := later.in
+				if later.planar && s == &later.source1 && later.transpose1 || s == later.source2 && later.transpose2 {
+					return true
+				}
+				if from, to := s.memory.hull(size, later.groups); from < hi && lo < to {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// hull is the first byte of a tensor that lies on a surface, and the first behind it.
+func (s *v7surface) hull(size v7size, groups int) (lo, hi int) {
+	last := (size.c-1)*s.plane + (size.h-1)*s.row + (size.d-1)*s.depth + (groups-1)*s.group
+	return s.offset, s.offset + last + 2*size.w*max(s.interleave, 1)
 }
 
 // dropUnread takes out what is made of constants when the program is loaded, and then read by nobody: the chip's own tasks
@@ -281,7 +320,13 @@ func (p *Plan) meet(x, y *anec.Value) bool {
 
 // inPlace reports whether two values lie the same way, element over element.
 func (p *Plan) inPlace(x, y *anec.Value) bool {
-	return p.Places[x] == p.Places[y] && x.Type.Dims == y.Type.Dims && x.Type.DType == y.Type.DType
+	a, b := p.Places[x], p.Places[y]
+	for axis, n := range x.Type.Dims {
+		if n == 1 {
+			a.Strides[axis], b.Strides[axis] = 0, 0 // it leads nowhere
+		}
+	}
+	return a == b && x.Type.Dims == y.Type.Dims && x.Type.DType == y.Type.DType
 }
 
 // end is the byte after the last of a value that lies there.

@@ -73,9 +73,12 @@ type v7op struct {
 	chip    v7chip     // where it lies, or passes if strides are not 0
 	resides bool       // it passes a buffer with strides of its own before it leaves
 
+	kernelStore bool // it is a kernel that is made on chip
+
 	// Of the planar engine.
 	operator, reduction, condition, final uint32
 	relu, negate1, negate2                bool
+	rounded                               bool // it has constants that are wider than fp16 in the model
 	scale, bias, epsilon                  uint16
 	finalScale                            float32
 	wideResult, wideSource                bool // more than fp16 on chip, as normalizations have it
@@ -86,11 +89,14 @@ type v7op struct {
 	biased     bool
 	nonLinear  uint32
 	post       uint16
+	cropped    bool   // post is that of a slice along W
 	accumulate uint16 // added to the sum
 	window     v7window
 	lanesLog2  int
 	engines    int
+	format     td.KernelFormat // of the weights; 0 stands for fp16
 	kernel     *v7kernel
+	small      bool // its images are: streams that leave out zeros depend on it
 }
 
 // A v7window is the window of a convolution.
@@ -307,6 +313,7 @@ func (o *v7op) common(w *v7words) {
 		return
 	}
 	w.num(td.V7EnginesLog2, bits.Len(uint(o.engines))-1)
+	w.flag(td.V7SmallSource, o.small)
 	w.flag(td.V7TransposeArray, o.exchange)
 	w.set(td.V7CommonNetwork, 1)
 	switch {
@@ -325,6 +332,7 @@ const (
 	v7Source2On     = 0x00033880
 	v7ResultOn      = 0x000000c1
 	v7ResultBuffer  = 0x04000000
+	v7ResultKernel  = 0x01080000 // in the one record of it, chain_attn_s64_dh64
 	v7ResultOff     = 0x000000c0
 	v7FormatFP16    = 0x01002031
 	v7FormatByte    = 0x01000000
@@ -347,6 +355,9 @@ func (o *v7op) sources(w *v7words) {
 	}
 	w.word(td.V7Src1Config.Enable.Addr, config)
 	w.word(td.V7Src1Format.Mode.Addr, format)
+	if m := o.source1.memory; m != nil && m.interleave > 1 {
+		w.num(td.V7Src1Format.Interleave, m.interleave)
+	}
 	config = v7SourceOff
 	if s := o.source2; s != nil && s.memory != nil {
 		config = v7Source2On
@@ -386,6 +397,9 @@ func (o *v7op) onChip(w *v7words) {
 		w.set(c.Type, 2)
 	}
 	w.set(c.Interleave, 1)
+	if m := o.source1.memory; m != nil && m.interleave > 1 {
+		w.num(c.Interleave, m.interleave)
+	}
 	w.flag(c.Format, o.source1.memory != nil && o.source1.memory.element == v7fp16)
 	w.flag(td.V7Source2Streamed, o.source2 != nil && o.source2.streams())
 	w.chip(td.V7L2Src1, o.source1.chip)
@@ -435,7 +449,14 @@ func (o *v7op) units(w *v7words) {
 		w.flag(td.V7NEBit14, o.wideSource)
 		return
 	}
-	w.set(td.V7NEKernelFormat, uint32(td.KernelFP16))
+	format, point := td.KernelFP16, uint32(28)
+	switch {
+	case o.format == td.KernelInt8: // as the recorded comparison has it
+		format, point = td.KernelInt8, 0
+	case o.source1.memory != nil && o.source1.memory.element == v7byte:
+		format, point = 0, 0
+	}
+	w.set(td.V7NEKernelFormat, uint32(format))
 	if k := o.kernel; k != nil {
 		w.flag(td.V7NEZeroSkip, k.zeroSkip)
 		w.flag(td.V7NERuntimeKernel, k.runtime)
@@ -443,7 +464,8 @@ func (o *v7op) units(w *v7words) {
 	w.set(td.V7NEOperation, o.operation)
 	w.flag(td.V7NEUnityKernel, o.unity)
 	w.flag(td.V7NEBias, o.biased)
-	w.set(td.V7NEBinaryPoint, 28)
+	w.flag(td.V7NEBit12, o.wideResult)
+	w.set(td.V7NEBinaryPoint, point)
 	w.set(td.V7NENonLinear, o.nonLinear)
 	w.set(td.V7NEAccumulatorBias, uint32(o.accumulate))
 	w.set(td.V7NEPostScale, uint32(o.post))
@@ -460,6 +482,9 @@ func (o *v7op) destination(w *v7words) {
 			config = v7ResultOn
 			if o.chip.row == 0 {
 				config |= v7ResultBuffer
+			}
+			if o.kernelStore {
+				config |= v7ResultKernel
 			}
 		}
 		w.surface(td.V7Dst, m)

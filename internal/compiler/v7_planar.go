@@ -1,8 +1,6 @@
 package compiler
 
 import (
-	"encoding/binary"
-
 	"github.com/espalier-ane/espalier/internal/anec"
 	"github.com/espalier-ane/espalier/td"
 	"github.com/espalier-ane/espalier/tensor"
@@ -13,88 +11,186 @@ import (
 // planarOperators are the words of the operators; a subtraction adds the negated second source.
 var planarOperators = map[td.EWKind]uint32{td.EWAdd: 0, td.EWSub: 0, td.EWMult: 1, td.EWMax: 2, td.EWMin: 3}
 
+const v7sign = 0x8000
+
 // elementWise selects the tasks of an elementwise layer.
 func (b *v7build) elementWise(l *anec.Layer, p *anec.ElementWise) ([]*v7op, bool) {
-	if p.Type == td.EWAbs {
-		return b.absolute(l)
+	if p.Type.Unary() {
+		return b.elementWiseUnary(l, p.Type)
 	}
 	if len(l.Bottoms) != 2 || l.Bottoms[1] == nil {
 		return nil, false
 	}
 	x, z := l.Bottoms[0], l.Bottoms[1]
+	if l.Top().Type.DType == tensor.Bool {
+		return b.comparison(l, p.Type, x, z)
+	}
+	if x.Type.DType != tensor.Float16 || z.Type.DType != tensor.Float16 || l.Top().Type.DType != tensor.Float16 {
+		return nil, false
+	}
 	switch {
+	case x.Const != nil && z.Const != nil:
+		return nil, false // it is computed when the program is compiled
 	case z.Const != nil:
-		return b.withConstant(l, p.Type, x, z, false)
+		if ops, ok := b.attempt(func() ([]*v7op, bool) { return b.withConstant(l, p.Type, x, z, false) }); ok {
+			return ops, true
+		}
 	case x.Const != nil:
-		return b.withConstant(l, p.Type, z, x, true)
-	case p.Type == td.EWDiv:
-		return b.quotient(l, x, z)
-	case p.Type == td.EWPower:
-		return b.power(l, x, z)
-	case p.Type == td.EWLessThan:
-		return nil, false
+		if ops, ok := b.attempt(func() ([]*v7op, bool) { return b.withConstant(l, p.Type, z, x, true) }); ok {
+			return ops, true
+		}
+	case z.Def != nil && b.joined[z.Def]:
+		return b.withJoined(l, p.Type, x, z)
+	case p.Type == td.EWPower && x.Type.Dims == z.Type.Dims:
+		if ops, ok := b.attempt(func() ([]*v7op, bool) { return b.power(l, x, z) }); ok {
+			return ops, true
+		}
 	}
-	if _, ok := planarOperators[p.Type]; !ok {
-		return nil, false
-	}
-	if x.Type.Dims != z.Type.Dims {
-		return b.broadcast(l, p.Type, x, z)
-	}
-	return b.binary(l, p.Type, x, z)
+	return b.chained(l, func(c *v7chain, like v7tensor, to *v7surface, stages []v7stage) bool {
+		tx, ok1 := b.tensorOf(x)
+		tz, ok2 := b.tensorOf(z)
+		return ok1 && ok2 && c.elementWise(p.Type, tx, tz, like, to, stages)
+	})
 }
 
-// binary is a task of two tensors of one shape.
+// chained begins a layer's chain: its tasks make something like the top, before the layer's transpose, and do the stages
+// of its epilogue with it, the last of them to the destination.
+func (b *v7build) chained(l *anec.Layer, tasks func(c *v7chain, like v7tensor, to *v7surface, stages []v7stage) bool) ([]*v7op, bool) {
+	stages, ok := stagesOf(l)
+	if !ok {
+		return nil, false
+	}
+	c := &v7chain{b: b}
+	if l.Epilogue.Transpose == nil {
+		to, ok := b.tensorOf(l.Top())
+		if !ok {
+			return nil, false
+		}
+		ok = tasks(c, to, to.memory, stages)
+		return c.ops, ok
+	}
+	d, turned, ok := b.beforeTranspose(l)
+	if !ok {
+		return nil, false
+	}
+	like := v7tensor{}
+	like.size, like.groups = pointShape(d)
+	if to, ok := turned.isSurface(d); ok {
+		ok = tasks(c, like, to, stages)
+		return c.ops, ok
+	}
+	to := c.scratch(like.size, like.groups)
+	if !tasks(c, like, to, stages) {
+		return nil, false
+	}
+	moves, ok := b.moves(moveOf(d, v7layout{v7spot{to.base, to.offset}, to.strides()}, turned))
+	return append(c.ops, moves...), ok
+}
+
+// beforeTranspose is the extents of a layer's top before its transpose, and where the elements lie after it.
+func (b *v7build) beforeTranspose(l *anec.Layer) (anec.Dims, v7layout, bool) {
+	at, ok := b.layout(l.Top())
+	inverse := l.Epilogue.Transpose.Inverse()
+	d := inverse.Apply(l.Top().Type.Dims)
+	turned := at
+	for a := range d {
+		turned.strides[a] = at.strides[inverse[a]]
+	}
+	return d, turned, ok && d[anec.D] == 1
+}
+
+// elementWise is an operation of two operands that broadcast, and stages after it.
+func (c *v7chain) elementWise(kind td.EWKind, x, z, like v7tensor, to *v7surface, stages []v7stage) bool {
+	after := stages[foldable(stages):]
+	dest := to
+	if len(after) > 0 {
+		dest = nil
+	}
+	edit := func(o *v7op) { fold(o, stages) }
+	var y v7tensor
+	ok := true
+	switch kind {
+	case td.EWAdd, td.EWSub, td.EWMult, td.EWMax, td.EWMin:
+		y, ok = c.two(kind, x, z, like, dest, edit)
+	case td.EWDiv: // by the reciprocal (oracles, binary_real_div_1x64x8x8)
+		inverse := c.byTable(z, td.ReciprocalTable(), nil)
+		y, ok = c.two(td.EWMult, x, inverse, like, dest, edit)
+	case td.EWPower:
+		if y, ok = c.exponential(x, z, like); ok {
+			return c.finish(y, append([]v7stage{{act: &anec.Activation{Function: td.FuncExp2}}}, stages...), to)
+		}
+	default:
+		return false
+	}
+	return ok && (len(after) == 0 || c.finish(y, after, to))
+}
+
+// elementWiseUnary is an elementwise layer of one operand.
+func (b *v7build) elementWiseUnary(l *anec.Layer, kind td.EWKind) ([]*v7op, bool) {
+	if f, ok := unaryFunctions[kind]; ok && l.Top().Type.DType == tensor.Float16 {
+		return b.functionLayer(l, l.Bottoms[0], f)
+	}
+	if f, ok := signKinds[kind]; ok && l.Top().Type.DType == tensor.Bool {
+		return b.signLayer(l, l.Bottoms[0], f)
+	}
+	return nil, false
+}
+
+var unaryFunctions = map[td.EWKind]td.Function{td.EWAbs: td.FuncAbs, td.EWSquare: td.FuncSquare}
+
+// functionLayer is a layer that is a function of one operand.
+func (b *v7build) functionLayer(l *anec.Layer, x *anec.Value, f td.Function) ([]*v7op, bool) {
+	return b.stageLayer(l, x, v7stage{act: &anec.Activation{Function: f}})
+}
+
+// stageLayer is a layer that does stages with each element of x, and then those of its epilogue.
+func (b *v7build) stageLayer(l *anec.Layer, x *anec.Value, first ...v7stage) ([]*v7op, bool) {
+	if x.Type.DType != tensor.Float16 || l.Top().Type.DType != tensor.Float16 {
+		return nil, false
+	}
+	return b.chained(l, func(c *v7chain, like v7tensor, to *v7surface, stages []v7stage) bool {
+		t, ok := b.tensorOf(x)
+		return ok && t.size == like.size && t.groups == like.groups && c.finish(t, merged(append(first, stages...)), to)
+	})
+}
+
+// withJoined is x op z where z is a function of a value that the same tasks compute.
+func (b *v7build) withJoined(l *anec.Layer, kind td.EWKind, x, z *anec.Value) ([]*v7op, bool) {
+	n, ok := z.Def.Params.(*anec.Neuron)
+	if !ok {
+		return b.withProduct(l, kind, x, z.Def)
+	}
+	if n.Type == td.FuncReLU {
+		return b.pair(l, kind, x, z.Def.Bottoms[0], true, false)
+	}
+	return b.withItself(l, kind, x, &anec.Activation{Function: n.Type, A: n.A, B: n.B})
+}
+
+// pair is x op z of one shape, of which z may be read through relu; swapped: z op x.
 //
 //	x ─┐
 //	   ├─ op ─ y
 //	z ─┘
-func (b *v7build) binary(l *anec.Layer, kind td.EWKind, x, z *anec.Value) ([]*v7op, bool) {
-	if z.Def != nil && b.joined[z.Def] { // a function of a source, which join found
-		n, ok := z.Def.Params.(*anec.Neuron)
-		if !ok {
-			return b.withProduct(l, kind, x, z.Def)
-		}
-		if n.Type == td.FuncReLU {
-			return b.pair(l, kind, x, z.Def.Bottoms[0], true, false)
-		}
-		return b.withItself(l, kind, x, &anec.Activation{Function: n.Type, A: n.A, B: n.B})
-	}
-	return b.pair(l, kind, x, z, false, false)
-}
-
-// pair is x op z, of which z may be read through relu; swapped: z op x.
 func (b *v7build) pair(l *anec.Layer, kind td.EWKind, x, z *anec.Value, relu2, swapped bool) ([]*v7op, bool) {
-	size, groups := v7sizeOf(l.Top())
-	o := newPlanar(td.TypePlanarBinary, size)
-	if o.groups = groups; !relu2 || l.Kind() == anec.KindElementWise {
-		var ok bool
-		if o, ok = b.planarLayer(l, td.TypePlanarBinary); !ok {
-			return nil, false
-		}
+	stages, _ := stagesOf(l)
+	if relu2 && l.Kind() != anec.KindElementWise {
+		stages = nil // they are what is done here
 	}
-	my, ok0 := b.surface(l.Top())
-	mx, ok1 := b.surface(x)
-	mz, ok2 := b.surface(z)
-	if !ok0 || !ok1 || !ok2 || x.Type.Dims != z.Type.Dims || x.Type.Dims != l.Top().Type.Dims {
+	to, ok0 := b.tensorOf(l.Top())
+	tx, ok1 := b.tensorOf(x)
+	tz, ok2 := b.tensorOf(z)
+	if !ok0 || !ok1 || !ok2 || x.Type.Dims != z.Type.Dims || x.Type.Dims != l.Top().Type.Dims || l.Epilogue.Transpose != nil {
 		return nil, false
 	}
-	o.result = my
-	cx := planarChip(0, o.in)
-	cz := planarChip(0, o.in)
-	h := o.in.h
-	for v7apart(v7align(cx.end(h), 0x40))+cz.end(h) >= v7chipBytes && h > 1 {
-		h = (h + 1) / 2 // a tile of the rows
-	}
-	cz.base = v7apart(v7align(cx.end(h), 0x40))
-	o.source1 = v7source{memory: mx, chip: cx}
-	o.source2 = &v7source{memory: mz, chip: cz}
-	o.relu2 = relu2
-	o.chip = passing(cz, h)
-	o.operator = planarOperators[kind]
-	if kind == td.EWSub {
-		o.negate1, o.negate2 = swapped, !swapped
-	}
-	return []*v7op{o}, true
+	c := &v7chain{b: b}
+	_, ok := c.two(kind, tx, tz, to, to.memory, func(o *v7op) {
+		o.relu2 = relu2
+		if kind == td.EWSub {
+			o.negate1, o.negate2 = swapped, !swapped
+		}
+		fold(o, stages)
+	})
+	return c.ops, ok && foldable(stages) == len(stages)
 }
 
 // planarLayer begins the task of a layer on the planar engine: sizes, result, and its epilogue.
@@ -112,34 +208,6 @@ func (b *v7build) planarLayer(l *anec.Layer, kind int) (*v7op, bool) {
 	return o, ok
 }
 
-// unary is a task of one tensor: (x*scale + bias).
-func (b *v7build) unary(l *anec.Layer, x *anec.Value) (*v7op, bool) {
-	o, ok := b.planarLayer(l, td.TypePlanarUnary)
-	if !ok || x.Type.Dims != l.Top().Type.Dims {
-		return nil, false
-	}
-	m, ok := b.surface(x)
-	if !ok {
-		return nil, false
-	}
-	o.source1 = v7source{memory: m, chip: planarChip(0, o.in)}
-	o.chip = passing(o.source1.chip, o.in.h)
-	return o, true
-}
-
-// absolute is |x|.
-func (b *v7build) absolute(l *anec.Layer) ([]*v7op, bool) {
-	if !l.Epilogue.Empty() {
-		return nil, false
-	}
-	o, ok := b.unary(l, l.Bottoms[0])
-	if !ok {
-		return nil, false
-	}
-	o.condition = 1
-	return []*v7op{o}, true
-}
-
 // withConstant is an elementwise layer with a constant: a number, or one for each channel. swapped: the constant is the
 // first operand.
 func (b *v7build) withConstant(l *anec.Layer, kind td.EWKind, x, constant *anec.Value, swapped bool) ([]*v7op, bool) {
@@ -147,147 +215,122 @@ func (b *v7build) withConstant(l *anec.Layer, kind td.EWKind, x, constant *anec.
 		return nil, false
 	}
 	v, scalar := scalarHalf(constant)
-	switch {
-	case scalar && (kind == td.EWMax || kind == td.EWMin):
-		table := td.MaxTable(v)
-		if kind == td.EWMin {
-			table = td.MinTable(v)
-		}
-		return b.tableLayer(l, x, table, v7One)
-	case scalar:
-		return b.withNumber(l, kind, x, v, swapped)
-	case swapped && kind == td.EWSub:
-		return nil, false
+	if !scalar {
+		return b.withChannels(l, kind, x, constant, swapped)
 	}
-	return b.withChannels(l, kind, x, constant)
-}
-
-const v7sign = 0x8000
-
-func (b *v7build) withNumber(l *anec.Layer, kind td.EWKind, x *anec.Value, v uint16, swapped bool) ([]*v7op, bool) {
-	after, ok := b.after(l)
-	if !ok || after.scale != 1 || after.offset != 0 {
-		return nil, false // the words have one scale and one bias
-	}
-	o, ok := b.unary(l, x)
-	if !ok {
-		return nil, false
-	}
+	number := tensor.F16(v)
 	switch kind {
 	case td.EWAdd:
-		o.bias = v
+		return b.stageLayer(l, x, v7stage{scale: 1, offset: number})
 	case td.EWMult:
-		o.scale = v
+		return b.stageLayer(l, x, v7stage{scale: number})
 	case td.EWSub:
-		if o.bias = v ^ v7sign; swapped {
-			o.scale, o.bias = v7One^v7sign, v
+		if swapped {
+			return b.stageLayer(l, x, v7stage{scale: -1, offset: number})
 		}
+		return b.stageLayer(l, x, v7stage{scale: 1, offset: -number})
+	case td.EWMax:
+		return b.tableLayer(l, x, td.MaxTable(v), v7One)
+	case td.EWMin:
+		return b.tableLayer(l, x, td.MinTable(v), v7One)
+	case td.EWDiv:
+		if swapped { // a multiple of the reciprocal
+			return b.stageLayer(l, x, v7stage{act: &anec.Activation{Function: td.FuncInverse}}, v7stage{scale: number})
+		}
+		// By a gain of each channel, as recorded (oracles, binary_real_div_c64_constant_scalar).
+		return b.gainLayer(l, x, repeated(0, x.Type.Dims[anec.C]), repeated(reciprocalHalf(v), x.Type.Dims[anec.C]))
+	case td.EWPower:
+		return b.powerOfNumber(l, x, number, swapped)
+	}
+	return nil, false
+}
+
+// reciprocalHalf is 1/v in fp16.
+func reciprocalHalf(v uint16) uint16 { return tensor.ToF16(1 / tensor.F16(v)) }
+
+// withChannels is an operation with a constant that has a number for each channel.
+func (b *v7build) withChannels(l *anec.Layer, kind td.EWKind, x, constant *anec.Value, swapped bool) ([]*v7op, bool) {
+	channels := l.Top().Type.Dims[anec.C]
+	values, ok := halves(constant)
+	if !ok || constant.Type.Dims != (anec.Dims{1, 1, channels, 1, 1}) {
+		return nil, false
+	}
+	offset, gain := repeated(0, channels), repeated(v7One, channels)
+	switch {
+	case kind == td.EWAdd:
+		offset = values
+	case kind == td.EWMult:
+		gain = values
+	case kind == td.EWSub && !swapped:
+		for i, v := range values {
+			offset[i] = v ^ v7sign
+		}
+	case kind == td.EWDiv && !swapped:
+		for i, v := range values {
+			gain[i] = reciprocalHalf(v)
+		}
+	case kind == td.EWMax || kind == td.EWMin:
+		return b.withRow(l, kind, x, values)
 	default:
 		return nil, false
 	}
-	return []*v7op{o}, true
+	return b.gainLayer(l, x, offset, gain)
 }
 
-// withChannels is x + v or x*v with a number for each channel. The constant becomes two rows, offsets above gains, which
-// a first task brings on chip:
-//
-//	constants ─ copy ─ [offset; gain]─┐
-//	                             x ─ (x + offset)*gain ─ y
-func (b *v7build) withChannels(l *anec.Layer, kind td.EWKind, x, constant *anec.Value) ([]*v7op, bool) {
-	channels := l.Top().Type.Dims[anec.C]
-	want := anec.Dims{1, 1, channels, 1, 1}
-	values, ok := halves(constant)
-	if !ok || constant.Type.Dims != want {
-		return nil, false
-	}
-	offset, gain := make([]uint16, channels), make([]uint16, channels)
-	for i, v := range values {
-		offset[i], gain[i] = 0, v7One
-		switch kind {
-		case td.EWAdd:
-			offset[i] = v
-		case td.EWSub:
-			offset[i] = v ^ v7sign
-		case td.EWMult:
-			gain[i] = v
-		default:
-			return nil, false
+// gainLayer is (x + offset)*gain with a number of each for each channel.
+func (b *v7build) gainLayer(l *anec.Layer, x *anec.Value, offset, gain []uint16) ([]*v7op, bool) {
+	return b.chained(l, func(c *v7chain, like v7tensor, to *v7surface, stages []v7stage) bool {
+		t, ok := b.tensorOf(x)
+		if !ok || t.size != like.size || t.groups != like.groups {
+			return false
 		}
-	}
-	o, ok := b.planarLayer(l, td.TypePlanarGain)
-	if !ok || o.groups != 1 {
-		return nil, false
-	}
-	mx, ok := b.surface(x)
-	if !ok {
-		return nil, false
-	}
-	row := v7align(2*channels, 64)
-	rows := make([]byte, 2*row)
-	for i := range channels {
-		binary.LittleEndian.PutUint16(rows[2*i:], offset[i])
-		binary.LittleEndian.PutUint16(rows[row+2*i:], gain[i])
-	}
-	m := &v7surface{base: v7const, offset: b.constants.add(rows), row: row, plane: 2 * row, depth: 2 * row, group: 2 * row}
-	pair := v7size{w: channels, h: 2, d: 1, c: 1}
-	load := newBypass(pair)
-	load.chip = residentChip(0, pair)
-	load.source1 = v7source{memory: m, chip: arrayChip(load.chip.end(2), pair)}
-
-	second := load.chip
-	o.source1 = v7source{memory: mx, chip: planarChip(load.chip.end(2), o.in)}
-	o.source2 = &v7source{chip: second}
-	o.transpose2 = true
-	o.chip = passing(o.source1.chip, o.in.h)
-	return []*v7op{load, o}, true
+		relu := len(stages) > 0 && isReLU(stages[0].act)
+		if relu {
+			stages = stages[1:]
+		}
+		dest := to
+		if len(stages) > 0 {
+			dest = nil
+		}
+		y, ok := c.gain(t, offset, gain, dest, func(o *v7op) { o.relu = relu })
+		return ok && (len(stages) == 0 || c.finish(y, stages, to))
+	})
 }
 
-// broadcast is a task of two tensors of which the second is smaller: a first task brings it on chip.
-func (b *v7build) broadcast(l *anec.Layer, kind td.EWKind, x, z *anec.Value) ([]*v7op, bool) {
-	swapped := false
-	if z.Type.Dims == l.Top().Type.Dims {
-		x, z, swapped = z, x, true
-	}
-	if x.Type.Dims != l.Top().Type.Dims || z.Type.Dims[anec.N] != 1 {
-		return nil, false
-	}
-	o, ok := b.planarLayer(l, td.TypePlanarBinary)
-	if !ok {
-		return nil, false
-	}
-	mx, ok1 := b.surface(x)
-	mz, ok2 := b.surface(z)
-	if !ok1 || !ok2 || o.groups != 1 {
-		return nil, false
-	}
-	small, _ := v7sizeOf(z)
-	load := newBypass(small)
-	load.chip = residentChip(0, small)
-	load.source1 = v7source{memory: mz, chip: arrayChip(load.chip.end(small.h), small)}
-	if load.chip.end(small.h) > v7chipBytes/2 {
-		return nil, false
-	}
-	o.source1 = v7source{memory: mx, chip: planarChip(load.chip.end(small.h), o.in)}
-	o.source2 = &v7source{chip: load.chip}
-	o.broadcast2 = broadcastBits(o.in, small)
-	o.chip = passing(o.source1.chip, o.in.h)
-	o.operator = planarOperators[kind]
-	if kind == td.EWSub {
-		o.negate1, o.negate2 = swapped, !swapped
-	}
-	return []*v7op{load, o}, true
+// withRow is the greater or lesser of x and a number for each channel, for which the constants come on chip as a row and
+// are read as channels (oracles, binary_maximum_c64_constant_blob). What a broadcast does to such a row is not known.
+func (b *v7build) withRow(l *anec.Layer, kind td.EWKind, x *anec.Value, values []uint16) ([]*v7op, bool) {
+	return b.chained(l, func(c *v7chain, like v7tensor, to *v7surface, stages []v7stage) bool {
+		t, ok := b.tensorOf(x)
+		if !ok || like.size.w != 1 || like.size.h != 1 || foldable(stages) < len(stages) {
+			return false
+		}
+		m := b.constantImage(values, len(values), 1, 1)
+		row := c.pass(v7tensor{size: v7size{w: len(values), h: 1, d: 1, c: 1}, groups: 1, memory: m}, nil, nil)
+		o := newPlanar(td.TypePlanarBinary, like.size)
+		o.groups, o.operator, o.transpose2, o.result = like.groups, planarOperators[kind], true, to
+		fold(o, stages)
+		c.connect(o, t, row)
+		c.add(o)
+		return row.memory == nil
+	})
 }
 
-// broadcastBits are the axes along which a source has one element and the task more.
-func broadcastBits(task, source v7size) (bits uint32) {
-	if source.w < task.w {
-		bits |= v7BroadcastW
+// powerOfNumber is x to a constant power; swapped: a constant to the power of x, which is exp2(x*log2 v).
+func (b *v7build) powerOfNumber(l *anec.Layer, x *anec.Value, v float32, swapped bool) ([]*v7op, bool) {
+	if swapped {
+		return b.stageLayer(l, x, v7stage{scale: log2Half(v)}, v7stage{act: &anec.Activation{Function: td.FuncExp2}})
 	}
-	if source.h < task.h {
-		bits |= v7BroadcastH
-	}
-	if source.c < task.c {
-		bits |= v7BroadcastC
-	}
-	return bits
+	return b.chained(l, func(c *v7chain, like v7tensor, to *v7surface, stages []v7stage) bool {
+		t, ok := b.tensorOf(x)
+		if !ok {
+			return false
+		}
+		dest := to
+		if len(stages) > 0 {
+			dest = nil
+		}
+		y, ok := c.powerOf(t, v, dest)
+		return ok && (len(stages) == 0 || c.finish(y, stages, to))
+	})
 }

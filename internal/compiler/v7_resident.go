@@ -15,13 +15,17 @@ func (m *v7mix) keepChained() {
 		if v.State != Chained {
 			continue
 		}
-		from, to := m.own[m.first[v.Maker]], m.own[v.Readers[0]]
+		first, own := m.first[v.Maker]
+		from, to := m.own[first], m.own[v.Readers[0]]
 		at, ok := m.plan.surface(v.Value)
-		if !ok || len(from) == 0 || len(to) == 0 {
+		if !own || !ok || len(from) == 0 || len(to) == 0 {
 			continue
 		}
 		if made, taken := from[len(from)-1].own, to[0].own; made.leaves(at) && taken.takes(at) && !readAgain(to[1:], at) {
-			size, _ := v7sizeOf(v.Value)
+			size, groups := v7sizeOf(v.Value)
+			if groups != 1 || made.out != size || taken.in != size {
+				continue // one of them reads its axes otherwise
+			}
 			chip := residentChip(v7apart(v7align(max(made.chipEnd(), taken.chipEnd()), 0x40)), size)
 			if chip.end(size.h) < v7chipBytes {
 				made.result, made.chip = nil, chip

@@ -9,15 +9,30 @@ import (
 // selectV7 selects the tasks of a layer, in the words of H13's own encoding; false if they are not certain. A layer that
 // moves nothing has none.
 func selectV7(l *anec.Layer, b *v7build) ([]*v7op, bool) {
-	for _, v := range append(l.Reads(), l.Tops...) {
-		if v.Type.Dims[anec.D] != 1 && v.Const == nil {
-			return nil, false
+	if !pointwise[l.Kind()] && !moving[l.Kind()] {
+		for _, v := range append(l.Reads(), l.Tops...) {
+			if v.Type.Dims[anec.D] != 1 && v.Const == nil {
+				return nil, false
+			}
 		}
 	}
 	if chain, ok := b.productChain(l); ok && b.joinedAll(chain, l) {
 		return b.productLayer(l)
 	}
+	if parts, ok := b.productParts(l); ok && b.joinedAll(parts, l) {
+		return b.partsLayer(l, parts)
+	}
+	if layers, ok := b.headsOf(l); ok && b.joinedAll(layers, l) {
+		return b.attentionLayer(l, layers)
+	}
 	return b.attempt(func() ([]*v7op, bool) { return b.plain(l) })
+}
+
+// pointwise are the kinds that work on each element by itself: to them depth is another batch.
+var pointwise = map[anec.Kind]bool{
+	anec.KindElementWise: true, anec.KindNeuron: true, anec.KindCopy: true, anec.KindTypeCast: true, anec.KindGOC: true, anec.KindSelect: true,
+	// To these it is an axis as any other.
+	anec.KindPooling: true, anec.KindReduction: true, anec.KindSoftmax: true, anec.KindLayerNorm: true, anec.KindInstanceNorm: true, anec.KindL2Norm: true,
 }
 
 // plain selects the tasks of a layer by itself.
@@ -26,23 +41,68 @@ func (b *v7build) plain(l *anec.Layer) ([]*v7op, bool) {
 	case *anec.ElementWise:
 		return b.elementWise(l, p)
 	case *anec.Neuron:
-		return b.neuron(l, p)
+		return b.neuronLayer(l, p)
 	case *anec.Copy:
-		return b.copyLayer(l)
+		if ops, ok := b.copyLayer(l); ok {
+			return ops, true
+		}
+		return b.carry(l)
 	case *anec.TypeCast:
 		return b.cast(l)
-	case *anec.Transpose, *anec.InputView, *anec.Reshape:
+	case *anec.GOC:
+		return b.gainOffset(l, p)
+	case *anec.Select:
+		return b.selection(l)
+	case *anec.Pooling:
+		if ops, ok := b.attempt(func() ([]*v7op, bool) { return b.pooling(l, p) }); ok {
+			return ops, true
+		}
+		return b.windows(l, p)
+	case *anec.Transpose, *anec.InputView, *anec.Reshape, *anec.Broadcast:
 		return b.view(l)
+	case *anec.Concat:
+		return b.concat(l, p)
+	case *anec.Padding:
+		return b.padding(l, p)
+	case *anec.Tile:
+		return b.tile(l, p)
+	case *anec.Gather:
+		return b.gathered(l, p)
+	case *anec.PixelShuffle:
+		return b.rearrange(l, p.Factors, anec.C, true, true)
+	case *anec.PixelUnshuffle:
+		return b.rearrange(l, p.Factors, anec.C, false, true)
+	case *anec.ChannelToSpace:
+		return b.rearrange(l, p.Factors, anec.C, true, false)
+	case *anec.SpaceToChannel:
+		return b.rearrange(l, p.Factors, anec.C, false, false)
+	case *anec.BatchToSpace:
+		return b.rearrange(l, p.Factors, anec.N, true, false)
+	case *anec.SpaceToBatch:
+		return b.rearrange(l, p.Factors, anec.N, false, false)
 	case *anec.Reduction:
 		return b.reduction(l, p)
 	case *anec.Softmax:
 		return b.softmax(l, p)
 	case *anec.LayerNorm:
 		return b.layerNorm(l, p)
+	case *anec.InstanceNorm:
+		return b.instanceNorm(l, p)
+	case *anec.L2Norm:
+		return b.l2Norm(l, p)
 	case *anec.Conv:
+		if !isWeights(l.Bottoms[1]) {
+			return b.liveConv(l, p)
+		}
 		return b.conv(l, p)
+	case *anec.DeQuant:
+		return decodedWeights(l)
 	case *anec.MatMul:
 		return b.matMul(l, p)
+	case *anec.Linear:
+		return b.linear(l)
+	case *anec.SDPA:
+		return b.attention(l, p)
 	}
 	return nil, false
 }
@@ -146,33 +206,75 @@ func (a *v7after) step(s *anec.Step) bool {
 	return false
 }
 
-// copyLayer is a copy, with what its epilogue does: one function, or a scale and a bias.
+// neuronLayer is a function of each element.
+func (b *v7build) neuronLayer(l *anec.Layer, p *anec.Neuron) ([]*v7op, bool) {
+	x := l.Bottoms[0]
+	if len(l.Bottoms) > 1 && l.Bottoms[1] != nil {
+		return b.preluLayer(l, x, l.Bottoms[1])
+	}
+	if ops, ok := b.attempt(func() ([]*v7op, bool) { return b.neuron(l, p) }); ok {
+		return ops, true
+	}
+	return b.stageLayer(l, x, v7stage{act: &anec.Activation{Function: p.Type, A: p.A, B: p.B}})
+}
+
+// preluLayer is a relu with a slope for each channel.
+func (b *v7build) preluLayer(l *anec.Layer, x, slope *anec.Value) ([]*v7op, bool) {
+	r := stageReader{channels: x.Type.Dims[anec.C]}
+	slopes, ok := r.perChannel(slope)
+	if !ok || x.Type.DType != tensor.Float16 {
+		return nil, false
+	}
+	return b.chained(l, func(c *v7chain, _ v7tensor, to *v7surface, stages []v7stage) bool {
+		t, ok := b.tensorOf(x)
+		return ok && foldable(stages) == len(stages) && c.prelu(t, slopes, to, func(o *v7op) { fold(o, stages) })
+	})
+}
+
+// gainOffset is x*scale + bias, each a number or a constant with one for each channel.
+func (b *v7build) gainOffset(l *anec.Layer, p *anec.GOC) ([]*v7op, bool) {
+	r := stageReader{channels: l.Bottoms[0].Type.Dims[anec.C], ok: true}
+	scale, bias := optional(l.Bottoms, 1), optional(l.Bottoms, 2)
+	if scale == nil {
+		r.scaleBias(p.Scale, 0)
+	}
+	r.multiply(scale)
+	if bias == nil {
+		r.scaleBias(1, p.Bias)
+	}
+	r.add(bias)
+	if !r.ok {
+		return nil, false
+	}
+	return b.stageLayer(l, l.Bottoms[0], r.list...)
+}
+
+// optional is an operand that may be missing.
+func optional(bottoms []*anec.Value, i int) *anec.Value {
+	if i < len(bottoms) {
+		return bottoms[i]
+	}
+	return nil
+}
+
+// copyLayer is a copy, with what its epilogue does.
 func (b *v7build) copyLayer(l *anec.Layer) ([]*v7op, bool) {
 	if ops, ok := b.throughReLU(l); ok {
 		return ops, true
 	}
-	after, ok := b.after(l)
-	if !ok || after.bias != nil {
+	x, y := l.Bottoms[0], l.Top()
+	if x.Type.DType == tensor.Bool && y.Type.DType == tensor.Bool && x.Const == nil {
+		return b.signLayer(l, x, isNotZero)
+	}
+	if ops, ok := b.attempt(func() ([]*v7op, bool) { return b.stageLayer(l, x) }); ok || !bare(l) {
+		return ops, ok
+	}
+	from, ok1 := b.layout(x)
+	to, ok2 := b.layout(y)
+	if !ok1 || !ok2 || x.Type.Dims != y.Type.Dims {
 		return nil, false
 	}
-	x := l.Bottoms[0]
-	switch plain := after.scale == 1 && after.offset == 0; {
-	case plain && after.act == nil:
-		o, ok := b.bypass(l, x)
-		return []*v7op{o}, ok
-	case plain:
-		f, ok := functionOf(after.act)
-		if !ok {
-			return nil, false
-		}
-		o, ok := b.bypass(l, x)
-		if ok {
-			b.apply(o, f)
-		}
-		return []*v7op{o}, ok
-	}
-	o, ok := b.unary(l, x)
-	return []*v7op{o}, ok
+	return b.moves(moveOf(y.Type.Dims, from, to))
 }
 
 // throughReLU is an elementwise layer of which one operand is read through relu: relu(x) op z.
@@ -188,20 +290,40 @@ func (b *v7build) throughReLU(l *anec.Layer) ([]*v7op, bool) {
 	return b.pair(l, s.EW, s.Operand, l.Bottoms[0], true, !s.Swap)
 }
 
-// cast is a bool read as a number.
+// cast reads a bool as a number, or a number as a bool; of fp16 to fp16 it is a copy.
 func (b *v7build) cast(l *anec.Layer) ([]*v7op, bool) {
-	x := l.Bottoms[0]
-	if x.Type.DType != tensor.Bool || l.Top().Type.DType != tensor.Float16 || !l.Epilogue.Empty() {
-		return nil, false
+	x, y := l.Bottoms[0], l.Top()
+	switch from, to := x.Type.DType, y.Type.DType; {
+	case from == tensor.Bool && to == tensor.Float16 && x.Const == nil:
+		return b.chained(l, func(c *v7chain, _ v7tensor, to *v7surface, stages []v7stage) bool {
+			t, ok := b.tensorOf(x)
+			if !ok || foldable(stages) < len(stages) {
+				return false
+			}
+			c.one(t, to, func(o *v7op) { fold(o, stages) })
+			return true
+		})
+	case from == tensor.Float16 && to == tensor.Bool:
+		return b.signLayer(l, x, isNotZero)
+	case x.Const != nil && from != to && to == tensor.Float16 && x.Const.Plain() && b.plan == nil: // a plan has it made when the program is loaded
+		rounded, err := x.Const.Stored.Convert(to)
+		if err != nil {
+			return nil, false
+		}
+		of := *l
+		of.Params, of.Bottoms = &anec.Copy{}, []*anec.Value{{Name: x.Name, Type: y.Type, Const: anec.ConstantOf(rounded)}}
+		return b.copyLayer(&of)
 	}
-	o, ok := b.unary(l, x)
-	return []*v7op{o}, ok
+	return b.stageLayer(l, x)
 }
 
 // join finds layers that the tasks of l compute along: a function of an operand, the flattening of a result.
 func (b *v7build) join(l *anec.Layer) {
+	b.joinParts(l)
 	b.joinFlat(l)
 	b.joinProducts(l)
+	b.joinProductParts(l)
+	b.joinAttention(l)
 	p, ok := l.Params.(*anec.ElementWise)
 	if !ok || len(l.Bottoms) != 2 || !planarJoin[p.Type] {
 		return

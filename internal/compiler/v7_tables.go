@@ -7,33 +7,6 @@ import (
 
 // Layers that are several tables, with what lies between them on chip.
 
-// quotient is x/z: the reciprocal of z by table, then a product.
-func (b *v7build) quotient(l *anec.Layer, x, z *anec.Value) ([]*v7op, bool) {
-	if x.Type.Dims != z.Type.Dims {
-		return nil, false
-	}
-	o, ok := b.planarLayer(l, td.TypePlanarBinary)
-	if !ok {
-		return nil, false
-	}
-	mx, ok1 := b.surface(x)
-	mz, ok2 := b.surface(z)
-	size := o.in
-	inverse := newBypass(size)
-	inverse.chip = residentChip(0, size)
-	end := inverse.chip.end(size.h)
-	if !ok1 || !ok2 || o.groups != 1 || 2*end >= v7chipBytes {
-		return nil, false
-	}
-	inverse.source1 = v7source{memory: mz, chip: arrayChip(end, size)}
-	b.apply(inverse, v7function{nonLinear: v7Table, table: td.ReciprocalTable(), post: v7One})
-	o.source1 = v7source{memory: mx, chip: planarChip(end, size)}
-	o.source2 = &v7source{chip: inverse.chip}
-	o.operator = planarOperators[td.EWMult]
-	o.chip = passing(o.source1.chip, size.h)
-	return []*v7op{inverse, o}, true
-}
-
 // power is x^z = exp2(z*log2 x): z and log2 x lie on chip channel by channel side by side, and the array multiplies pairs.
 func (b *v7build) power(l *anec.Layer, x, z *anec.Value) ([]*v7op, bool) {
 	size, groups := v7sizeOf(x)

@@ -1,0 +1,285 @@
+package compiler
+
+import (
+	"slices"
+
+	"github.com/espalier-ane/espalier/hwx"
+	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/td"
+	"github.com/espalier-ane/espalier/tensor"
+)
+
+// attention is a scaled dot-product attention, as the layers that it stands for:
+//
+//	q ─┐
+//	k ─┴─ product, scaled ─ + mask ─ softmax ─┐
+//	v ────────────────────────────────────────┴─ product ─ y
+//
+// A mask of bools has no certain tasks.
+func (b *v7build) attention(l *anec.Layer, p *anec.SDPA) ([]*v7op, bool) {
+	q, k, v, scale := l.Bottoms[0], l.Bottoms[1], l.Bottoms[2], l.Bottoms[3]
+	mask := (&emission{Layer: l}).bottom(4)
+	if !p.SubtractMax || mask != nil && mask.Type.DType != tensor.Float16 {
+		return nil, false
+	}
+	d := q.Type.Dims
+	for a := range anec.H {
+		d[a] = max(d[a], k.Type.Dims[a], v.Type.Dims[a])
+	}
+	d[anec.W] = k.Type.Dims[anec.H]
+	s := v7sublayers{v7build: b, tasks: b.tasks}
+	if ops, ok := b.attempt(func() ([]*v7op, bool) { return b.heads(l, d, mask) }); ok {
+		return ops, true
+	}
+	scores := s.layer(d, &anec.MatMul{TransposeZ: true}, anec.Epilogue{GOC: &anec.GainOffset{Gain: scale}}, q, k)
+	if mask != nil {
+		scores = s.layer(d, &anec.ElementWise{Type: td.EWAdd}, anec.Epilogue{}, scores, mask)
+	}
+	weights := s.layer(d, &anec.Softmax{Axes: td.AxesOf(anec.W)}, anec.Epilogue{}, scores)
+	last := *l
+	last.Params, last.Bottoms = &anec.MatMul{}, []*anec.Value{weights, v}
+	s.take(&last)
+	b.tasks = s.tasks
+	return s.ops, !s.failed
+}
+
+// heads is an attention all of which stays on chip.
+func (b *v7build) heads(l *anec.Layer, d anec.Dims, mask *anec.Value) ([]*v7op, bool) {
+	if d[anec.N]*d[anec.D] != 1 || d[anec.W] == 1 || mask != nil && (mask.Type.Dims[anec.H] != d[anec.H] || mask.Type.Dims[anec.W] != d[anec.W]) {
+		return nil, false
+	}
+	scores := anec.Layer{Params: &anec.MatMul{TransposeZ: true}, Bottoms: l.Bottoms[:2], Epilogue: anec.Epilogue{GOC: &anec.GainOffset{Gain: l.Bottoms[3]}}}
+	last := *l
+	last.Params, last.Bottoms = &anec.MatMul{}, []*anec.Value{nil, l.Bottoms[2]}
+	return b.headsTasks(&last, &scores, mask)
+}
+
+// An attention stays on chip from the first product to the last (record chain_attn_s64_dh64), and the softmax leaves its
+// result as the kernel of the second product. Heads are products of their own, with one softmax for all: 9 tasks, and 3 more
+// for each head after the first (records chain_attn_s128_dh64_h4, _h8, _h12). A mask is added between.
+//
+//	q ─ kernel ─┐
+//	k ─ image ──┴─ product ─ softmax ─ kernel ─┐
+//	v ─ image ─────────────────────────────────┴─ product ─ y
+type v7heads struct {
+	q, k, v, y   v7matrices
+	mask         *v7matrices // nil: none
+	turnK, turnV bool
+	scale        uint16 // of the first product
+	after        v7after
+}
+
+// headsOf is the layers before the last of an attention: a product, a mask added or not, and a softmax.
+func (b *v7build) headsOf(l *anec.Layer) ([]*anec.Layer, bool) {
+	last, ok := l.Params.(*anec.MatMul)
+	if !ok || last.TransposeX || isWeights(l.Bottoms[1]) {
+		return nil, false
+	}
+	softmax := b.onlyFor(l.Bottoms[0])
+	if softmax == nil || !softmax.Epilogue.Empty() || softmax.OutputType != tensor.Invalid || softmax.Top().Type.Dims[anec.W] == 1 {
+		return nil, false
+	}
+	if p, ok := softmax.Params.(*anec.Softmax); !ok || p.Axes != td.AxesOf(anec.W) {
+		return nil, false
+	}
+	layers := []*anec.Layer{softmax}
+	scores := b.onlyFor(softmax.Bottoms[0])
+	if scores != nil && scores.Kind() == anec.KindElementWise {
+		if _, ok := attentionMask(scores); !ok {
+			return nil, false
+		}
+		layers = append(layers, scores)
+		scores = b.onlyFor(scores.Bottoms[0])
+	}
+	if scores == nil {
+		return nil, false
+	}
+	first, ok := scores.Params.(*anec.MatMul)
+	if !ok || first.TransposeX || isWeights(scores.Bottoms[0]) || isWeights(scores.Bottoms[1]) {
+		return nil, false
+	}
+	layers = append(layers, scores)
+	slices.Reverse(layers)
+	return layers, true
+}
+
+// onlyFor is the layer that makes a value, if it does so for one other alone.
+func (b *v7build) onlyFor(v *anec.Value) *anec.Layer {
+	if v.Def == nil || len(v.Uses) != 1 || b.graph.IsOutput(v) || v.Type.Dims[anec.N]*v.Type.Dims[anec.D] != 1 {
+		return nil
+	}
+	return v.Def
+}
+
+// attentionMask is what a layer adds to scores, if that is all it does: a number for each row and column.
+func attentionMask(l *anec.Layer) (*anec.Value, bool) {
+	p, ok := l.Params.(*anec.ElementWise)
+	if !ok || p.Type != td.EWAdd || len(l.Bottoms) != 2 || !l.Epilogue.Empty() || l.OutputType != tensor.Invalid && l.OutputType != tensor.Float16 {
+		return nil, false
+	}
+	x, z := l.Bottoms[0].Type, l.Bottoms[1].Type
+	same := x.Dims[anec.H] == z.Dims[anec.H] && x.Dims[anec.W] == z.Dims[anec.W] && x.Dims == l.Top().Type.Dims
+	return l.Bottoms[1], same && z.DType == tensor.Float16
+}
+
+// joinAttention finds an attention.
+func (b *v7build) joinAttention(l *anec.Layer) {
+	if layers, ok := b.headsOf(l); ok {
+		for _, inner := range layers {
+			b.joined[inner] = true
+		}
+	}
+}
+
+// attentionLayer is the last layer of an attention that joinAttention found. What does not fit on chip goes layer by layer.
+func (b *v7build) attentionLayer(l *anec.Layer, layers []*anec.Layer) ([]*v7op, bool) {
+	var mask *anec.Value
+	if len(layers) > 2 {
+		mask, _ = attentionMask(layers[1])
+	}
+	if ops, ok := b.attempt(func() ([]*v7op, bool) { return b.headsTasks(l, layers[0], mask) }); ok {
+		return ops, true
+	}
+	return b.layerByLayer(append(layers, l)...)
+}
+
+// layerByLayer selects the tasks of layers that do not go together after all.
+func (b *v7build) layerByLayer(layers ...*anec.Layer) (ops []*v7op, ok bool) {
+	before := b.tasks
+	defer func() { b.tasks = before }()
+	for _, l := range layers {
+		part, ok := b.attempt(func() ([]*v7op, bool) { return b.plain(l) })
+		if !ok {
+			return nil, false
+		}
+		ops = append(ops, part...)
+		b.tasks = before + len(ops)
+	}
+	return ops, true
+}
+
+// headsTasks reads where the operands of an attention lie, and makes its tasks.
+func (b *v7build) headsTasks(l, scores *anec.Layer, mask *anec.Value) ([]*v7op, bool) {
+	var h v7heads
+	if mask != nil {
+		m, turned, ok := b.operand(mask, false)
+		if !ok || turned {
+			return nil, false
+		}
+		h.mask = &m
+	}
+	var turnQ bool
+	var ok [5]bool
+	first, perm1, ok1 := afterProduct(scores)
+	after, perm, ok2 := afterProduct(l)
+	h.q, turnQ, ok[0] = b.operand(scores.Bottoms[0], false)
+	h.k, h.turnK, ok[1] = b.operand(scores.Bottoms[1], scores.Params.(*anec.MatMul).TransposeZ)
+	h.v, h.turnV, ok[2] = b.operand(l.Bottoms[1], l.Params.(*anec.MatMul).TransposeZ)
+	h.y, ok[3] = b.matricesAt(l.Top(), perm)
+	ok[4] = ok1 && ok2 && perm1 == anec.Identity && first.bias == nil && first.act == nil && first.offset == 0 && !turnQ
+	if ok != [5]bool{true, true, true, true, true} || after.bias != nil || after.offset != 0 || after.act != nil && after.act.Function != td.FuncReLU {
+		return nil, false
+	}
+	h.scale, h.after = tensor.ToF16(first.scale), after
+	return b.attend(&h)
+}
+
+// masked adds the mask to scores on chip: to all heads if each has its own, else to one after the other.
+func (h *v7heads) masked(full v7chip, heads, rows int) (ops []*v7op) {
+	count := heads
+	if heads == 1 || h.mask.c == heads && h.mask.perC == rows*h.mask.row {
+		count, rows = 1, heads*rows
+	}
+	for c := range count {
+		size := v7size{w: h.mask.columns, h: 1, d: 1, c: rows}
+		o := newPlanar(td.TypePlanarBinary, size)
+		at := v7chip{base: full.base + c*rows*full.channel, channel: full.channel, row: rows * full.channel, depth: rows * full.channel}
+		o.source1, o.chip = v7source{chip: at}, at
+		o.source2 = &v7source{memory: h.mask.part(0, c, 0), chip: planarChip(full.end(1), size)}
+		ops = append(ops, o)
+	}
+	return ops
+}
+
+// attend makes the tasks of an attention that stays on chip.
+func (b *v7build) attend(h *v7heads) ([]*v7op, bool) {
+	scores := liveProduct{v7build: b, x: h.q, z: h.k, turnZ: h.turnK, m: h.q.rows, k: h.q.columns, post: h.scale}
+	if scores.n = h.k.columns; h.turnK {
+		scores.n = h.k.rows
+	}
+	heads := h.y.c
+	scores.y = v7matrices{n: 1, c: heads}
+	size := v7size{w: scores.n, h: 1, d: 1, c: heads * scores.m}
+	_, full := softmaxOfRowPlaces(size)
+	scores.onChip, scores.room = &full, full.end(1)
+	start := b.scratch
+	if _, ok := scores.run(); !ok || full.end(3) >= v7chipBytes {
+		return nil, false
+	}
+	if h.mask != nil {
+		scores.ops = append(scores.ops, h.masked(full, heads, scores.m)...)
+	}
+	// The first kernel is no longer needed when the second is stored.
+	end := b.scratch
+	b.scratch = start
+	last := liveProduct{v7build: b, z: h.v, y: h.y, turnZ: h.turnV, m: scores.m, k: scores.n, n: h.y.columns, post: tensor.ToF16(h.after.scale), relu: h.after.act != nil}
+	lanes := kernelLanes(last.m)
+	kernel := b.scratchMatrices(1, heads, last.m/lanes, last.k*lanes)
+	b.scratch = max(b.scratch, end)
+	last.x = v7matrices{rows: last.m, columns: last.k, n: 1, c: heads}
+	last.stored = v7stored{valid: true, all: true, base: kernel, producer: b.tasks + len(scores.ops) + 4}
+	to := kernel.part(0, 0, 0)
+	to.row, to.interleave = to.plane, lanes
+	ops := append(scores.ops, b.softmaxOfEachChannel(nil, to, size)...)
+	peak, store := ops[len(scores.ops)], ops[len(ops)-1]
+	peak.source1 = v7source{chip: full}
+	store.kernelStore = true
+	if _, ok := last.run(); !ok {
+		return nil, false
+	}
+	return append(ops, last.ops...), true
+}
+
+// v7sublayers selects the tasks of layers that one layer stands for. What lies between them is in scratch memory.
+type v7sublayers struct {
+	*v7build
+	tasks  int // of the build before them
+	ops    []*v7op
+	failed bool
+}
+
+// layer selects the tasks of a layer and returns its top, of which the given are the extents.
+func (s *v7sublayers) layer(d anec.Dims, p anec.Params, e anec.Epilogue, bottoms ...*anec.Value) *anec.Value {
+	l := &anec.Layer{Params: p, Bottoms: bottoms, Epilogue: e}
+	y := &anec.Value{Type: anec.Type{DType: tensor.Float16, Dims: d, Interleave: 1}, Def: l}
+	l.Tops = []*anec.Value{y}
+	s.failed = s.failed || !s.temporary(y)
+	s.take(l)
+	return y
+}
+
+func (s *v7sublayers) take(l *anec.Layer) {
+	if s.failed {
+		return
+	}
+	ops, ok := s.plain(l)
+	s.ops = append(s.ops, ops...)
+	s.v7build.tasks = s.tasks + len(s.ops)
+	s.failed = !ok
+}
+
+// temporary takes scratch memory for a value that only the tasks of a layer know.
+func (b *v7build) temporary(v *anec.Value) bool {
+	m, ok := denseSurface(v.Type)
+	if !ok {
+		return false
+	}
+	m.base, m.offset = hwx.BaseScratch, b.scratch
+	b.scratch += v7align(m.group*v.Type.Dims[anec.N], 0x4000)
+	if b.surfaces == nil {
+		b.surfaces = map[*anec.Value]*v7surface{}
+	}
+	b.surfaces[v] = m
+	b.placed = append(b.placed, v)
+	return true
+}

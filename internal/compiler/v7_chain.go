@@ -1,0 +1,321 @@
+package compiler
+
+import (
+	"encoding/binary"
+
+	"github.com/espalier-ane/espalier/hwx"
+	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/td"
+	"github.com/espalier-ane/espalier/tensor"
+)
+
+// Layers that are several tasks one after the other, each working on whole tensors:
+//
+//	memory ─ task ─ on chip ─ task ─ on chip ─ task ─ memory
+//
+// What lies between two tasks is on chip, one tensor behind the other from byte 0; rows that stream in pass behind them all.
+// What is too large for that lies in scratch memory.
+
+// A v7tensor is an operand of a task of a chain.
+type v7tensor struct {
+	size   v7size
+	groups int
+	memory *v7surface // nil: it is on chip
+	chip   v7chip
+}
+
+// A v7chain is a layer's tasks in the making.
+type v7chain struct {
+	b    *v7build
+	ops  []*v7op
+	free int // the first byte on chip where nothing lies
+}
+
+// chainRoom is how much of the chip's memory what lies between tasks may take. The rest is for what streams.
+const chainRoom = v7chipBytes / 2
+
+// pointShape is the extents of a value as a task has them; batch and depth go into the groups.
+func pointShape(d anec.Dims) (v7size, int) {
+	return v7size{w: d[anec.W], h: d[anec.H], d: 1, c: d[anec.C]}, d[anec.N] * d[anec.D]
+}
+
+// tensorOf is a value as an operand. A constant is put into the section of constants as a tensor of memory is.
+func (b *v7build) tensorOf(v *anec.Value) (t v7tensor, ok bool) {
+	t.size, t.groups = pointShape(v.Type.Dims)
+	if v.Const != nil {
+		t.memory, ok = b.constantSurface(v)
+		return t, ok
+	}
+	t.memory, ok = b.groupedSurface(v)
+	return t, ok
+}
+
+// groupedSurface is where a value lies, with batch and depth as the groups.
+func (b *v7build) groupedSurface(v *anec.Value) (*v7surface, bool) {
+	d := v.Type.Dims
+	if d[anec.D] == 1 {
+		return b.surface(v)
+	}
+	if b.plan == nil {
+		return nil, false
+	}
+	place, ok := b.plan.Places[v]
+	if !ok || d[anec.N] > 1 && place.Strides[anec.N] != int64(d[anec.D])*place.Strides[anec.D] {
+		return nil, false
+	}
+	place.Strides[anec.N] = place.Strides[anec.D]
+	flat := &anec.Value{Type: v.Type}
+	flat.Type.Dims[anec.N], flat.Type.Dims[anec.D] = d[anec.N]*d[anec.D], 1
+	alone := *b.plan
+	alone.Places = map[*anec.Value]Place{flat: place}
+	b.touched = append(b.touched, v)
+	return alone.surface(flat)
+}
+
+// constantSurface puts a constant of fp16 numbers into the section of constants.
+func (b *v7build) constantSurface(v *anec.Value) (*v7surface, bool) {
+	values, ok := halves(v)
+	d := v.Type.Dims
+	n := 1
+	for _, extent := range d {
+		n *= extent
+	}
+	if !ok || n == 0 || n != len(values) || v.Type.DType != tensor.Float16 || n/d[anec.W]*v7align(2*d[anec.W], v7row) > v7maxExpand {
+		return nil, false
+	}
+	return b.constantImage(values, d[anec.W], d[anec.H], d[anec.C]), true
+}
+
+// constantImage puts numbers into the section of constants, rows on 64 bytes.
+func (b *v7build) constantImage(values []uint16, w, h, c int) *v7surface {
+	s := &v7surface{base: v7const, row: v7align(2*w, v7row)}
+	s.plane = s.row * h
+	s.depth = s.plane * c
+	s.group = s.depth
+	image := make([]byte, len(values)/w*s.row)
+	for i, v := range values {
+		binary.LittleEndian.PutUint16(image[i/w*s.row+i%w*2:], v)
+	}
+	s.offset = b.constants.add(image)
+	return s
+}
+
+// streamed is an operand as a source, of the planar engine or of the array.
+func (c *v7chain) streamed(t v7tensor, planar bool) v7source {
+	switch {
+	case t.memory == nil:
+		return v7source{chip: t.chip}
+	case t.memory.element == v7byte: // two lie where one number would
+		t.size.w = (t.size.w + 1) / 2
+	}
+	if planar {
+		return v7source{memory: t.memory, chip: planarChip(c.free, t.size)}
+	}
+	return v7source{memory: t.memory, chip: arrayChip(c.free, t.size)}
+}
+
+// keep gives the result of a task a place on chip, or in scratch memory if it is too large. The task's sources have to be
+// given after that.
+func (c *v7chain) keep(o *v7op) v7tensor {
+	t := v7tensor{size: o.out, groups: o.groups, chip: residentChip(c.free, o.out)}
+	end := t.chip.end(o.out.h)
+	if o.groups > 1 {
+		t.chip.group = end - c.free
+		end = c.free + o.groups*t.chip.group
+	}
+	if end <= chainRoom {
+		o.chip, c.free = t.chip, end
+		return t
+	}
+	s := c.scratch(o.out, o.groups)
+	o.result = s
+	return v7tensor{size: o.out, groups: o.groups, memory: s}
+}
+
+// scratch is a tensor in scratch memory.
+func (c *v7chain) scratch(size v7size, groups int) *v7surface {
+	b := c.b
+	row := v7align(2*size.w, v7row)
+	s := &v7surface{base: hwx.BaseScratch, offset: b.scratch, row: row, plane: row * size.h}
+	s.depth = s.plane * size.c
+	s.group = s.depth
+	b.scratch += v7align(s.group*groups, 0x4000)
+	return s
+}
+
+// A destination of a task in a chain is a surface; nil stands for wherever there is room, as keep finds it.
+
+// place gives the result of a task its destination.
+func (c *v7chain) place(o *v7op, to *v7surface) v7tensor {
+	if to == nil {
+		return c.keep(o)
+	}
+	o.result = to
+	return v7tensor{size: o.out, groups: o.groups, memory: to}
+}
+
+// add ends a task: a result that leaves passes behind what streams in.
+func (c *v7chain) add(o *v7op) {
+	if o.result != nil && o.chip == (v7chip{}) {
+		o.chip = v7chip{base: c.free}
+		switch {
+		case o.source2 != nil && o.source2.memory != nil:
+			o.chip = passing(o.source2.chip, o.in.h)
+		case o.source1.memory != nil:
+			o.chip = passing(o.source1.chip, o.in.h)
+		}
+	}
+	c.ops = append(c.ops, o)
+}
+
+// pass copies an operand, by a function if there is one.
+func (c *v7chain) pass(t v7tensor, f *v7function, to *v7surface) v7tensor {
+	o := newBypass(t.size)
+	o.groups = t.groups
+	y := c.place(o, to)
+	o.source1 = c.streamed(t, false)
+	if f != nil {
+		c.b.apply(o, *f)
+	}
+	c.add(o)
+	return y
+}
+
+// byTable is a function of an operand that one table is.
+func (c *v7chain) byTable(t v7tensor, table *td.Table, to *v7surface) v7tensor {
+	return c.pass(t, &v7function{nonLinear: v7Table, table: table, post: v7One}, to)
+}
+
+// one begins and ends a planar task of one operand; edit says what it does.
+func (c *v7chain) one(t v7tensor, to *v7surface, edit func(*v7op)) v7tensor {
+	o := newPlanar(td.TypePlanarUnary, t.size)
+	o.groups = t.groups
+	edit(o)
+	y := c.place(o, to)
+	o.source1 = c.streamed(t, true)
+	c.add(o)
+	return y
+}
+
+// two is a planar task of two operands, which broadcast to the size; edit, which may be nil, says what else it does. It is
+// false if an operand does not broadcast so.
+//
+//	x ─────────────┐                     x ─ copy ─┐
+//	               ├─ op ─ y   or both:            ├─ op ─ y
+//	z ─ copy ─ on chip                   z ─ copy ─┘
+func (c *v7chain) two(kind td.EWKind, x, z v7tensor, like v7tensor, to *v7surface, edit func(*v7op)) (v7tensor, bool) {
+	size, groups := like.size, like.groups
+	full := func(t v7tensor) bool { return t.size == size && t.groups == groups }
+	need := c.free
+	for _, t := range []v7tensor{x, z} {
+		if t.memory != nil && !full(t) {
+			need += t.groups * residentChip(0, t.size).end(t.size.h)
+		}
+	}
+	if need > chainRoom && size.h > 1 {
+		return c.twoInParts(kind, x, z, like, to, edit)
+	}
+	swapped := !full(x) && full(z)
+	if swapped {
+		x, z = z, x
+	}
+	for _, t := range []*v7tensor{&z, &x} {
+		if t.groups != 1 && t.groups != groups || !spreads(t.size, size) {
+			return v7tensor{}, false
+		}
+		if t.memory != nil && !full(*t) {
+			if *t = c.pass(*t, nil, nil); t.memory != nil {
+				return v7tensor{}, false // only on chip is it read more than once
+			}
+		}
+	}
+	o := newPlanar(td.TypePlanarBinary, size)
+	o.groups, o.operator = groups, planarOperators[kind]
+	o.negate1, o.negate2 = kind == td.EWSub && swapped, kind == td.EWSub && !swapped
+	o.broadcast1, o.broadcast2 = broadcastBits(size, x.size), broadcastBits(size, z.size)
+	if edit != nil {
+		edit(o)
+	}
+	y := c.place(o, to)
+	c.connect(o, x, z)
+	c.add(o)
+	return y, true
+}
+
+// twoInParts does the upper and the lower rows one after the other: what is read more than once is not on chip as a whole.
+func (c *v7chain) twoInParts(kind td.EWKind, x, z, like v7tensor, to *v7surface, edit func(*v7op)) (v7tensor, bool) {
+	if to == nil {
+		to = c.scratch(like.size, like.groups)
+	}
+	y := v7tensor{size: like.size, groups: like.groups, memory: to}
+	half := (like.size.h + 1) / 2
+	for _, rows := range [][2]int{{0, half}, {half, like.size.h}} {
+		free := c.free
+		part := y.rows(rows[0], rows[1])
+		if _, ok := c.two(kind, x.rows(rows[0], rows[1]), z.rows(rows[0], rows[1]), part, part.memory, edit); !ok {
+			return y, false
+		}
+		c.free = free
+	}
+	return y, true
+}
+
+// rows is some rows of an operand; if it has but one, it is for all.
+func (t v7tensor) rows(from, to int) v7tensor {
+	if t.size.h == 1 {
+		return t
+	}
+	t.size.h = to - from
+	if t.memory == nil {
+		t.chip.base += from * t.chip.row
+		return t
+	}
+	m := *t.memory
+	m.offset += from * m.row
+	t.memory = &m
+	return t
+}
+
+// connect gives a planar task its two operands. One that is there once is read again for each group.
+func (c *v7chain) connect(o *v7op, x, z v7tensor) {
+	if x.groups < o.groups {
+		x.chip.group = 0
+	}
+	if z.groups < o.groups {
+		z.chip.group = 0
+	}
+	source2 := c.streamed(z, true)
+	o.source1, o.source2 = c.streamed(x, true), &source2
+	if x.memory == nil || z.memory == nil {
+		return
+	}
+	behind := func(h int) int { return v7apart(v7align(o.source1.chip.end(h), 0x40)) }
+	h := o.in.h
+	for behind(h)+h*source2.chip.row >= v7chipBytes && h > 1 {
+		h = (h + 1) / 2 // a tile of the rows
+	}
+	source2.chip.base = behind(h)
+	if o.result != nil {
+		o.chip = passing(source2.chip, h)
+	}
+}
+
+// spreads reports whether a size broadcasts to another.
+func spreads(from, to v7size) bool {
+	fits := func(a, b int) bool { return a == b || a == 1 }
+	return fits(from.w, to.w) && fits(from.h, to.h) && fits(from.c, to.c)
+}
+
+// broadcastBits are the axes along which a source has one element and the task more.
+func broadcastBits(task, source v7size) (bits uint32) {
+	if source.w < task.w {
+		bits |= v7BroadcastW
+	}
+	if source.h < task.h {
+		bits |= v7BroadcastH
+	}
+	if source.c < task.c {
+		bits |= v7BroadcastC
+	}
+	return bits
+}

@@ -1,0 +1,287 @@
+package compiler
+
+import (
+	"math"
+
+	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/td"
+	"github.com/espalier-ane/espalier/tensor"
+)
+
+// Comparisons and selection. A bool is a byte in memory, and a number, 0 or 1, between tasks.
+
+// A comparison is what the sign of x - z decides; swapped: of z - x.
+type comparison struct {
+	of      signFunction
+	swapped bool
+}
+
+var comparisons = map[td.EWKind]comparison{
+	td.EWLessThan:         {signFunction{v7One, 0, 0}, false},
+	td.EWGreaterThan:      {signFunction{v7One, 0, 0}, true},
+	td.EWGreaterThanEqual: {signFunction{0, v7One, v7One}, false},
+	td.EWLessThanEqual:    {signFunction{0, v7One, v7One}, true},
+	td.EWEqual:            {signFunction{0, v7One, 0}, false},
+	td.EWNotEqual:         {signFunction{v7One, 0, v7One}, false},
+}
+
+// isNotZero is what makes a bool of a number.
+var isNotZero = signFunction{v7One, 0, v7One}
+
+// signKinds are comparisons of one operand with 0.
+var signKinds = map[td.EWKind]signFunction{
+	td.EWEqualZero:            {0, v7One, 0},
+	td.EWNotEqualZero:         {v7One, 0, v7One},
+	td.EWLessThanZero:         {v7One, 0, 0},
+	td.EWLessThanEqualZero:    {v7One, v7One, 0},
+	td.EWGreaterThanEqualZero: {0, v7One, v7One},
+	td.EWGreaterThanZero:      {0, 0, v7One},
+}
+
+// comparison selects the tasks of an elementwise layer that gives bools.
+func (b *v7build) comparison(l *anec.Layer, kind td.EWKind, x, z *anec.Value) ([]*v7op, bool) {
+	if !l.Epilogue.Empty() || l.OutputType != tensor.Invalid && l.OutputType != tensor.Bool {
+		return nil, false
+	}
+	cmp, ok := comparisons[kind]
+	if !ok || x.Type.DType != tensor.Float16 || z.Type.DType != tensor.Float16 || x.Const != nil && z.Const != nil {
+		return nil, false
+	}
+	if v, ok := scalarHalf(z); ok && x.Type.Dims == l.Top().Type.Dims {
+		return b.thresholdLayer(l, x, v, cmp, false)
+	}
+	if v, ok := scalarHalf(x); ok && z.Type.Dims == l.Top().Type.Dims {
+		return b.thresholdLayer(l, z, v, cmp, true)
+	}
+	if cmp.swapped {
+		x, z = z, x
+	}
+	return b.chained(l, func(c *v7chain, like v7tensor, to *v7surface, _ []v7stage) bool {
+		tx, ok1 := b.tensorOf(x)
+		tz, ok2 := b.tensorOf(z)
+		if !ok1 || !ok2 {
+			return false
+		}
+		recorded := kind == td.EWLessThan || kind == td.EWGreaterThan
+		if recorded && tx.size == like.size && tz.size == like.size && like.groups == 1 && c.difference(tx, tz, cmp.of.table(), to) {
+			return true
+		}
+		// The array would take a difference below the normal numbers for none.
+		d, ok := c.two(td.EWSub, tx, tz, like, nil, func(o *v7op) { o.scale = tensor.ToF16(1024) })
+		return ok && c.toBytes(d, cmp.of.table(), to)
+	})
+}
+
+// difference is a table of x - z, in bytes (oracles, less_bool_rr_1x64x1x1, less_bool_cast_1x375): the two lie on chip
+// channel by channel side by side, and the array weighs each pair with 1 and -1.
+//
+//	z ─ copy ─┐
+//	          ├─ x·1 - z·1 ─ table ─ bytes
+//	x ─ copy ─┘
+func (c *v7chain) difference(x, z v7tensor, table *td.Table, to *v7surface) bool {
+	size := x.size
+	pair := v7align(2*size.w, 16)
+	first := v7chip{channel: 2 * pair, row: 2 * pair * size.c, depth: 2 * pair * size.c}
+	second := first
+	second.base = pair
+	end := first.end(size.h)
+	if c.free != 0 || end > chainRoom {
+		return false
+	}
+	for _, t := range []struct {
+		from v7tensor
+		at   v7chip
+	}{{z, second}, {x, first}} {
+		o := newBypass(size)
+		o.source1 = v7source{memory: t.from.memory, chip: arrayChip(end, size)}
+		o.chip = t.at
+		c.add(o)
+	}
+	o := newBypass(size)
+	o.in.c, o.unicast = 2*size.c, 2
+	o.source1 = v7source{chip: v7chip{channel: pair, row: first.row, depth: first.depth}}
+	o.result, o.chip = to, v7chip{base: end}
+	weights := make([]uint16, 2*size.c)
+	for i := range weights {
+		weights[i] = []uint16{1, 0xff}[i%2]
+	}
+	if !c.weighBytes(o, 2, weights, table) {
+		return false
+	}
+	c.add(o)
+	return true
+}
+
+// toBytes is a table of t that leaves as bytes: the array weighs each channel with 1, as it weighs two in a comparison.
+func (c *v7chain) toBytes(t v7tensor, table *td.Table, to *v7surface) bool {
+	weights := make([]uint16, t.size.c)
+	for i := range weights {
+		weights[i] = 1
+	}
+	first := newBypass(t.size)
+	if !c.weighBytes(first, 1, weights, table) {
+		return false
+	}
+	y := v7tensor{size: t.size, groups: t.groups, memory: to}
+	for g := range t.groups {
+		o := *first
+		o.source1 = c.streamed(t.part(g), false)
+		o.result = y.part(g).memory
+		c.add(&o)
+	}
+	return true
+}
+
+// weighBytes gives a task weights of one byte and a table.
+func (c *v7chain) weighBytes(o *v7op, inputs int, weights []uint16, table *td.Table) bool {
+	k := td.Kernel{
+		Groups: 1, Outputs: o.out.c, Inputs: inputs, Height: 1, Width: 1, StrideY: 1, StrideX: 1,
+		Lanes: 1, Engines: v7engines(o.out.c), Format: td.KernelInt8, Table: true,
+	}
+	o.format = td.KernelInt8
+	o.nonLinear = v7Table
+	return c.b.weigh(o, k, td.Weights{Values: weights, Table: table.Encode()}, &v7after{scale: 1}, nil)
+}
+
+// thresholdLayer compares x with a number; first: the number is the first operand. One table does.
+func (b *v7build) thresholdLayer(l *anec.Layer, x *anec.Value, v uint16, cmp comparison, first bool) ([]*v7op, bool) {
+	number := tensor.F16(v)
+	if !(number > -32768 && number < 32768) { // the array holds numbers at its port below that
+		return nil, false
+	}
+	of := cmp.of // of x - v
+	if cmp.swapped != first {
+		of.below, of.above = of.above, of.below
+	}
+	return b.chained(l, func(c *v7chain, _ v7tensor, to *v7surface, _ []v7stage) bool {
+		t, ok := b.tensorOf(x)
+		return ok && c.toBytes(t, thresholdTable(v, of), to)
+	})
+}
+
+// thresholdTable is a table that gives three numbers, below v, at v and above.
+func thresholdTable(v uint16, of signFunction) *td.Table {
+	if v&^v7sign == 0 {
+		return of.table()
+	}
+	t := of.table()
+	t.XLow, t.XHigh = neighbour(v, -1), neighbour(v, 1)
+	t.Left.Intercept, t.Right.Intercept = of.at, of.at // nothing but v lies between the limits
+	return t
+}
+
+// neighbour is the next fp16 number above or below one that is not 0.
+func neighbour(v uint16, direction int) uint16 {
+	if v&v7sign != 0 {
+		direction = -direction
+	}
+	return uint16(int(v) + direction)
+}
+
+// signLayer compares one operand with 0.
+func (b *v7build) signLayer(l *anec.Layer, x *anec.Value, of signFunction) ([]*v7op, bool) {
+	if !l.Epilogue.Empty() {
+		return nil, false
+	}
+	return b.chained(l, func(c *v7chain, like v7tensor, to *v7surface, _ []v7stage) bool {
+		t, ok := b.tensorOf(x)
+		switch {
+		case !ok:
+			return false
+		case x.Type.DType == tensor.Bool:
+			c.byTable(t, of.table(), to) // bytes, as logical_not reads and writes them (oracles, logical_not_1x1x64x64)
+			return true
+		}
+		return c.toBytes(t, of.table(), to)
+	})
+}
+
+// selection is a where the condition holds, else b (oracles, select_rrb_1x64x1x1):
+//
+//	condition ─ is it ─────┐
+//	                    a ─ × ─┐
+//	                           + ─ y
+//	                    b ─ × ─┘
+//	condition ─ is it not ─┘
+//
+// On this chip 0 times infinity is 0. Where a is infinite, adding it to b does.
+func (b *v7build) selection(l *anec.Layer) ([]*v7op, bool) {
+	condition, x, z := l.Bottoms[0], l.Bottoms[1], l.Bottoms[2]
+	if l.Top().Type.DType != tensor.Float16 || x.Type.DType != tensor.Float16 || z.Type.DType != tensor.Float16 || condition.Type.DType != tensor.Bool {
+		return nil, false
+	}
+	return b.chained(l, func(c *v7chain, like v7tensor, to *v7surface, stages []v7stage) bool {
+		after := stages[foldable(stages):]
+		dest := to
+		if len(after) > 0 {
+			dest = nil
+		}
+		edit := func(o *v7op) { fold(o, stages) }
+		if number, ok := scalarHalf(x); ok && number&^v7sign == v7infinity {
+			mask, ok1 := b.maskOf(c, condition, signFunction{number, 0, number})
+			t, ok2 := b.tensorOf(z)
+			y, ok3 := c.two(td.EWAdd, t, mask, like, dest, edit)
+			return ok1 && ok2 && ok3 && (len(after) == 0 || c.finish(y, after, to))
+		}
+		one, ok1 := b.masked(c, condition, x, isNotZero, like)
+		other, ok2 := b.masked(c, condition, z, signFunction{0, v7One, 0}, like)
+		if !ok1 || !ok2 {
+			return false
+		}
+		y, ok := c.two(td.EWAdd, one, other, like, dest, edit)
+		return ok && (len(after) == 0 || c.finish(y, after, to))
+	})
+}
+
+// v7infinity is the bits of it.
+const v7infinity = 0x7c00
+
+// masked is v where a table of the condition is 1, else 0.
+func (b *v7build) masked(c *v7chain, condition, v *anec.Value, of signFunction, like v7tensor) (v7tensor, bool) {
+	mask, ok := b.maskOf(c, condition, of)
+	if !ok {
+		return mask, false
+	}
+	if number, ok := scalarHalf(v); ok {
+		if mask.memory != nil {
+			mask = c.pass(mask, nil, nil)
+		}
+		return c.one(mask, nil, func(o *v7op) { o.scale = number }), true
+	}
+	t, ok := b.tensorOf(v)
+	if !ok {
+		return t, false
+	}
+	both := v7tensor{size: v7size{w: max(mask.size.w, t.size.w), h: max(mask.size.h, t.size.h), d: 1, c: max(mask.size.c, t.size.c)}}
+	both.groups = max(mask.groups, t.groups)
+	return c.two(td.EWMult, mask, t, both, nil, nil)
+}
+
+// maskOf is a table of a condition: on chip, or a constant.
+func (b *v7build) maskOf(c *v7chain, condition *anec.Value, of signFunction) (v7tensor, bool) {
+	if condition.Const == nil {
+		t, ok := b.tensorOf(condition)
+		if !ok {
+			return t, false
+		}
+		return c.byTable(t, of.table(), nil), true
+	}
+	d := condition.Type.Dims
+	t := v7tensor{}
+	t.size, t.groups = pointShape(d)
+	if !condition.Const.Plain() {
+		return t, false
+	}
+	values := condition.Const.Stored.Float32s()
+	mask := make([]uint16, len(values))
+	for i, v := range values {
+		if mask[i] = of.at; v != 0 {
+			mask[i] = of.above
+		}
+	}
+	t.memory = b.constantImage(mask, d[anec.W], d[anec.H], d[anec.C])
+	return t, true
+}
+
+// log2Half is the logarithm of v to the base 2, in fp16.
+func log2Half(v float32) float32 { return tensor.RoundF16(float32(math.Log2(float64(v)))) }

@@ -1,0 +1,396 @@
+package compiler
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/td"
+)
+
+// Elements that go from one place to another as they are. The registers have three strides of whole 64 bytes, along rows,
+// planes and groups, and columns that lie side by side, so a task is one of
+//
+//	copy        columns stay columns                       the array
+//	turn        C and W change places on the way out       the array
+//	broadcast   an axis of one element is repeated         the planar engine, which keeps the source on chip
+//	            (layout/tile_r_1x8x1x375_reps_113751, layout/tile_r_1x1x375_reps_13751)
+//	interleave  I channels lie side by side in columns     either (h13 3.1)
+//
+// What none of them can say goes through scratch memory, in which every element, or every run of elements of an axis that
+// lies well on both sides, begins on 64 bytes: two turns. That is how columns begin at an odd one.
+
+// Bounds of the extents of a task (guide 17, extents of an M1; h13 2.3, the width of the field of groups).
+const (
+	v7maxPlane    = 1 << 14
+	v7maxChannels = 1 << 16
+	v7maxGroups   = 1<<13 - 1
+)
+
+const (
+	v7maxMoves   = 256     // tasks of a layer that moves
+	v7maxExpand  = 1 << 26 // bytes of scratch memory that they may take
+	v7interleave = 15      // the field has four bits
+)
+
+// A v7axis is an axis along which elements are moved: how many there are, and how far apart they lie, in bytes, where they
+// come from and where they go. From 0 they are all the same one.
+type v7axis struct {
+	axis        td.Axis // of the result: where it would go in a task
+	n, from, to int
+}
+
+// A v7spot is a byte in a memory that tasks address.
+type v7spot struct{ base, offset int }
+
+// A v7move takes elements from one place to another.
+type v7move struct {
+	from, to v7spot
+	axes     []v7axis
+
+	// before says that the bytes between the columns that are moved, and those before them back to a multiple of 64, are
+	// elements too, and may be read.
+	before bool
+}
+
+// moves selects the tasks of a move.
+func (b *v7build) moves(m v7move) ([]*v7op, bool) {
+	m.axes = slices.DeleteFunc(slices.Clone(m.axes), func(a v7axis) bool { return a.n == 1 })
+	if ops, ok := m.tasks(v7maxMoves); ok {
+		return ops, true
+	}
+	return b.through(m)
+}
+
+// tasks selects tasks that need nothing in between: one, or one for each element of axes that it has no more room for.
+func (m *v7move) tasks(most int) ([]*v7op, bool) {
+	o, long, ok := m.task()
+	if ok {
+		return []*v7op{o}, true
+	}
+	if long.n > 0 {
+		return m.inParts(long, most)
+	}
+	if joined, ok := m.joined(); ok {
+		return joined.tasks(most)
+	}
+	order := make([]int, len(m.axes))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(m.axes[i].n, m.axes[j].n) })
+	for _, i := range order {
+		a := m.axes[i]
+		if a.n > most || a.from%v7row != 0 || a.to%v7row != 0 {
+			continue
+		}
+		one := *m
+		one.axes = slices.Delete(slices.Clone(m.axes), i, i+1)
+		if _, ok := one.tasks(most / a.n); !ok {
+			continue
+		}
+		var ops []*v7op
+		for range a.n {
+			part, _ := one.tasks(most / a.n)
+			ops = append(ops, part...)
+			one.from.offset += a.from
+			one.to.offset += a.to
+		}
+		return ops, true
+	}
+	return nil, false
+}
+
+// A v7long is an axis that has to be taken n elements at a time.
+type v7long struct{ axis, n int }
+
+// inParts takes an axis in parts.
+func (m *v7move) inParts(long v7long, most int) ([]*v7op, bool) {
+	var ops []*v7op
+	a := m.axes[long.axis]
+	for at := 0; at < a.n; at += long.n {
+		part := *m
+		part.axes = slices.Clone(m.axes)
+		part.axes[long.axis].n = min(long.n, a.n-at)
+		part.axes = slices.DeleteFunc(part.axes, func(a v7axis) bool { return a.n == 1 })
+		part.from.offset += at * a.from
+		part.to.offset += at * a.to
+		some, ok := part.tasks(most - len(ops))
+		if ops = append(ops, some...); !ok || len(ops) > most {
+			return nil, false
+		}
+	}
+	return ops, true
+}
+
+// joined makes one axis of two that lie one after the other on both sides, as often as there are such.
+func (m *v7move) joined() (*v7move, bool) {
+	axes := slices.Clone(m.axes)
+	for i := 0; i < len(axes); i++ {
+		for j := range axes {
+			outer, inner := axes[i], axes[j]
+			if i == j || outer.from != inner.n*inner.from || outer.to != inner.n*inner.to || outer.to == 0 {
+				continue
+			}
+			axes[j].n *= outer.n
+			axes = slices.Delete(axes, i, i+1)
+			i = -1
+			break
+		}
+	}
+	if len(axes) == len(m.axes) {
+		return nil, false
+	}
+	one := *m
+	one.axes = axes
+	return &one, true
+}
+
+// v7columns are the axes of a side along which elements lie closer than 64 bytes: the columns, apart from each other by so
+// many elements, and what lies in between them. An axis that there is not is -1.
+type v7columns struct{ axis, lane, apart int }
+
+func (m *v7move) columns(stride func(v7axis) int) (c v7columns, ok bool) {
+	c = v7columns{axis: -1, lane: -1, apart: 1}
+	var close []int
+	for i, a := range m.axes {
+		if stride(a)%v7row != 0 {
+			close = append(close, i)
+		}
+	}
+	slices.SortStableFunc(close, func(i, j int) int { return cmp.Compare(stride(m.axes[i]), stride(m.axes[j])) })
+	switch len(close) {
+	case 0:
+		return c, true
+	case 1:
+		c.axis = close[0]
+	case 2:
+		if c.lane, c.axis = close[0], close[1]; stride(m.axes[c.lane]) != 2 {
+			return c, false
+		}
+	default:
+		return c, false
+	}
+	step := stride(m.axes[c.axis])
+	c.apart = step / 2
+	return c, step > 0 && step%2 == 0 && c.apart <= v7interleave && (c.lane < 0 || m.axes[c.lane].n <= c.apart)
+}
+
+// A v7slots is which axis of a move goes where in a task; -1 is an extent of 1.
+type v7slots struct{ w, c, h, group int }
+
+// task selects the one task of a move. If it fails only because an axis is too long, long says by how much.
+func (m *v7move) task() (o *v7op, long v7long, ok bool) {
+	backwards := slices.ContainsFunc(m.axes, func(a v7axis) bool { return a.from < 0 }) // no record has a negative stride
+	if m.from.offset%v7row != 0 || m.to.offset%v7row != 0 || backwards {
+		return nil, long, false
+	}
+	x, ok1 := m.columns(func(a v7axis) int { return a.from })
+	y, ok2 := m.columns(func(a v7axis) int { return a.to })
+	if !ok1 || !ok2 || x.apart > 1 && y.apart > 1 {
+		return nil, long, false
+	}
+	var s v7slots
+	exchange := false
+	lane, bundle := max(x.lane, y.lane), -1
+	switch {
+	case x.apart > 1 || y.apart > 1:
+		if x.axis != y.axis {
+			return nil, long, false
+		}
+		if lane >= 0 {
+			bundle = m.bundles(lane, max(x.apart, y.apart))
+		}
+		s, ok = m.slots(x.axis, lane, bundle, true)
+	case x.axis == y.axis, x.axis < 0 && m.axes[y.axis].from == 0:
+		s, ok = m.slots(y.axis, -1, -1, false)
+	default:
+		exchange = true
+		s, ok = m.slots(x.axis, y.axis, -1, true)
+	}
+	if !ok {
+		return nil, long, false
+	}
+	channels := m.extent(s.c)
+	out := s
+	if exchange {
+		out.w, out.c = s.c, s.w
+	}
+	source, result := m.surface(s, m.from, func(a v7axis) int { return a.from }), m.surface(out, m.to, func(a v7axis) int { return a.to })
+	if bundle >= 0 {
+		if channels *= m.axes[bundle].n; y.lane >= 0 {
+			result.plane = m.axes[bundle].to
+		} else {
+			source.plane = m.axes[bundle].from
+		}
+	}
+	source.interleave, result.interleave = x.apart, y.apart
+	size := v7size{w: m.extent(s.w), h: m.extent(s.h), d: 1, c: channels}
+	for _, bound := range []v7long{{s.w, v7maxPlane}, {s.h, v7maxPlane}, {s.c, v7maxChannels}, {s.group, v7maxGroups &^ 31}} {
+		if m.extent(bound.axis) > bound.n && lane < 0 {
+			return nil, bound, false
+		}
+	}
+	if s.group >= 0 && m.axes[s.group].from == 0 {
+		return nil, long, false
+	}
+	o = newBypass(size)
+	at := arrayChip(0, size)
+	switch bits, stored := m.repeated(s, size); {
+	case bits != 0:
+		if o, ok = newRepetition(size, stored, bits, m.extent(s.group)); !ok {
+			return nil, long, false
+		}
+	case at.row >= v7chipBytes/2:
+		if lane < 0 {
+			long = v7long{s.c, v7chipBytes / 4 / at.channel &^ 31}
+		}
+		return nil, long, false
+	default:
+		o.source1.chip, o.chip = at, passing(at, size.h)
+	}
+	if exchange {
+		o.exchanged()
+		if s.h < 0 { // as the recorded turn has it: a row is all there is
+			source.row, result.row = source.depth, result.depth
+		}
+		// The result passes as it leaves (encoder_transpose_r3_021).
+		if at := residentChip(o.chip.base, v7size{w: size.c, h: size.h, d: 1, c: size.w}); at.row < v7chipBytes {
+			at.group = at.depth
+			o.chip = at
+		}
+	}
+	o.groups = m.extent(s.group)
+	o.source1.memory, o.result = source, result
+	return o, long, true
+}
+
+// repeated are the axes of a task along which the source has one element, and what it has.
+func (m *v7move) repeated(s v7slots, size v7size) (bits uint32, stored v7size) {
+	stored = size
+	for _, slot := range []struct {
+		axis   int
+		bit    uint32
+		extent *int
+	}{{s.w, v7BroadcastW, &stored.w}, {s.h, v7BroadcastH, &stored.h}, {s.c, v7BroadcastC, &stored.c}} {
+		if slot.axis >= 0 && m.axes[slot.axis].from == 0 {
+			bits |= slot.bit
+			*slot.extent = 1
+		}
+	}
+	return bits, stored
+}
+
+// newRepetition begins a task that repeats its source, which is kept on chip; false if it has no room there.
+func newRepetition(size, stored v7size, bits uint32, groups int) (*v7op, bool) {
+	at := planarChip(0, stored)
+	end := at.end(stored.h)
+	if bits&v7BroadcastH != 0 { // as the recorded tiles have it: there is but one row
+		at.row, end = at.channel, at.depth
+	}
+	if groups > 1 {
+		at.group = end
+		end *= groups
+	}
+	o := newPlanar(td.TypePlanarUnary, size)
+	o.broadcast1 = bits
+	o.source1 = v7source{keep: true, chip: at}
+	o.chip = patchChip(end, size)
+	return o, end < v7chipBytes/2
+}
+
+// slots finds room for all axes: w and c are given (-1: none), one more has room already; the others are h and groups, and c
+// if it is not fixed.
+func (m *v7move) slots(w, c, other int, fixed bool) (s v7slots, ok bool) {
+	s = v7slots{w: w, c: c, h: -1, group: -1}
+	var rest []int
+	for i := range m.axes {
+		if i != w && i != c && i != other {
+			rest = append(rest, i)
+		}
+	}
+	room := []*int{&s.h, &s.group}
+	if fixed { // the innermost of the source is the rows
+		slices.SortStableFunc(rest, func(i, j int) int { return cmp.Compare(m.axes[i].from, m.axes[j].from) })
+	} else {
+		room = append(room, &s.c)
+		names := map[td.Axis]*int{anec.H: &s.h, anec.N: &s.group, anec.C: &s.c}
+		rest = slices.DeleteFunc(rest, func(i int) bool {
+			slot := names[m.axes[i].axis]
+			if slot == nil || *slot >= 0 {
+				return false
+			}
+			*slot = i
+			return true
+		})
+	}
+	for _, i := range rest {
+		free := slices.IndexFunc(room, func(slot *int) bool { return *slot < 0 })
+		if free < 0 {
+			return s, false
+		}
+		*room[free] = i
+	}
+	// Groups are not repeated: another axis may be.
+	if s.group >= 0 && m.axes[s.group].from == 0 {
+		for _, slot := range room {
+			if slot != &s.group && (*slot < 0 || m.axes[*slot].from > 0) {
+				s.group, *slot = *slot, s.group
+				break
+			}
+		}
+	}
+	return s, true
+}
+
+// bundles finds an axis along which whole bundles of lanes follow each other: with the lanes it is the channels.
+func (m *v7move) bundles(lane, apart int) int {
+	l := m.axes[lane]
+	return slices.IndexFunc(m.axes, func(a v7axis) bool {
+		return a != l && l.n == apart && a.to%v7row == 0 && a.from%v7row == 0 &&
+			(l.to == 2 && a.from == l.n*l.from || l.from == 2 && a.to == l.n*l.to)
+	})
+}
+
+func (m *v7move) extent(axis int) int {
+	if axis < 0 {
+		return 1
+	}
+	return m.axes[axis].n
+}
+
+// surface is a side of a move as registers have it. Along an axis of one element, or of one that is repeated, a stride leads
+// nowhere; it is as a dense tensor would have it.
+func (m *v7move) surface(s v7slots, at v7spot, of func(v7axis) int) *v7surface {
+	along := func(axis, otherwise int) (n, stride int) {
+		if axis < 0 || of(m.axes[axis]) == 0 {
+			return 1, otherwise
+		}
+		return m.axes[axis].n, of(m.axes[axis])
+	}
+	f := &v7surface{base: at.base, offset: at.offset}
+	width, step := along(s.w, 2)
+	height, row := along(s.h, v7align(width*step, v7row))
+	channels, plane := along(s.c, row*height)
+	if plane%v7row != 0 { // they lie between the columns
+		plane = row * height
+	}
+	f.row, f.plane = row, plane
+	f.depth = max(row*height, plane*channels)
+	_, f.group = along(s.group, f.depth)
+	return f
+}
+
+// patchChip is where a result passes that is made patch by patch, 32 columns wide.
+func patchChip(base int, s v7size) v7chip {
+	c := v7chip{base: base, channel: v7align(2*min(s.w, 32), 16)}
+	c.depth = s.c * c.channel
+	c.row, c.group = c.depth, c.depth
+	if s.c > 1 && c.depth%0x100 == 0 {
+		c.row += 0x10
+	}
+	if c.row >= v7chipBytes { // it is but a hint
+		return v7chip{base: base}
+	}
+	return c
+}

@@ -1,0 +1,312 @@
+package compiler
+
+import (
+	"slices"
+
+	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/td"
+	"github.com/espalier-ane/espalier/tensor"
+)
+
+// Products that fusion wrote as convolutions, found again: their tasks bring rows on chip once for all of them.
+
+// joinProducts finds a chain of convolutions of points between two exchanges of axes: a product with constant matrices, as
+// fusion writes it. The last layer stands for all: a transpose, or a convolution that does it itself.
+func (b *v7build) joinProducts(l *anec.Layer) {
+	chain, ok := b.productChain(l)
+	if !ok {
+		return
+	}
+	for _, c := range chain {
+		if c != l {
+			b.joined[c] = true
+		}
+	}
+}
+
+// joinedAll reports whether the layers of a chain are computed along with the last.
+func (b *v7build) joinedAll(chain []*anec.Layer, last *anec.Layer) bool {
+	for _, l := range chain {
+		if l != last && !b.joined[l] {
+			return false
+		}
+	}
+	return true
+}
+
+// The exchanges of axes around products: rows become columns and back; and with x stored so already, they only come to lie
+// as an image has them.
+//
+//	x[c,M,K] ─ [K,M,c] ─ convolutions ─ [N,M,c] ─ y[c,M,N]
+//	x[c,K,M] ─ [K,c,M] ─ convolutions ─ [N,c,M] ─ y[c,M,N]
+var (
+	turnRows  = exchange(anec.C, anec.W)
+	turnImage = exchange(anec.C, anec.H)
+	backRows  = anec.Perm{anec.N, anec.D, anec.H, anec.W, anec.C}
+)
+
+// turnOf is the exchange of axes that a layer is, if it is nothing else. What has one element along an axis is exchanged by
+// reading it otherwise.
+func turnOf(l *anec.Layer) (anec.Perm, bool) {
+	if !l.Epilogue.Empty() {
+		return anec.Perm{}, false
+	}
+	switch p := l.Params.(type) {
+	case *anec.Transpose:
+		return p.Perm, true
+	case *anec.Reshape:
+		from, to := l.Bottoms[0].Type.Dims, l.Top().Type.Dims
+		if to[anec.N] != from[anec.N] || to[anec.D] != from[anec.D] {
+			return anec.Perm{}, false
+		}
+		c, h, w := from[anec.C], from[anec.H], from[anec.W]
+		switch moved := [3]int{to[anec.C], to[anec.H], to[anec.W]}; {
+		case moved == [3]int{w, h, c} && h == 1 && (c == 1 || w == 1):
+			return turnRows, true
+		case moved == [3]int{h, c, w} && (c == 1 || h == 1):
+			return turnImage, true
+		case moved == [3]int{h, w, c} && (c == 1 || h*w == 1):
+			return backRows, true
+		}
+	}
+	return anec.Perm{}, false
+}
+
+// productChain is the convolutions of a product that ends with l, the last first, and then the first exchange of axes.
+func (b *v7build) productChain(l *anec.Layer) ([]*anec.Layer, bool) {
+	v := l.Top()
+	back, ok := turnOf(l)
+	switch {
+	case ok:
+		v = l.Bottoms[0]
+	case l.Kind() == anec.KindConv && l.Epilogue.Transpose != nil:
+		back = *l.Epilogue.Transpose
+	default:
+		return nil, false
+	}
+	var first anec.Perm
+	switch back {
+	case turnRows:
+		first = turnRows
+	case backRows:
+		first = turnImage
+	default:
+		return nil, false
+	}
+	var chain []*anec.Layer
+	for {
+		d := v.Def
+		if d == nil || d != l && (len(v.Uses) != 1 || b.graph.IsOutput(v) || d.Epilogue.Transpose != nil) {
+			return nil, false
+		}
+		if turn, ok := turnOf(d); ok {
+			return append(chain, d), turn == first && len(chain) > 0
+		}
+		p, ok := d.Params.(*anec.Conv)
+		if !ok || p.Window != anec.UnitWindow || p.Groups != 1 || p.Transposed || !isWeights(d.Bottoms[1]) {
+			return nil, false
+		}
+		chain = append(chain, d)
+		v = d.Bottoms[0]
+	}
+}
+
+// productLayer is the last layer of a product that joinProducts found. What does not fit on chip goes layer by layer.
+func (b *v7build) productLayer(l *anec.Layer) ([]*v7op, bool) {
+	chain, ok := b.productChain(l)
+	if !ok {
+		return nil, false
+	}
+	if ops, ok := b.attempt(func() ([]*v7op, bool) { return b.productOf(l, chain) }); ok {
+		return ops, true
+	}
+	layers := slices.Clone(chain)
+	slices.Reverse(layers)
+	if layers[len(layers)-1] != l {
+		layers = append(layers, l)
+	}
+	return b.layerByLayer(layers...)
+}
+
+// productOf is the product of a chain.
+func (b *v7build) productOf(l *anec.Layer, chain []*anec.Layer) ([]*v7op, bool) {
+	factors, ok := factorsOf(chain)
+	if !ok {
+		return nil, false
+	}
+	x, ok1 := b.matricesAt(chain[len(chain)-1].Bottoms[0], anec.Identity)
+	y, ok2 := b.matricesAt(l.Top(), anec.Identity)
+	if !ok1 || !ok2 {
+		return nil, false
+	}
+	turn, _ := turnOf(chain[len(chain)-1])
+	return b.eachBatch(x, y, turn == turnImage, factors)
+}
+
+// factorsOf are the matrices of a chain, the first first.
+func factorsOf(chain []*anec.Layer) (factors []*v7factor, ok bool) {
+	for i := len(chain) - 2; i >= 0; i-- {
+		c := chain[i]
+		after, simple := afterButTranspose(c)
+		weights, plain := halves(c.Bottoms[1])
+		d := c.Bottoms[1].Type.Dims
+		f := &v7factor{weights: weights, inputs: d[anec.C], outputs: d[anec.N], after: after}
+		if !simple || !plain {
+			return nil, false
+		}
+		bias := after.bias
+		if given := bottom(c, 2); given != nil {
+			if bias != nil {
+				return nil, false
+			}
+			bias = given
+		}
+		if bias != nil {
+			if f.bias, plain = halves(bias); !plain || len(f.bias) != f.outputs {
+				return nil, false
+			}
+		}
+		factors = append(factors, f.apart()...)
+	}
+	return factors, true
+}
+
+// productParts is the products of one x with the parts of a matrix that legalization took apart, which a concatenation puts
+// together. The array loads kernels of any size: it has the whole matrix, and rows come on chip once.
+//
+//	x ─┬─ product with rows 0 to 255 ─────┐
+//	   └─ product with rows 256 to 511 ───┴─ concatenation along W ─ y
+func (b *v7build) productParts(l *anec.Layer) ([]*anec.Layer, bool) {
+	p, ok := l.Params.(*anec.Concat)
+	if !ok || p.Axis != anec.W || p.Interleave || !l.Epilogue.Empty() || l.OutputType != tensor.Invalid || len(l.Bottoms) < 2 {
+		return nil, false
+	}
+	var parts []*anec.Layer
+	for _, v := range l.Bottoms {
+		d := v.Def
+		if d == nil || len(v.Uses) != 1 || b.graph.IsOutput(v) || d.Kind() != anec.KindMatMul && d.Kind() != anec.KindLinear {
+			return nil, false
+		}
+		z := d.Bottoms[1]
+		if d.Bottoms[0] != l.Bottoms[0].Def.Bottoms[0] || isWeights(d.Bottoms[0]) || !isWeights(z) || z.Type.Dims[anec.N]*z.Type.Dims[anec.C] != 1 {
+			return nil, false
+		}
+		parts = append(parts, d)
+	}
+	return parts, true
+}
+
+// joinProductParts finds such products.
+func (b *v7build) joinProductParts(l *anec.Layer) {
+	if parts, ok := b.productParts(l); ok {
+		for _, part := range parts {
+			b.joined[part] = true
+		}
+	}
+}
+
+// partsLayer is the concatenation of products that joinProductParts found.
+func (b *v7build) partsLayer(l *anec.Layer, parts []*anec.Layer) ([]*v7op, bool) {
+	if ops, ok := b.attempt(func() ([]*v7op, bool) { return b.wholeProduct(l, parts) }); ok {
+		return ops, true
+	}
+	return b.layerByLayer(append(parts, l)...)
+}
+
+func (b *v7build) wholeProduct(l *anec.Layer, parts []*anec.Layer) ([]*v7op, bool) {
+	var whole *v7factor
+	var turned bool
+	for i, part := range parts {
+		factors, turn, ok := constantFactors(part)
+		if !ok || part.Epilogue.Transpose != nil {
+			return nil, false
+		}
+		f := factors[0]
+		if i == 0 {
+			whole, turned = f, turn
+			continue
+		}
+		a, o := &f.after, &whole.after
+		sameAct := a.act == o.act || a.act != nil && o.act != nil && *a.act == *o.act
+		if turn != turned || f.inputs != whole.inputs || a.scale != o.scale || a.offset != o.offset || !sameAct || (f.bias == nil) != (whole.bias == nil) {
+			return nil, false
+		}
+		whole.weights = append(whole.weights, f.weights...)
+		whole.bias = append(whole.bias, f.bias...)
+		whole.outputs += f.outputs
+	}
+	x, turned, ok1 := b.operand(parts[0].Bottoms[0], turned)
+	y, ok2 := b.matricesAt(l.Top(), anec.Identity)
+	if !ok1 || !ok2 || whole.outputs != y.columns {
+		return nil, false
+	}
+	return b.eachBatch(x, y, turned, whole.apart())
+}
+
+// joinWithProduct finds x op product(x), all of which stays on chip.
+func (b *v7build) joinWithProduct(x, z *anec.Value) bool {
+	chain, ok := b.productChain(z.Def)
+	if !ok || len(chain) != 2 || !isTranspose(chain[1], turnRows) || chain[1].Bottoms[0] != x || len(z.Uses) != 1 || b.graph.IsOutput(z) {
+		return false
+	}
+	d := x.Type.Dims
+	if d[anec.N]*d[anec.C] != 1 || d[anec.W] < 16 || 3*d[anec.H]*(2*d[anec.W]+0x20)+0x20*d[anec.W] > v7chipBytes/2 {
+		return false
+	}
+	b.joined[z.Def] = true
+	for _, c := range chain {
+		b.joined[c] = true
+	}
+	return true
+}
+
+// withProduct is x op product(x): x comes on chip once, rows above each other, and is read from there twice.
+//
+//	x[M,K] ─ copy ─ [1,M,K] on chip ─┬─ copy ─ [K,1,M] ─ convolution ─ [1,M,K]─┐
+//	                                 └──────────────────────────────────────── op ─ y
+func (b *v7build) withProduct(l *anec.Layer, kind td.EWKind, x *anec.Value, product *anec.Layer) ([]*v7op, bool) {
+	chain, ok := b.productChain(product)
+	mx, ok1 := b.surface(x)
+	o, ok2 := b.planarLayer(l, td.TypePlanarBinary)
+	factors, ok3 := factorsOf(chain)
+	if !ok || !ok1 || !ok2 || !ok3 || len(factors) != 1 {
+		return nil, false
+	}
+	f := factors[0]
+	size := o.in
+	rows, inputs := size.h, size.w
+	load := newBypass(size)
+	load.chip = residentChip(0, size)
+	end := load.chip.end(rows)
+	load.source1 = v7source{memory: mx, chip: arrayChip(end, size)}
+
+	turn := newBypass(v7size{w: inputs, h: 1, d: 1, c: rows}).exchanged()
+	turn.source1 = v7source{chip: v7chip{channel: load.chip.row, row: load.chip.depth, depth: load.chip.depth}}
+	turn.chip = v7chip{base: end, channel: v7align(2*rows, 16)}
+	if turn.chip.channel%0x80 == 0 {
+		turn.chip.channel += 0x10
+	}
+	turn.chip.depth = inputs * turn.chip.channel
+	turn.chip.row = turn.chip.depth
+
+	multiply := newBypass(v7size{w: rows, h: 1, d: 1, c: inputs})
+	multiply.source1 = v7source{chip: turn.chip}
+	multiply.exchange = true
+	result := residentChip(turn.chip.end(1), size) // of the planar engine's view: [1,M,N]
+	multiply.chip = v7chip{base: result.base, channel: result.row, row: rows * result.row, depth: rows * result.row}
+	if !b.multiply(multiply, f, 0, f.outputs, 16) {
+		return nil, false
+	}
+	o.source1 = v7source{chip: load.chip}
+	second := result
+	second.channel, second.depth = multiply.chip.row, multiply.chip.row
+	o.source2 = &v7source{chip: second}
+	o.operator, o.negate2 = planarOperators[kind], kind == td.EWSub
+	o.chip = v7chip{base: result.end(rows)}
+	return []*v7op{load, turn, multiply, o}, true
+}
+
+func isTranspose(l *anec.Layer, perm anec.Perm) bool {
+	p, ok := l.Params.(*anec.Transpose)
+	return ok && p.Perm == perm
+}

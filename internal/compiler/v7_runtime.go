@@ -1,0 +1,467 @@
+package compiler
+
+import (
+	"math/bits"
+
+	"github.com/espalier-ane/espalier/hwx"
+	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/td"
+	"github.com/espalier-ane/espalier/tensor"
+)
+
+// Products of two live matrices. z is the image, K channels of N columns, and the rows of x are the kernel:
+//
+//	x[M,K] ─────────── kernel ─┐
+//	z[K,N] ─ image ────────────┴─ convolution of points ─ [M,1,N] ─ y[M,N]
+//
+// Up to 16 rows are the streams of as many engines just as they lie. 32, 64 and multiples of 128 rows are stored anew first,
+// such that the rows of an engine lie side by side, and a task makes up to 128 rows (records rrmm_r2rr_m64_k64_n64_tx0_ty0,
+// env_mm_r3rr_m256_k256_n64_tx0_ty0_b1). Other numbers go in parts, from the last row on: 375 rows are 1, 2, 4 and 23 times
+// 16 (record bmm_r3rr_m375_k128_n749_tx0_ty0_b2). A batch goes matrix by matrix, the last first.
+
+// v7rowsAtOnce is how many rows of a kernel a task multiplies at most: 8 for each of 16 engines.
+const v7rowsAtOnce = 128
+
+// v7turnedLanes is how many channels of an image lie side by side that was turned in memory.
+const v7turnedLanes = 8
+
+// v7matrices is where the matrices of a tensor lie: one for each n and c, in rows. An axis of one matrix is there for all.
+type v7matrices struct {
+	v7surface
+	rows, columns int
+	n, c          int
+	perN, perC    int // bytes from one to the next
+}
+
+// matricesOf reads a tensor as matrices. perm is how the axes of the matrices were exchanged to what lies there; columns
+// have to lie side by side still.
+func matricesOf(s *v7surface, d anec.Dims, perm anec.Perm) (v7matrices, bool) {
+	var strides anec.Dims
+	strides[anec.N], strides[anec.C], strides[anec.H] = s.group, s.plane, s.row
+	m := v7matrices{v7surface: *s}
+	for to, from := range perm {
+		switch from {
+		case anec.N:
+			m.n, m.perN = d[to], strides[to]
+		case anec.C:
+			m.c, m.perC = d[to], strides[to]
+		case anec.H:
+			m.rows, m.row = d[to], strides[to]
+		}
+	}
+	m.columns = d[anec.W]
+	return m, perm[anec.W] == anec.W && d[anec.D] == 1 && perm[anec.D] == anec.D && s.element == v7fp16
+}
+
+// index is which matrix of the tensor that of a batch is.
+func (m *v7matrices) index(n, c int) (int, int) { return min(n, m.n-1), min(c, m.c-1) }
+
+// part is a matrix from some row on, each row a channel.
+func (m *v7matrices) part(n, c, first int) *v7surface {
+	n, c = m.index(n, c)
+	s := m.v7surface
+	s.offset += n*m.perN + c*m.perC + first*m.row
+	total := m.rows * m.row
+	if m.c > 1 {
+		total = m.perC
+	}
+	s.row, s.plane, s.depth, s.group = total, m.row, total*m.c, total*m.c
+	return &s
+}
+
+// all is every matrix of an n, rows as channels and matrices above each other.
+func (m *v7matrices) all(n int) (*v7surface, v7size) {
+	s := m.part(n, 0, 0)
+	return s, v7size{w: m.columns, h: m.c, d: 1, c: m.rows}
+}
+
+// scratchMatrices takes memory for matrices.
+func (b *v7build) scratchMatrices(n, c, rows, columns int) v7matrices {
+	m := v7matrices{rows: rows, columns: columns, n: n, c: c}
+	m.base, m.offset, m.row = hwx.BaseScratch, b.scratch, v7align(2*columns, 64)
+	m.perC = rows * m.row
+	m.perN = c * m.perC
+	m.plane, m.depth, m.group = m.perC, m.perN, m.perN
+	b.scratch += v7align(n*m.perN, 0x4000)
+	return m
+}
+
+// A liveProduct is a product of two live tensors at work.
+type liveProduct struct {
+	*v7build
+	x, z, y v7matrices // x with rows that are rows of y, z as it is stored
+	turnX   bool       // x is stored with rows and columns exchanged
+	turnZ   bool
+	m, k, n int
+	post    uint16
+	relu    bool
+
+	lanes  int     // rows side by side in a stream
+	room   int     // where on chip the image may begin
+	onChip *v7chip // where the results stay, one matrix behind the other; nil: they go to y
+	stored v7stored
+	image  v7image
+	ops    []*v7op
+}
+
+// A v7stored is the kernel as a task stored it.
+type v7stored struct {
+	valid    bool
+	all      bool // of every matrix, not of n and c alone
+	n, c     int
+	base     v7matrices // a stream each row
+	producer int
+}
+
+// A v7image is the image that is on chip, or in memory.
+type v7image struct {
+	valid  bool
+	n, c   int
+	c1     bool // only matrix c, not every one of n
+	memory *v7surface
+	chip   v7chip
+}
+
+// runtimeProduct selects the tasks of a product of two live tensors.
+func (b *v7build) runtimeProduct(l *anec.Layer, p *anec.MatMul) ([]*v7op, bool) {
+	after, perm, ok := afterProduct(l)
+	if !ok || after.bias != nil {
+		return nil, false
+	}
+	var ok1, ok2, ok3 bool
+	f := &liveProduct{v7build: b, post: tensor.ToF16(after.scale)}
+	f.x, f.turnX, ok1 = b.operand(l.Bottoms[0], p.TransposeX)
+	f.z, f.turnZ, ok2 = b.operand(l.Bottoms[1], p.TransposeZ)
+	f.y, ok3 = b.matricesAt(l.Top(), perm)
+	if !ok1 || !ok2 || !ok3 {
+		return nil, false
+	}
+	f.m, f.n, f.k = f.y.rows, f.y.columns, f.z.rows
+	if f.turnZ {
+		f.k = f.z.columns
+	}
+	f.relu = after.offset == 0 && after.act != nil && after.act.Function == td.FuncReLU
+	if after.offset == 0 && (after.act == nil || f.relu) {
+		return f.run()
+	}
+	// What a run-time kernel cannot carry, other tasks do on the way from a temporary tensor.
+	y1 := f.y
+	f.y = b.scratchMatrices(y1.n, y1.c, f.m, f.n)
+	ops, ok := f.run()
+	if !ok {
+		return nil, false
+	}
+	finish, ok := b.finish(&f.y, &y1, &after)
+	return append(ops, finish...), ok
+}
+
+// finish does what an epilogue says with matrices, on the way to where they are wanted.
+func (b *v7build) finish(from, to *v7matrices, after *v7after) (ops []*v7op, ok bool) {
+	pass := func(o *v7op, from, to *v7matrices) {
+		at := func(m *v7matrices) *v7surface {
+			s := m.v7surface
+			s.plane, s.depth, s.group = m.perC, m.perC*m.c, m.perN
+			return &s
+		}
+		o.groups = from.n
+		o.result = at(to)
+		o.source1 = v7source{memory: at(from), chip: planarChip(0, o.in)}
+		if !o.planar {
+			o.source1.chip = stripChip(0, o.in)
+		}
+		o.chip = passing(o.source1.chip, o.in.h)
+		ops = append(ops, o)
+	}
+	size := v7size{w: from.columns, h: from.rows, d: 1, c: from.c}
+	if after.offset != 0 {
+		o := newPlanar(td.TypePlanarUnary, size)
+		o.bias = tensor.ToF16(after.offset)
+		middle := *to
+		if after.act != nil {
+			middle = b.scratchMatrices(from.n, from.c, from.rows, from.columns)
+		}
+		pass(o, from, &middle)
+		from = &middle
+	}
+	if after.act != nil {
+		f, ok := functionOf(after.act)
+		if !ok {
+			return nil, false
+		}
+		o := newBypass(size)
+		b.apply(o, f)
+		pass(o, from, to)
+	}
+	return ops, true
+}
+
+// kernelLanes is how many rows of a kernel lie side by side.
+func kernelLanes(rows int) int {
+	switch {
+	case rows%v7rowsAtOnce == 0:
+		return v7rowsAtOnce / 16
+	case rows == 32 || rows == 64:
+		return rows / 16
+	}
+	return 1
+}
+
+// run makes the tasks.
+func (f *liveProduct) run() ([]*v7op, bool) {
+	f.lanes = kernelLanes(f.m)
+	parts := rowParts(f.m, 16*f.lanes)
+	if f.y.n*f.y.c*len(parts) > v7productTasks {
+		return nil, false
+	}
+	for n := f.y.n - 1; n >= 0; n-- {
+		for c := f.y.c - 1; c >= 0; c-- {
+			for i, part := range parts {
+				if !f.multiplyPart(n, c, part, i+1 < len(parts)) {
+					return nil, false
+				}
+			}
+		}
+	}
+	return f.ops, true
+}
+
+// A v7rowPart is some rows of a matrix.
+type v7rowPart struct{ first, count int }
+
+// rowParts divides rows into parts of most, a power of 2, from the last on; what is left over goes first, in powers of 2.
+//
+//	375 by 16: 374; 372, 373; 368 to 371; 352 to 367; ... 0 to 15
+func rowParts(rows, most int) (parts []v7rowPart) {
+	for bit := 1; bit < most; bit *= 2 {
+		if rows&bit != 0 {
+			rows -= bit
+			parts = append(parts, v7rowPart{rows, bit})
+		}
+	}
+	for rows > 0 {
+		rows -= most
+		parts = append(parts, v7rowPart{rows, most})
+	}
+	return parts
+}
+
+// multiplyPart makes some rows of one product. more says that others of the same matrix follow.
+func (f *liveProduct) multiplyPart(n, c int, part v7rowPart, more bool) bool {
+	kernel, ok := f.streams(n, c, part)
+	if !ok {
+		return false
+	}
+	o := newBypass(v7size{w: f.n, h: 1, d: 1, c: f.k})
+	if o.source1, ok = f.imageOf(n, c, more); !ok {
+		return false
+	}
+	o.runtime(part.count, f.lanes)
+	o.kernel, o.post = kernel, f.post
+	if f.relu {
+		o.nonLinear = v7ReLU
+	}
+	if f.onChip != nil {
+		o.chip = *f.onChip
+		o.chip.base += (c*f.m + part.first) * f.onChip.channel
+	} else {
+		o.result = f.y.part(n, c, part.first)
+		o.chip = v7chip{base: max(o.source1.chip.end(1), f.free())}
+	}
+	f.ops = append(f.ops, o)
+	return max(o.source1.chip.end(1), o.chip.base) < v7chipBytes
+}
+
+// free is the first byte on chip behind what later tasks read there.
+func (f *liveProduct) free() int {
+	free := 0
+	if f.onChip != nil && len(f.ops) > 0 {
+		free = f.room
+	}
+	switch i := &f.image; {
+	case !i.valid || i.memory != nil:
+	case i.c1:
+		free = max(free, i.chip.end(1))
+	default:
+		free = max(free, i.chip.end(f.z.c))
+	}
+	return free
+}
+
+// runtime makes a task of the array multiply with so many rows of a kernel that is made at run time.
+func (o *v7op) runtime(rows, lanes int) {
+	o.out.c, o.unicast, o.unity, o.operation = rows, 0, false, v7MultiplyAdd
+	o.engines, o.lanesLog2 = v7engines(rows), bits.Len(uint(lanes))-1
+}
+
+// streams says where the streams of a part's rows lie: in x itself if its rows are the streams, else where a task stores
+// them.
+func (f *liveProduct) streams(n, c int, part v7rowPart) (*v7kernel, bool) {
+	kernel := &v7kernel{base: f.x.base, runtime: true, producer: -1}
+	rows, first := &f.x, part.first
+	nx, cx := f.x.index(n, c)
+	if f.turnX || f.lanes > 1 || f.stored.valid {
+		if s := &f.stored; !s.valid || !s.all && (s.n != nx || s.c != cx) {
+			if !f.store(nx, cx) {
+				return nil, false
+			}
+		}
+		kernel.base, kernel.producer = hwx.BaseScratch, f.stored.producer
+		rows, first = &f.stored.base, part.first/f.lanes
+	}
+	start := rows.part(nx, cx, first).offset
+	for e := range part.count / f.lanes {
+		kernel.offsets = append(kernel.offsets, start+e*rows.row)
+		kernel.sizes = append(kernel.sizes, v7align(2*f.k*f.lanes, 64))
+	}
+	return kernel, true
+}
+
+// store makes the kernel of a matrix, or of every matrix of n if its rows become streams by themselves.
+//
+//	x[M,K] ─ copy ─ [M/L][K][L]: L rows side by side, by the interleave of the result
+//	x[K,M] ─ copy that exchanges rows and columns ─ the same
+func (f *liveProduct) store(n, c int) bool {
+	from := f.x.part(n, c, 0)
+	size := v7size{w: f.x.columns, h: 1, d: 1, c: f.x.rows}
+	s := v7stored{valid: true, n: n, c: c, producer: f.tasks + len(f.ops)}
+	var o *v7op
+	switch {
+	case f.turnX && f.lanes == 1 && f.x.c > 1:
+		// Every matrix at once: streams of a row lie side by side, [M][c][K].
+		if f.stored.valid && f.stored.n == n {
+			f.stored.c = c
+			return true
+		}
+		from, size = f.x.all(n)
+		s.base = f.scratchMatrices(1, f.x.c, f.m, f.k)
+		s.base.perC, s.base.row = s.base.row, f.x.c*s.base.row
+		s.base.n, s.base.perN = f.x.n, 0 // of this n alone
+		o = newBypass(size).exchanged()
+		total := f.m * s.base.row
+		o.result = &v7surface{base: hwx.BaseScratch, offset: s.base.offset, row: s.base.perC, plane: s.base.row, depth: total, group: total}
+	default:
+		s.base = f.scratchMatrices(1, 1, f.m/f.lanes, f.k*f.lanes)
+		s.base.n, s.base.c, s.base.perN, s.base.perC = f.x.n, f.x.c, 0, 0
+		switch {
+		case f.turnX:
+			o = newBypass(size).exchanged()
+		case f.m > v7rowsAtOnce:
+			o = newBypass(size)
+		default:
+			o = newPlanar(td.TypePlanarUnary, size)
+		}
+		total := s.base.rows * s.base.row
+		o.result = &v7surface{base: hwx.BaseScratch, offset: s.base.offset, row: s.base.row, plane: s.base.row, depth: total, group: total, interleave: f.lanes}
+	}
+	chip := stripChip(f.free(), size)
+	if o.planar { // strips of 512 columns
+		chip.channel = min(v7align(2*size.w, 16), 0x400)
+		chip.depth = size.c * chip.channel
+	}
+	chip.row, chip.group = chip.depth, chip.depth
+	o.source1 = v7source{memory: from, chip: chip}
+	if o.chip = (v7chip{base: chip.end(size.h)}); size.h > 1 { // it passes in rows of its own
+		o.chip.channel = v7align(2*f.k, 16)
+		o.chip.row = f.m * o.chip.channel
+		o.chip.depth, o.chip.group = o.chip.row, o.chip.row
+	}
+	f.ops = append(f.ops, o)
+	f.stored = s
+	return o.chip.base < v7chipBytes
+}
+
+// imageOf is z as the image of a product: from memory, and kept on chip for the parts that follow; or where it is already.
+func (f *liveProduct) imageOf(n, c int, more bool) (v7source, bool) {
+	nz, cz := f.z.index(n, c)
+	i := &f.image
+	if !i.valid || i.n != nz || i.c1 && i.c != cz {
+		if f.turnZ {
+			if !f.turnImage(nz, cz) {
+				return v7source{}, false
+			}
+		} else {
+			return f.newImage(nz, cz, more || f.z.n*f.z.c < f.y.n*f.y.c)
+		}
+	}
+	if i.memory != nil {
+		return v7source{memory: i.memory, chip: stripChip(f.room, v7size{w: f.n, h: 1, d: 1, c: f.k})}, true
+	}
+	chip := i.chip
+	if !i.c1 {
+		chip.base += cz * chip.row
+	}
+	chip.row, chip.group = chip.depth, 0
+	return v7source{chip: chip}, true
+}
+
+// newImage brings a matrix of z in, and leaves it on chip if it is needed again and there is room.
+func (f *liveProduct) newImage(n, c int, again bool) (v7source, bool) {
+	size := v7size{w: f.n, h: 1, d: 1, c: f.k}
+	s := v7source{memory: f.z.part(n, c, 0), chip: stripChip(f.room, size)}
+	whole := v7chip{base: f.room, channel: v7align(2*f.n, 16)}
+	whole.depth = f.k * whole.channel
+	whole.row, whole.group = whole.depth, whole.depth
+	f.image = v7image{}
+	if again && whole.end(1) < v7chipBytes/2 {
+		s.keep, s.chip = true, whole
+		f.image = v7image{valid: true, n: n, c: c, c1: true, chip: whole}
+	}
+	return s, true
+}
+
+// turnImage exchanges rows and columns of z: of every matrix of n at once, on chip, if there is room, else of one; else it
+// goes to memory.
+//
+//	z[N,K] ─ copy that exchanges ─ [K,1,N] on chip ─ image
+func (f *liveProduct) turnImage(n, c int) bool {
+	from, size := f.z.all(n)
+	i := v7image{valid: true, n: n, c: c}
+	layout := func(h int) v7chip {
+		chip := v7chip{base: f.room, channel: v7align(2*f.n, 16)}
+		if chip.channel%0x80 == 0 && h == 1 {
+			chip.channel += 0x10
+		}
+		chip.depth = f.k * chip.channel
+		if chip.row = chip.depth; chip.channel%0x80 == 0 {
+			chip.row += 0x80
+		}
+		return chip
+	}
+	fits := func(h int) bool {
+		size.h = h
+		i.chip = layout(h)
+		return i.chip.end(h)+stripChip(0, size).row < v7chipBytes/2
+	}
+	o := newBypass(size)
+	switch {
+	case fits(f.z.c):
+	case fits(1):
+		i.c1 = true
+		from = f.z.part(n, c, 0)
+	default:
+		// In memory, channels lie side by side (record env_mm_r2rr_m128_k2048_n2048_tx0_ty1).
+		i.c1 = true
+		from = f.z.part(n, c, 0)
+		lanes := 1
+		if f.k%v7turnedLanes == 0 {
+			lanes = v7turnedLanes
+		}
+		turned := f.scratchMatrices(1, 1, f.k/lanes, f.n*lanes)
+		i.memory = turned.part(0, 0, 0)
+		i.memory.row, i.memory.interleave = i.memory.plane, lanes
+	}
+	o.in, o.out = size, size
+	o.exchanged()
+	o.source1 = v7source{memory: from, chip: stripChip(f.room, size)}
+	o.source1.chip.row = o.source1.chip.depth
+	if i.memory != nil {
+		o.result = i.memory
+		o.chip = passing(o.source1.chip, 1)
+	} else {
+		o.chip = i.chip
+		o.source1.chip.base = i.chip.end(size.h)
+	}
+	f.ops = append(f.ops, o)
+	f.image = i
+	return o.source1.chip.end(1) < v7chipBytes
+}

@@ -1,0 +1,205 @@
+package compiler
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/espalier-ane/espalier/hwx"
+	"github.com/espalier-ane/espalier/internal/anec"
+)
+
+// through selects tasks that put elements apart in scratch memory and then together:
+//
+//	x [h][w]  ─ turn ─  [h][w'][k]  ─ turn ─  y [h'][w'']
+//
+// where k is an axis that lies well on both sides, or nothing.
+//
+// If the columns of the two sides cannot both follow each other there, elements take one more step.
+func (b *v7build) through(m v7move) ([]*v7op, bool) {
+	scratch := b.scratch
+	if apart, together, ok := b.turns(m); ok {
+		return append(apart, together...), true
+	}
+	b.scratch = scratch
+	first, second, ok1 := b.halfway(m, nil)
+	if !ok1 {
+		return nil, false
+	}
+	ops, ok1 := first.tasks(v7maxMoves)
+	apart, together, ok2 := b.turns(second)
+	ops = slices.Concat(ops, apart, together)
+	return ops, ok1 && ok2 && len(ops) <= v7maxMoves
+}
+
+// turns are the tasks that put elements apart, and those that put them together.
+func (b *v7build) turns(m v7move) (in, out []*v7op, ok bool) {
+	y, ok := m.chain(func(a v7axis) int { return a.to })
+	if !ok {
+		return nil, nil, false
+	}
+	first, second, ok := b.halfway(m, y)
+	if !ok {
+		return nil, nil, false
+	}
+	in, ok1 := first.tasks(v7maxMoves)
+	out, ok2 := second.tasks(v7maxMoves)
+	return in, out, ok1 && ok2 && len(in)+len(out) <= v7maxMoves
+}
+
+// halfway gives a move scratch memory to go through, in which axes y follow each other.
+func (b *v7build) halfway(m v7move, y []int) (first, second v7move, ok bool) {
+	r, ok := m.reading()
+	if !ok || !compatible(r.columns, y) {
+		return first, second, false
+	}
+	apart, bytes, ok := r.apart(y)
+	if !ok {
+		return first, second, false
+	}
+	at := v7spot{hwx.BaseScratch, b.scratch}
+	b.scratch += v7align(bytes, 0x4000)
+	first, second = v7move{from: r.from, to: at}, v7move{from: at, to: m.to}
+	for i, a := range r.axes {
+		if a.to = apart[i]; a.n > 1 && a.to != 0 {
+			first.axes = append(first.axes, a)
+		}
+		if i == len(m.axes) { // the window
+			second.from.offset += r.skip * apart[i]
+			continue
+		}
+		a = m.axes[i]
+		if a.from = apart[i]; r.inWindow(m.axes[i]) {
+			a.from = m.axes[i].from / 2 * apart[len(m.axes)]
+		}
+		second.axes = append(second.axes, a)
+	}
+	return first, second, true
+}
+
+// A v7reading is what is read for a move that goes through scratch memory. Columns that do not follow each other, or do not
+// begin on 64 bytes, are read as one window, with what is before them and in between.
+//
+//	skip
+//	- - - x - - x - - x          a window of ten columns, of which three are moved
+type v7reading struct {
+	from    v7spot
+	axes    []v7axis // those of the move, and the window, if there is one: then those that are in it have one element
+	columns []int    // axes that lie closer than 64 bytes, the innermost first
+	window  bool
+	skip    int
+}
+
+// inWindow reports whether the window has the elements along an axis.
+func (r *v7reading) inWindow(a v7axis) bool { return r.window && a.from%v7row != 0 }
+
+func (m *v7move) reading() (r v7reading, ok bool) {
+	r = v7reading{from: m.from, axes: slices.Clone(m.axes)}
+	if r.columns, ok = m.chain(func(a v7axis) int { return a.from }); ok && m.from.offset%v7row == 0 {
+		return r, true
+	}
+	if !m.before || m.from.offset%2 != 0 {
+		return r, false
+	}
+	r.window = true
+	lowest, highest := m.from.offset, m.from.offset
+	for i, a := range m.axes {
+		if !r.inWindow(a) {
+			continue
+		}
+		if a.from%2 != 0 {
+			return r, false
+		}
+		last := (a.n - 1) * a.from
+		lowest, highest = lowest+min(last, 0), highest+max(last, 0)
+		r.axes[i].n = 1
+	}
+	if lowest < 0 {
+		return r, false
+	}
+	r.from.offset = lowest / v7row * v7row
+	r.skip = (m.from.offset - r.from.offset) / 2
+	r.columns = []int{len(r.axes)}
+	r.axes = append(r.axes, v7axis{axis: anec.W, n: (highest-r.from.offset)/2 + 1, from: 2})
+	return r, true
+}
+
+// apart lays what is read into scratch memory, such that columns of both sides follow each other: how far apart elements lie
+// along each axis, and how many bytes they take. What is repeated lies there once, unless it is a column of the result.
+func (r *v7reading) apart(y []int) (apart []int, bytes int, ok bool) {
+	order := slices.Clone(r.columns)
+	if len(y) > len(order) {
+		order = slices.Clone(y)
+	}
+	for _, chain := range [][]int{r.columns, y} {
+		for _, i := range chain {
+			if !slices.Contains(order, i) {
+				order = append(order, i)
+			}
+		}
+	}
+	columns := len(order)
+	for i, a := range r.axes {
+		if !slices.Contains(order, i) && a.from != 0 {
+			order = append(order, i)
+		}
+	}
+	size := func(inner int) int {
+		n := v7row
+		if inner >= 0 {
+			n = v7align(2*r.axes[inner].n, v7row)
+		}
+		for _, i := range order {
+			if i != inner && n <= v7maxExpand {
+				n *= r.axes[i].n
+			}
+		}
+		return n
+	}
+	inner := -1
+	for _, i := range order[columns:] {
+		if a := r.axes[i]; a.n > 1 && a.from > 0 && a.to%v7row == 0 && size(i) < size(inner) {
+			inner = i
+		}
+	}
+	if bytes = size(inner); bytes > v7maxExpand {
+		return nil, 0, false
+	}
+	apart = make([]int, len(r.axes))
+	width := v7row
+	if inner >= 0 {
+		apart[inner], width = 2, v7align(2*r.axes[inner].n, v7row)
+	}
+	for _, i := range order {
+		if i != inner {
+			apart[i] = width
+			width *= r.axes[i].n
+		}
+	}
+	return apart, bytes, true
+}
+
+// chain is the axes of a side whose elements lie closer than 64 bytes, the innermost first. They have to follow each other.
+func (m *v7move) chain(stride func(v7axis) int) (chain []int, ok bool) {
+	for i, a := range m.axes {
+		if stride(a)%v7row != 0 {
+			chain = append(chain, i)
+		}
+	}
+	slices.SortStableFunc(chain, func(i, j int) int { return cmp.Compare(stride(m.axes[i]), stride(m.axes[j])) })
+	next := 2
+	for _, i := range chain {
+		if stride(m.axes[i]) != next {
+			return chain, false
+		}
+		next *= m.axes[i].n
+	}
+	return chain, true
+}
+
+// compatible reports whether axes can lie one after the other for both: the two have none in common, or one begins as the
+// other is.
+func compatible(x, y []int) bool {
+	shared := slices.ContainsFunc(x, func(i int) bool { return slices.Contains(y, i) })
+	n := min(len(x), len(y))
+	return !shared || slices.Equal(x[:n], y[:n])
+}
