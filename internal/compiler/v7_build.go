@@ -209,13 +209,19 @@ func (c *v7constants) section() []byte {
 	return c.data
 }
 
-// halves returns the fp16 elements of a constant, plain or decoded from others.
+// halves returns the fp16 elements of a constant, plain or decoded from others. They may be the memory of the weight file:
+// nobody writes there.
 func halves(v *anec.Value) ([]uint16, bool) {
 	if v != nil && isDecoded(v) {
 		return decodeHalves(v.Def)
 	}
 	if v == nil || v.Const == nil || !v.Const.Plain() {
 		return nil, false
+	}
+	if stored := v.Const.Stored; stored.DType() == tensor.Float16 {
+		if bits, err := stored.Alias(tensor.UInt16); err == nil {
+			return tensor.Data[uint16](bits), true
+		}
 	}
 	values := v.Const.Stored.Float32s()
 	list := make([]uint16, len(values))
