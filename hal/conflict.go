@@ -170,7 +170,7 @@ var conflicts = []Conflict{
 		Matter:  "FIFO transfers and zero-skipping",
 		One:     "byte 0x563 is set on A18 alone (guide 24); zero-skipping is implemented on the M1 (guide 25)",
 		Other:   "the setters of both do something from H17 on only (coreml_to_ane_hwx, feature support)",
-		Choice:  "the byte as decoded; nothing here depends on zero-skipping",
+		Choice:  "the byte as decoded; kernels for H13 with strides are zero-skipping streams, as its recorded programs have them, whatever the byte says",
 		Targets: []string{"h13", "h17", "h18"},
 	},
 	{

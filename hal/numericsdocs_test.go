@@ -16,7 +16,7 @@ func numericsPage() []byte {
     espalier run program.hwx --numerics h13,nan-to-inf=false,table-from-knots=false
 
 ` + "`virtual`" + ` has none of them: a value is rounded to its declared type when it is stored, half to even, and inside a task it is fp32.
-Tasks of version 7, which are H13's own, and of version 256, which all other targets have, follow the same rules: the same tests range over both.`)
+Tasks of version 7, which are H13's own, and of version 256, which all other targets have, and H13 where its own encoding is not certain, follow the same rules: the same tests range over both.`)
 	p.text(`A rule is *measured* where it was seen on the chip, *predicted* where it follows from another chip by what a source says. Where no source has it, it is off.`)
 
 	plain, _ := numerics(ownTier)
@@ -66,6 +66,8 @@ the same bits. The rest differ by the rounding between two tasks where an extens
   the same least squares give the published numbers at 0, of both functions. So the chip that was measured had tables of another version of the fit, of which there is no record.
   A task carries its table, and the engine evaluates what it carries: the records' numbers. ` + "`TestFittedTables`" + ` in internal/engine holds both readings.
 - Powers of two tensors as an extension are computed; by tables, a power of a negative number is 1.
+- Published is that a dot product gives the same bits as a matrix multiply and as a multiplication with a sum over it, since both became one kernel. Here the latter are two tasks,
+  and the products are rounded to fp16 between them: no record has the two in a row.
 - Which of the two roundings of 2049 the M5 does, and why: M1 gives 2048, M5 2050.
 - The order in which the array adds, and what one unit in the last place at the edges of tiles depends on.`)
 	return p.Bytes()

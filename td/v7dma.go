@@ -85,6 +85,8 @@ var (
 	V7DstConfig     = v7DMAConfig(v7Dst, "", 0x17800)
 	V7DstBufferMode = v7Dst.flag("BufferMode", 0x17800, 26, Named, "L2BfrMode")
 	V7DstBypassEOW  = v7Dst.flag("BypassEOW", 0x17800, 27, Named, "")
+	V7DstBit19      = v7Dst.flag("Bit19", 0x17800, 19, Unknown, "set where a kernel is written that a later task loads")
+	V7DstBit24      = v7Dst.flag("Bit24", 0x17800, 24, Unknown, "set where a kernel is written that a later task loads")
 	V7Dst           = v7Strides(v7Dst, "", 0x17804)
 	V7DstFormat     = v7Format(v7Dst, "", 0x17818)
 	V7DstZeroLast   = v7Dst.flag("ZeroPadLast", 0x17818, 20, Likely, "presumably clears what pads a row")

@@ -105,8 +105,8 @@ func TestStrict(t *testing.T) {
 	}
 }
 
-// A model of which every task is H13's own compiles strictly, to the same bytes: so it computes the same. Another is
-// refused, by all the layers that have extension records.
+// A model of which every task is H13's own compiles strictly, to the same bytes, so it computes the same, and to words of
+// which every bit has a name. Another is refused, by all the layers that have extension records.
 func TestStrictModelsAreTheSame(t *testing.T) {
 	strictly, refused := 0, 0
 	modelCases(t, func(t *testing.T, c modelCase) {
@@ -129,6 +129,9 @@ func TestStrictModelsAreTheSame(t *testing.T) {
 				if l := s.Tasks[i].Layer; task.Extension() && l != last {
 					extensions++
 					last = l
+				}
+				if !task.Extension() {
+					checkNamed(t, task.Task)
 				}
 			}
 		}
@@ -153,6 +156,25 @@ func TestStrictModelsAreTheSame(t *testing.T) {
 	})
 	if strictly < refused {
 		t.Errorf("%d compile strictly, %d do not", strictly, refused)
+	}
+}
+
+// checkNamed holds a task of the chip's own to the layout: a field names every bit of it.
+func checkNamed(t *testing.T, task *td.Task) {
+	t.Helper()
+	layout := td.LayoutOf(td.V7)
+	for _, r := range task.Records {
+		for i, w := range r.Words {
+			addr := r.Addr + 4*uint32(i)
+			if b := layout.Block(addr); b == nil || b.Unnamed(addr, w) != 0 {
+				t.Errorf("register %#x = %#x: no field names all of it", addr, w)
+			}
+		}
+	}
+	for i, w := range task.Header {
+		if u := layout.Blocks[0].Unnamed(4*uint32(i), w); u != 0 {
+			t.Errorf("header word %d = %#x: no field names bits %#x", i, w, u)
+		}
 	}
 }
 

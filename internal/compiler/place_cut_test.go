@@ -5,7 +5,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rogpeppe/go-internal/txtar"
+
+	"github.com/espalier-ane/espalier/e5"
 	"github.com/espalier-ane/espalier/hal"
+	"github.com/espalier-ane/espalier/internal/anec"
 	"github.com/espalier-ane/espalier/mil"
 )
 
@@ -19,42 +23,46 @@ func place(f *mil.Function, shapes map[string][]int, t *hal.Target, refused map[
 	return e.place(t, refused), nil
 }
 
-const attentionBetween = `program(1.3)
-{
-    func main<ios18>(tensor<fp16, [1, 2, 8, 4]> q, tensor<fp16, [1, 2, 8, 4]> k) {
-        tensor<fp16, [1, 2, 8, 4]> a = relu(x = q)[name = string("a")];
-        tensor<fp16, [1, 2, 8, 4]> b = tanh(x = k)[name = string("b")];
-        tensor<fp16, [1, 2, 8, 4]> s = scaled_dot_product_attention(query = a, key = b, value = b)[name = string("s")];
-        tensor<fp16, [1, 2, 8, 4]> y = relu(x = s)[name = string("y")];
-    } -> (y);
-}
-`
-
-// Table 22.3, barrier: where the target's compiler makes attention a program of its own, it cuts a segment in three.
+// Table 22.3, barrier: where the target's compiler makes attention a program of its own, it cuts a segment in three, and
+// the descriptor has an inference for each. The file has the program, and the layers of each segment on three targets.
 func TestAttentionCuts(t *testing.T) {
-	program, err := mil.ParseText("main", []byte(attentionBetween), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for target, want := range map[string]string{
-		"virtual": "engine: a b s y",
-		"h13":     "engine: a b; engine: s; engine: y",
-		"h17":     "engine: a b; engine: s; engine: y",
-	} {
-		p, err := place(program.Functions[0], nil, lookup(t, target), nil)
+	goldens(t, "place", 1, func(t *testing.T, archive *txtar.Archive) {
+		program, err := mil.ParseText("main", archive.Files[0].Data, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		var parts []string
-		for _, part := range p.Parts {
-			text := part.Backend.String() + ":"
-			for _, o := range part.Ops {
-				text += fmt.Sprint(" ", o.Op.Name())
+		for _, c := range []struct {
+			target   string
+			segments int
+		}{{"virtual", 1}, {"h13", 3}, {"h17", 3}} {
+			p, err := place(program.Functions[0], nil, lookup(t, c.target), nil)
+			if err != nil {
+				t.Fatal(err)
 			}
-			parts = append(parts, text)
+			var after strings.Builder
+			symbols := newSymbols(p)
+			for i, part := range p.Parts {
+				g, err := p.graph(fmt.Sprint("segment", i), part, symbols)
+				if err != nil {
+					t.Fatal(err)
+				}
+				after.WriteString(anec.Print(g))
+			}
+			archive.Files = append(archive.Files, txtar.File{Name: "after on " + c.target, Data: []byte(after.String())})
+
+			r, err := Compile(t.Context(), &Job{Target: lookup(t, c.target), Program: program, Functions: []Entry{{Function: program.Functions[0]}}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			inferences := 0
+			for _, op := range r.Bundle.Program.Functions[0].Operations() {
+				if op.Kind() == e5.AneInference {
+					inferences++
+				}
+			}
+			if len(p.Parts) != c.segments || inferences != c.segments {
+				t.Errorf("%s: %d segments and %d inferences, want %d", c.target, len(p.Parts), inferences, c.segments)
+			}
 		}
-		if got := strings.Join(parts, "; "); got != want {
-			t.Errorf("%s: %s, want %s", target, got, want)
-		}
-	}
+	})
 }

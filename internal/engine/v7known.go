@@ -219,12 +219,6 @@ var streamedResult = append([]known{
 	{td.V7DstCmpVecFill, zero, "compressed vectors are not known", nil},
 }, fp16Image(td.V7DstFormat.Memory, td.V7DstFormat.Truncate, td.V7DstFormat.Shift, td.V7DstFormat.OffsetChannel, td.V7DstFormat.CmpVec)...)
 
-// unnamedBits are bits that no field names but that known programs set: nothing
-// depends on them.
-var unnamedBits = map[uint32]uint32{
-	0x17800: 0x01080000, // oracles, chain_attn_s64_dh64: the write of a kernel that a later task loads
-}
-
 // checkForms holds a task to what is known.
 func (b *binder) checkForms() error {
 	layout := td.LayoutOf(td.V7)
@@ -235,7 +229,7 @@ func (b *binder) checkForms() error {
 			if block == nil {
 				return &Error{Task: b.index, Msg: fmt.Sprintf("register %#x = %#x: no register of this address is known", addr, word)}
 			}
-			if bits := block.Unnamed(addr, word) &^ unnamedBits[addr]; bits != 0 {
+			if bits := block.Unnamed(addr, word); bits != 0 {
 				return &Error{Task: b.index, Msg: fmt.Sprintf("register %#x = %#x: the meaning of bits %#x is not known", addr, word, bits)}
 			}
 		}
