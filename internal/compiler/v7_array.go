@@ -51,7 +51,7 @@ func functionOf(a *anec.Activation) (f v7function, ok bool) {
 		f.table = td.LeakyReLUTable(first)
 	case td.FuncClampedReLU:
 		f.table = td.ClampedReLUTable(first, second)
-		return f, a.B > 0
+		return f, a.B > 0 && a.A >= 0 // a slope below 0 leads up to the limit on the left too
 	case td.FuncReLUN:
 		f.table = td.ClampTable(0, first)
 		return f, a.A >= 0
@@ -129,11 +129,8 @@ func (b *v7build) bypass(l *anec.Layer, x *anec.Value) (*v7op, bool) {
 	if !ok1 || !ok2 {
 		return nil, false
 	}
-	size, groups := v7sizeOf(x)
-	o := newBypass(size)
+	size, groups := v7sizeOf(x.Type.Dims)
+	o := newBypass(size).fromTo(mx, my)
 	o.groups = groups
-	o.source1 = v7source{memory: mx, chip: arrayChip(0, size)}
-	o.result = my
-	o.chip = passing(o.source1.chip, size.h)
 	return o, true
 }

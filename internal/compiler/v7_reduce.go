@@ -1,7 +1,6 @@
 package compiler
 
 import (
-	"github.com/espalier-ane/espalier/hwx"
 	"github.com/espalier-ane/espalier/internal/anec"
 	"github.com/espalier-ane/espalier/td"
 	"github.com/espalier-ane/espalier/tensor"
@@ -35,13 +34,14 @@ var v7foldings = map[td.ReductionKind]v7folding{
 	td.ReduceMax:       {scale: 1, largest: true},
 	td.ReduceMin:       {scale: -1, largest: true, negate: true},
 	td.ReduceSumSquare: {scale: 1, square: true},
-	td.ReduceL2:        {scale: 1, square: true},
+	td.ReduceL2:        {scale: 1, square: true, final: planarRSqrt},
 	td.ReduceL1:        {scale: 1},
 	td.ReduceLogSum:    {scale: 1},
 }
 
-// v7roots are what is done with a sum before it is what the kind says.
-var v7roots = map[td.ReductionKind]td.Function{td.ReduceL2: td.FuncSqrt, td.ReduceLogSum: td.FuncLog}
+// v7roots are what is done with what a task has folded before it is what the kind says. Of squares it is the root of one over
+// the sum that leaves the task: fp16 holds it where the sum itself would be infinite.
+var v7roots = map[td.ReductionKind]td.Function{td.ReduceL2: td.FuncInverse, td.ReduceLogSum: td.FuncLog}
 
 // task begins a task that folds planes.
 func (f *v7folding) task(size v7size) *v7op {
@@ -117,7 +117,7 @@ func (b *v7build) reduction(l *anec.Layer, p *anec.Reduction) ([]*v7op, bool) {
 		if !ok || w.columns != anec.W {
 			return nil, false
 		}
-		size, groups := pointShape(x.Type.Dims)
+		size, groups := v7sizeOf(x.Type.Dims)
 		from, to := *w.from, *magnitudes
 		if d := x.Type.Dims; d[anec.D] > 1 { // to each element, depth is another batch
 			if d[anec.N] > 1 && from.group != d[anec.D]*from.depth {
@@ -125,11 +125,8 @@ func (b *v7build) reduction(l *anec.Layer, p *anec.Reduction) ([]*v7op, bool) {
 			}
 			from.group, to.group = from.depth, to.depth
 		}
-		o := newPlanar(td.TypePlanarUnary, size)
+		o := newPlanar(td.TypePlanarUnary, size).fromTo(&from, &to)
 		o.groups, o.condition = groups, 1
-		o.source1 = v7source{memory: &from, chip: planarChip(0, size)}
-		o.result = &to
-		o.chip = passing(o.source1.chip, size.h)
 		w.from = magnitudes
 		sums, ok := f.over(w, w.to)
 		return append([]*v7op{o}, sums...), ok
@@ -153,7 +150,7 @@ func (b *v7build) staged(l *anec.Layer, axes td.Axes, stages []v7stage, selectio
 	}
 	// To what follows, depth is another batch.
 	t, to := v7tensor{memory: between.moved(0)}, w.to.moved(0)
-	t.size, t.groups = pointShape(d)
+	t.size, t.groups = v7sizeOf(d)
 	if d[anec.D] > 1 {
 		t.memory.group, to.group = between.depth, w.to.depth
 	}
@@ -170,21 +167,14 @@ func (b *v7build) between(t anec.Type) (*v7surface, bool) {
 	if t.DType != tensor.Float16 {
 		return nil, false
 	}
-	s := &v7surface{base: hwx.BaseScratch, offset: b.scratch, row: v7align(2*d[anec.W], v7row)}
-	s.plane = s.row * d[anec.H]
-	s.depth = s.plane * d[anec.C]
-	s.group = s.depth * d[anec.D]
-	b.scratch += v7align(s.group*d[anec.N], 0x4000)
+	s := b.scratchSurface(v7size{w: d[anec.W], h: d[anec.H], d: d[anec.D], c: d[anec.C]}, d[anec.N])
 	return s, b.scratch < 1<<31
 }
 
 // flat is a reduction of planes that is only laid in a row then: the task lays it there.
 func (f *v7folding) flat(d anec.Dims, from, to *v7surface) []*v7op {
 	size := v7size{w: d[anec.W], h: d[anec.H], d: 1, c: d[anec.C]}
-	o := f.task(size)
-	o.source1 = v7source{memory: from, chip: planarChip(0, size)}
-	o.result = to
-	o.chip = passing(o.source1.chip, size.h)
+	o := f.task(size).fromTo(from, to)
 	o.intoRow()
 	return []*v7op{o}
 }
@@ -210,7 +200,7 @@ func (b *v7build) flattened(l *anec.Layer) *anec.Value {
 func (b *v7build) joinFlat(l *anec.Layer) {
 	p, ok := l.Params.(*anec.Reduction)
 	top := l.Top()
-	if !ok || len(top.Uses) != 1 || b.graph.IsOutput(top) {
+	if !ok || !b.readOnce(top) {
 		return
 	}
 	_, rest, ok := foldingOf(l, p)
