@@ -16,10 +16,15 @@
 //
 // The files v7_*.go are the tasks of H13's own, which emission and the memory plan ask for, layer by layer:
 //
-//	v7_select, v7_build, v7_mix       which layers have them, where their values lie, beside extension records
-//	v7_op, v7_chip, v7_resident       a task before it has words; tensors on chip; results that stay there
-//	v7_planar, v7_compare, v7_chain,
-//	v7_stages, v7_function, v7_tables elementwise, functions, epilogues
+//	v7_container, v7_select, v7_build,
+//	v7_mix, v7_sublayers              which layers have them, alone or beside extension records
+//	v7_memory, v7_constants,
+//	v7_places                         where their values lie: scratch memory, constants, the memory plan
+//	v7_op, v7_encode, v7_window,
+//	v7_chip, v7_resident              a task, its words, its window; tensors on chip; results that stay there
+//	v7_array, v7_planar, v7_pointwise,
+//	v7_compare, v7_chain, v7_stages,
+//	v7_function, v7_tables, v7_after  elementwise, functions, epilogues
 //	v7_reduce*, v7_softmax, v7_norm*,
 //	v7_pool, v7_taps                  what goes over axes and windows
 //	v7_conv, v7_kernel, v7_weights,
@@ -27,8 +32,8 @@
 //	v7_product*, v7_runtime,
 //	v7_attention                      matrix products and chains of them
 //	v7_move, v7_through, v7_layout,
-//	v7_compose                        copies between any strides, and what is made of them
+//	v7_view, v7_compose               copies between any strides, and what is made of them
 //
-// Everything is the same from run to
-// run, bit for bit: what iterates over a map sorts, and what has a choice takes the smallest ID.
+// Everything is the same from run to run, bit for bit: what iterates over a map sorts, and what has a choice takes the
+// smallest ID.
 package compiler

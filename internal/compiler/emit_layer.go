@@ -195,12 +195,8 @@ func (e *emission) result(top td.Operand) (td.Operand, error) {
 // operand is where a value lies that has the axes of the layer, as the operation has them.
 func (e *emission) operand(v *anec.Value) (td.Operand, error) { return permuted(e.place(v), e.view) }
 
-// bottom returns a bottom, nil if it is not there.
 func (e *emission) bottom(i int) *anec.Value {
-	if i < len(e.Bottoms) {
-		return e.Bottoms[i]
-	}
-	return nil
+	return bottom(e.Layer, i)
 }
 
 // permuted is an operand with other axes: axis i is axis p[i].

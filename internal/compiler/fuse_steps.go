@@ -146,6 +146,7 @@ var scaledKinds = map[td.ScaledEWKind]td.EWKind{
 	td.ScaledAdd: td.EWAdd, td.ScaledMult: td.EWMult, td.ScaledMax: td.EWMax, td.ScaledMin: td.EWMin,
 }
 
+// bottom returns a bottom, nil if it is not there.
 func bottom(l *anec.Layer, i int) *anec.Value {
 	if i < len(l.Bottoms) {
 		return l.Bottoms[i]

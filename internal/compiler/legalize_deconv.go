@@ -90,12 +90,7 @@ func shuffledConv(b *anec.Builder, l *anec.Layer, core builder) (*anec.Value, er
 	}
 	y := core(conv, bottoms...)
 	y = b.Layer(l.Name, &anec.PixelShuffle{Factors: anec.Factors{X: p.Stride[2], Y: p.Stride[1], Z: 1}}, y)
-	for _, a := range []td.Axis{anec.H, anec.W} {
-		if b.Err() == nil && y.Type.Dims[a] > bare.Dims[a] {
-			y = b.Layer(l.Name, &anec.InputView{Axis: a, Size: bare.Dims[a], Step: 1}, y)
-		}
-	}
-	return y, b.Err()
+	return cutTo(b, l.Name, y, bare.Dims), b.Err()
 }
 
 // shuffledKernel is the kernel of a transposed convolution, [inputs,1,outputs of a group,h,w], as one that makes the places of a

@@ -24,7 +24,7 @@ import (
 func legalizeDilation(s *Segment) error {
 	return rewriteConvCores(s, td.AxesOf(anec.C), func(b *anec.Builder, l *anec.Layer, core builder) (*anec.Value, error) {
 		p, x := l.Params.(*anec.Conv), l.Bottoms[0]
-		padded := p.PadBefore != [3]int{} || p.PadAfter != [3]int{}
+		padded := hasPadding(&p.Window)
 		if p.Transposed || p.Dilation[0] != 1 || p.Kernel[0] != 1 || p.Stride != [3]int{1, 1, 1} || padded && p.PaddingMode != td.PadZero ||
 			x.Type.Dims[anec.D] != 1 || dilatedFits(p, s.Target) {
 			return nil, nil
@@ -106,10 +106,5 @@ func batchedConv(b *anec.Builder, l *anec.Layer, d dilation, core builder) (*ane
 	for _, step := range slices.Backward(d.steps) {
 		y = b.Layer(l.Name, &anec.BatchToSpace{Factors: step}, y)
 	}
-	for _, a := range []td.Axis{anec.H, anec.W} {
-		if b.Err() == nil && y.Type.Dims[a] > bare.Dims[a] {
-			y = b.Layer(l.Name, &anec.InputView{Axis: a, Size: bare.Dims[a], Step: 1}, y)
-		}
-	}
-	return y, b.Err()
+	return cutTo(b, l.Name, y, bare.Dims), b.Err()
 }

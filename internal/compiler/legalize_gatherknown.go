@@ -3,6 +3,7 @@ package compiler
 import (
 	"github.com/espalier-ane/espalier/hal"
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/td"
 )
 
 // legalizeKnownGather joins the slices that a gather takes, where its indices are known and the target has no engine that
@@ -30,18 +31,12 @@ func legalizeKnownGather(s *Segment) error {
 const mostRuns = 4
 
 func gatheredRuns(b *anec.Builder, l *anec.Layer) (*anec.Value, error) {
-	x, indices := l.Bottoms[0], l.Bottoms[1].Const
-	axes := l.Params.(*anec.Gather).Axes
-	if len(axes) != 1 || indices == nil || !indices.Plain() || !indices.DType.IsInteger() {
+	x := l.Bottoms[0]
+	axis, indices, ok := knownIndices(l)
+	if !ok {
 		return nil, nil
 	}
-	axis := axes[0]
-	vector := anec.Dims{1, 1, 1, 1, 1}.With(axis, indices.Dims[axis])
-	n := x.Type.Dims[axis]
-	if indices.Dims != vector || indices.Dims[axis] == 0 || n == 0 {
-		return nil, nil
-	}
-	runs := runsOf(indices.Stored.Int64s(), n)
+	runs := runsOf(indices)
 	if len(runs) > mostRuns {
 		return nil, nil
 	}
@@ -64,14 +59,31 @@ func gatheredRuns(b *anec.Builder, l *anec.Layer) (*anec.Value, error) {
 	return y, b.Err()
 }
 
-// runsOf are the slices of an axis of n elements that indices stand for: each as long as the indices go on by one. A negative
-// index counts from the end, and what lies outside is the nearest element.
-func runsOf(indices []int64, n int) (runs []anec.InputView) {
-	for _, i := range indices {
+// knownIndices are the elements that a gather along one axis takes, if its indices are constant. A negative index counts from
+// the end, and what lies outside is the nearest element.
+func knownIndices(l *anec.Layer) (axis td.Axis, list []int, ok bool) {
+	axes := l.Params.(*anec.Gather).Axes
+	if len(axes) != 1 || l.Bottoms[1] == nil || l.Bottoms[1].Const == nil {
+		return 0, nil, false
+	}
+	c, axis := l.Bottoms[1].Const, axes[0]
+	vector := anec.Dims{1, 1, 1, 1, 1}.With(axis, c.Dims[axis])
+	n := l.Bottoms[0].Type.Dims[axis]
+	if !c.Plain() || !c.DType.IsInteger() || c.Dims != vector || c.Dims[axis] == 0 || n == 0 {
+		return axis, nil, false
+	}
+	for _, i := range c.Stored.Int64s() {
 		if i < 0 {
 			i += int64(n)
 		}
-		at := int(min(max(i, 0), int64(n-1)))
+		list = append(list, int(min(max(i, 0), int64(n-1))))
+	}
+	return axis, list, true
+}
+
+// runsOf are the slices that indices stand for: each as long as the indices go on by one.
+func runsOf(indices []int) (runs []anec.InputView) {
+	for _, at := range indices {
 		if last := len(runs) - 1; last >= 0 && runs[last].Offset+runs[last].Size == at {
 			runs[last].Size++
 			continue

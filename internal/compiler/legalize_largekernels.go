@@ -38,7 +38,7 @@ func isLargeKernel(l *anec.Layer, t *hal.Target) bool {
 	if p.Kernel[1] <= t.Limits.KernelHeight[hal.Large] && p.Kernel[2] <= t.Limits.KernelWidth[hal.Large][format].Max {
 		return false
 	}
-	padded := p.PadBefore != [3]int{} || p.PadAfter != [3]int{}
+	padded := hasPadding(&p.Window)
 	return p.Kernel[1]%smallKernel == 0 && p.Kernel[2]%smallKernel == 0 && p.Kernel[0] == 1 && p.Groups == 1 && !p.Transposed &&
 		p.Dilation == [3]int{1, 1, 1} && p.Stride[1] <= 2 && p.Stride[2] <= 2 && !(padded && p.PaddingMode != td.PadZero)
 }

@@ -34,8 +34,8 @@ func mirroredParts(b *anec.Builder, l *anec.Layer) (*anec.Value, error) {
 	if p.Mode != td.PadReflective && p.Mode != td.PadSymmetric {
 		return nil, nil
 	}
-	for a := range td.Axis(anec.NumAxes) {
-		if a < anec.H && p.Before[a]+p.After[a] > 0 {
+	for a := range anec.H {
+		if p.Before[a]+p.After[a] > 0 {
 			return nil, nil
 		}
 	}

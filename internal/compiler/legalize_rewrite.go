@@ -166,3 +166,13 @@ func layerWith(b *anec.Builder, d tensor.DType, name string, p anec.Params, e an
 	}
 	return l.Top()
 }
+
+// cutTo leaves the first rows and columns of a value, as many as the extents say.
+func cutTo(b *anec.Builder, name string, y *anec.Value, d anec.Dims) *anec.Value {
+	for _, a := range []td.Axis{anec.H, anec.W} {
+		if b.Err() == nil && y.Type.Dims[a] > d[a] {
+			y = b.Layer(name, &anec.InputView{Axis: a, Size: d[a], Step: 1}, y)
+		}
+	}
+	return y
+}

@@ -20,7 +20,7 @@ import (
 func chipText(b *strings.Builder, s *Segment) {
 	oc := s.Plan.OnChip
 	if s.own != nil {
-		fmt.Fprintf(b, "the container has %d tasks of the chip's own instead, which bring their places with them\n", len(s.own.list))
+		fmt.Fprintf(b, "the container has the chip's own tasks instead, %d in number, which bring their places with them\n", len(s.own.list))
 	}
 	fmt.Fprintf(b, "on chip %d bytes, %d for a partition\n", oc.Bytes, oc.Budget)
 	for i, p := range oc.Partitions {

@@ -35,6 +35,17 @@ output %d
 	}
 }
 
+const attentionBetween = `program(1.3)
+{
+    func main<ios18>(tensor<fp16, [1, 2, 8, 4]> q, tensor<fp16, [1, 2, 8, 4]> k) {
+        tensor<fp16, [1, 2, 8, 4]> a = relu(x = q)[name = string("a")];
+        tensor<fp16, [1, 2, 8, 4]> b = tanh(x = k)[name = string("b")];
+        tensor<fp16, [1, 2, 8, 4]> s = scaled_dot_product_attention(query = a, key = b, value = b)[name = string("s")];
+        tensor<fp16, [1, 2, 8, 4]> y = relu(x = s)[name = string("y")];
+    } -> (y);
+}
+`
+
 // Operations whose layers are refused go to the host, with the refusal as the reason, and the rest is cut anew around them.
 func TestSettle(t *testing.T) {
 	program, err := mil.ParseText("main", []byte(attentionBetween), nil)

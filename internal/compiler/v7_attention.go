@@ -3,7 +3,6 @@ package compiler
 import (
 	"slices"
 
-	"github.com/espalier-ane/espalier/hwx"
 	"github.com/espalier-ane/espalier/internal/anec"
 	"github.com/espalier-ane/espalier/td"
 	"github.com/espalier-ane/espalier/tensor"
@@ -18,7 +17,7 @@ import (
 // A mask of bools has no certain tasks.
 func (b *v7build) attention(l *anec.Layer, p *anec.SDPA) ([]*v7op, bool) {
 	q, k, v, scale := l.Bottoms[0], l.Bottoms[1], l.Bottoms[2], l.Bottoms[3]
-	mask := (&emission{Layer: l}).bottom(4)
+	mask := bottom(l, 4)
 	if !p.SubtractMax || mask != nil && mask.Type.DType != tensor.Float16 {
 		return nil, false
 	}
@@ -54,7 +53,7 @@ func (b *v7build) heads(l *anec.Layer, d anec.Dims, mask *anec.Value) ([]*v7op, 
 	return b.headsTasks(&last, &scores, mask)
 }
 
-// An attention stays on chip from the first product to the last (record chain_attn_s64_dh64), and the softmax leaves its
+// A v7heads is an attention that stays on chip from the first product to the last (record chain_attn_s64_dh64): the softmax leaves its
 // result as the kernel of the second product. Heads are products of their own, with one softmax for all: 9 tasks, and 3 more
 // for each head after the first (records chain_attn_s128_dh64_h4, _h8, _h12). A mask is added between.
 //
@@ -105,7 +104,7 @@ func (b *v7build) headsOf(l *anec.Layer) ([]*anec.Layer, bool) {
 
 // onlyFor is the layer that makes a value, if it does so for one other alone.
 func (b *v7build) onlyFor(v *anec.Value) *anec.Layer {
-	if v.Def == nil || len(v.Uses) != 1 || b.graph.IsOutput(v) || v.Type.Dims[anec.N]*v.Type.Dims[anec.D] != 1 {
+	if v.Def == nil || !b.readOnce(v) || v.Type.Dims[anec.N]*v.Type.Dims[anec.D] != 1 {
 		return nil
 	}
 	return v.Def
@@ -143,21 +142,6 @@ func (b *v7build) attentionLayer(l *anec.Layer, layers []*anec.Layer) ([]*v7op, 
 	return b.layerByLayer(append(layers, l)...)
 }
 
-// layerByLayer selects the tasks of layers that do not go together after all.
-func (b *v7build) layerByLayer(layers ...*anec.Layer) (ops []*v7op, ok bool) {
-	before := b.tasks
-	defer func() { b.tasks = before }()
-	for _, l := range layers {
-		part, ok := b.attempt(func() ([]*v7op, bool) { return b.plain(l) })
-		if !ok {
-			return nil, false
-		}
-		ops = append(ops, part...)
-		b.tasks = before + len(ops)
-	}
-	return ops, true
-}
-
 // headsTasks reads where the operands of an attention lie, and makes its tasks.
 func (b *v7build) headsTasks(l, scores *anec.Layer, mask *anec.Value) ([]*v7op, bool) {
 	var h v7heads
@@ -168,18 +152,22 @@ func (b *v7build) headsTasks(l, scores *anec.Layer, mask *anec.Value) ([]*v7op, 
 		}
 		h.mask = &m
 	}
-	var turnQ bool
-	var ok [5]bool
 	first, perm1, ok1 := afterProduct(scores)
 	after, perm, ok2 := afterProduct(l)
-	h.q, turnQ, ok[0] = b.operand(scores.Bottoms[0], false)
-	h.k, h.turnK, ok[1] = b.operand(scores.Bottoms[1], scores.Params.(*anec.MatMul).TransposeZ)
-	h.v, h.turnV, ok[2] = b.operand(l.Bottoms[1], l.Params.(*anec.MatMul).TransposeZ)
-	h.y, ok[3] = b.matricesAt(l.Top(), perm)
-	ok[4] = ok1 && ok2 && perm1 == anec.Identity && first.bias == nil && first.act == nil && first.offset == 0 && !turnQ
-	if ok != [5]bool{true, true, true, true, true} || after.bias != nil || after.offset != 0 || after.act != nil && after.act.Function != td.FuncReLU {
+	q, turnQ, ok3 := b.operand(scores.Bottoms[0], false)
+	k, turnK, ok4 := b.operand(scores.Bottoms[1], scores.Params.(*anec.MatMul).TransposeZ)
+	v, turnV, ok5 := b.operand(l.Bottoms[1], l.Params.(*anec.MatMul).TransposeZ)
+	y, ok6 := b.matricesAt(l.Top(), perm)
+	if !ok1 || !ok2 || !ok3 || !ok4 || !ok5 || !ok6 {
 		return nil, false
 	}
+	if turnQ || perm1 != anec.Identity || first.bias != nil || first.act != nil || first.offset != 0 {
+		return nil, false
+	}
+	if after.bias != nil || after.offset != 0 || after.act != nil && after.act.Function != td.FuncReLU {
+		return nil, false
+	}
+	h.q, h.k, h.v, h.y, h.turnK, h.turnV = q, k, v, y, turnK, turnV
 	h.scale, h.after = tensor.ToF16(first.scale), after
 	return b.attend(&h)
 }
@@ -238,48 +226,4 @@ func (b *v7build) attend(h *v7heads) ([]*v7op, bool) {
 		return nil, false
 	}
 	return append(ops, last.ops...), true
-}
-
-// v7sublayers selects the tasks of layers that one layer stands for. What lies between them is in scratch memory.
-type v7sublayers struct {
-	*v7build
-	tasks  int // of the build before them
-	ops    []*v7op
-	failed bool
-}
-
-// layer selects the tasks of a layer and returns its top, of which the given are the extents.
-func (s *v7sublayers) layer(d anec.Dims, p anec.Params, e anec.Epilogue, bottoms ...*anec.Value) *anec.Value {
-	l := &anec.Layer{Params: p, Bottoms: bottoms, Epilogue: e}
-	y := &anec.Value{Type: anec.Type{DType: tensor.Float16, Dims: d, Interleave: 1}, Def: l}
-	l.Tops = []*anec.Value{y}
-	s.failed = s.failed || !s.temporary(y)
-	s.take(l)
-	return y
-}
-
-func (s *v7sublayers) take(l *anec.Layer) {
-	if s.failed {
-		return
-	}
-	ops, ok := s.plain(l)
-	s.ops = append(s.ops, ops...)
-	s.v7build.tasks = s.tasks + len(s.ops)
-	s.failed = !ok
-}
-
-// temporary takes scratch memory for a value that only the tasks of a layer know.
-func (b *v7build) temporary(v *anec.Value) bool {
-	m, ok := denseSurface(v.Type)
-	if !ok {
-		return false
-	}
-	m.base, m.offset = hwx.BaseScratch, b.scratch
-	b.scratch += v7align(m.group*v.Type.Dims[anec.N], 0x4000)
-	if b.surfaces == nil {
-		b.surfaces = map[*anec.Value]*v7surface{}
-	}
-	b.surfaces[v] = m
-	b.placed = append(b.placed, v)
-	return true
 }

@@ -1,7 +1,6 @@
 package compiler
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"slices"
@@ -10,7 +9,6 @@ import (
 	"github.com/espalier-ane/espalier/hwx"
 	"github.com/espalier-ane/espalier/internal/anec"
 	"github.com/espalier-ane/espalier/td"
-	"github.com/espalier-ane/espalier/tensor"
 )
 
 // A v7Program is a segment in H13's own tasks.
@@ -115,27 +113,6 @@ func (b *v7build) ports(outputs []string) ([]Port, error) {
 	return ports, nil
 }
 
-// denseSurface lays a tensor out as H13 has it in memory.
-func denseSurface(t anec.Type) (*v7surface, bool) {
-	s := &v7surface{}
-	bytes := 2
-	switch t.DType {
-	case tensor.Float16:
-	case tensor.Bool:
-		s.element, bytes = v7byte, 1
-	default:
-		return nil, false
-	}
-	if t.Dims[anec.D] != 1 || t.Interleave > 1 {
-		return nil, false
-	}
-	s.row = v7align(bytes*t.Dims[anec.W], 64)
-	s.plane = s.row * t.Dims[anec.H]
-	s.depth = s.plane * t.Dims[anec.C]
-	s.group = s.depth
-	return s, int64(s.group)*int64(t.Dims[anec.N]) < 1<<31
-}
-
 // surface is where a value lies. What is neither a port nor placed yet gets scratch memory.
 func (b *v7build) surface(v *anec.Value) (*v7surface, bool) {
 	if s := b.surfaces[v]; s != nil {
@@ -148,96 +125,18 @@ func (b *v7build) surface(v *anec.Value) (*v7surface, bool) {
 	if v.Def == nil { // a constant
 		return nil, false
 	}
-	s, ok := denseSurface(v.Type)
+	return b.scratchFor(v)
+}
+
+// attempt selects tasks, and takes back constants and memory of what does not succeed.
+func (b *v7build) attempt(selection func() ([]*v7op, bool)) ([]*v7op, bool) {
+	constants, scratch, placed := len(b.constants.data), b.scratch, len(b.placed)
+	ops, ok := selection()
 	if !ok {
-		return nil, false
-	}
-	s.base, s.offset = hwx.BaseScratch, b.scratch
-	b.scratch += v7align(s.group*v.Type.Dims[anec.N], 0x4000)
-	b.surfaces[v] = s
-	b.placed = append(b.placed, v)
-	return s, true
-}
-
-// v7sizeOf is the extents of a value as a task has them; the batch goes into the groups.
-func v7sizeOf(v *anec.Value) (size v7size, groups int) {
-	d := v.Type.Dims
-	return v7size{w: d[anec.W], h: d[anec.H], d: 1, c: d[anec.C]}, d[anec.N]
-}
-
-// v7constants is the constant section.
-type v7constants struct {
-	data    []byte
-	kernels map[[32]byte][]int // offsets of the streams of kernels, by their hash; some may have been taken back
-}
-
-// add appends bytes, which are then to be found on a multiple of 64.
-func (c *v7constants) add(b []byte) (offset int) {
-	c.data = append(c.data, make([]byte, v7align(len(c.data), 64)-len(c.data))...)
-	offset = len(c.data)
-	c.data = append(c.data, b...)
-	return offset
-}
-
-// table adds an activation table for so many engines. They all read the first copy; the section has room for one each.
-func (c *v7constants) table(t *td.Table, engines int) *v7kernel {
-	stored := t.Encode()
-	room := make([]byte, td.TableBytes*engines)
-	copy(room, stored)
-	offset := -1
-	for at := 0; at+len(room) <= len(c.data); at += 64 { // equal constants are stored once
-		if bytes.Equal(c.data[at:at+len(room)], room) {
-			offset = at
-			break
+		for _, v := range b.placed[placed:] {
+			delete(b.surfaces, v)
 		}
+		b.constants.data, b.scratch, b.placed = b.constants.data[:constants], scratch, b.placed[:placed]
 	}
-	if offset < 0 {
-		offset = c.add(room)
-	}
-	k := &v7kernel{base: v7const, producer: -1}
-	for range engines {
-		k.offsets, k.sizes = append(k.offsets, offset), append(k.sizes, td.TableBytes)
-	}
-	return k
-}
-
-// section is the section as the container has it: 0x4000 zero bytes where there is nothing.
-func (c *v7constants) section() []byte {
-	if len(c.data) == 0 {
-		return make([]byte, 0x4000)
-	}
-	return c.data
-}
-
-// halves returns the fp16 elements of a constant, plain or decoded from others. They may be the memory of the weight file:
-// nobody writes there.
-func halves(v *anec.Value) ([]uint16, bool) {
-	if v != nil && isDecoded(v) {
-		return decodeHalves(v.Def)
-	}
-	if v == nil || v.Const == nil || !v.Const.Plain() {
-		return nil, false
-	}
-	if stored := v.Const.Stored; stored.DType() == tensor.Float16 {
-		if bits, err := stored.Alias(tensor.UInt16); err == nil {
-			return tensor.Data[uint16](bits), true
-		}
-	}
-	values := v.Const.Stored.Float32s()
-	list := make([]uint16, len(values))
-	for i, x := range values {
-		if list[i] = tensor.ToF16(x); tensor.F16(list[i]) != x && x == x {
-			return nil, false // it is wider than fp16
-		}
-	}
-	return list, true
-}
-
-// scalarHalf is the one element of a constant as fp16.
-func scalarHalf(v *anec.Value) (uint16, bool) {
-	if v == nil || v.Const == nil {
-		return 0, false
-	}
-	f, ok := v.Const.Scalar()
-	return tensor.ToF16(float32(f)), ok
+	return ops, ok
 }

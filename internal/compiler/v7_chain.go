@@ -1,12 +1,8 @@
 package compiler
 
 import (
-	"encoding/binary"
-
-	"github.com/espalier-ane/espalier/hwx"
 	"github.com/espalier-ane/espalier/internal/anec"
 	"github.com/espalier-ane/espalier/td"
-	"github.com/espalier-ane/espalier/tensor"
 )
 
 // Layers that are several tasks one after the other, each working on whole tensors:
@@ -34,14 +30,9 @@ type v7chain struct {
 // chainRoom is how much of the chip's memory what lies between tasks may take. The rest is for what streams.
 const chainRoom = v7chipBytes / 2
 
-// pointShape is the extents of a value as a task has them; batch and depth go into the groups.
-func pointShape(d anec.Dims) (v7size, int) {
-	return v7size{w: d[anec.W], h: d[anec.H], d: 1, c: d[anec.C]}, d[anec.N] * d[anec.D]
-}
-
 // tensorOf is a value as an operand. A constant is put into the section of constants as a tensor of memory is.
 func (b *v7build) tensorOf(v *anec.Value) (t v7tensor, ok bool) {
-	t.size, t.groups = pointShape(v.Type.Dims)
+	t.size, t.groups = v7sizeOf(v.Type.Dims)
 	if v.Const != nil {
 		t.memory, ok = b.constantSurface(v)
 		return t, ok
@@ -72,34 +63,6 @@ func (b *v7build) groupedSurface(v *anec.Value) (*v7surface, bool) {
 	return alone.surface(flat)
 }
 
-// constantSurface puts a constant of fp16 numbers into the section of constants.
-func (b *v7build) constantSurface(v *anec.Value) (*v7surface, bool) {
-	values, ok := halves(v)
-	d := v.Type.Dims
-	n := 1
-	for _, extent := range d {
-		n *= extent
-	}
-	if !ok || n == 0 || n != len(values) || v.Type.DType != tensor.Float16 || n/d[anec.W]*v7align(2*d[anec.W], v7row) > v7maxExpand {
-		return nil, false
-	}
-	return b.constantImage(values, d[anec.W], d[anec.H], d[anec.C]), true
-}
-
-// constantImage puts numbers into the section of constants, rows on 64 bytes.
-func (b *v7build) constantImage(values []uint16, w, h, c int) *v7surface {
-	s := &v7surface{base: v7const, row: v7align(2*w, v7row)}
-	s.plane = s.row * h
-	s.depth = s.plane * c
-	s.group = s.depth
-	image := make([]byte, len(values)/w*s.row)
-	for i, v := range values {
-		binary.LittleEndian.PutUint16(image[i/w*s.row+i%w*2:], v)
-	}
-	s.offset = b.constants.add(image)
-	return s
-}
-
 // streamed is an operand as a source, of the planar engine or of the array.
 func (c *v7chain) streamed(t v7tensor, planar bool) v7source {
 	switch {
@@ -127,20 +90,9 @@ func (c *v7chain) keep(o *v7op) v7tensor {
 		o.chip, c.free = t.chip, end
 		return t
 	}
-	s := c.scratch(o.out, o.groups)
+	s := c.b.scratchSurface(o.out, o.groups)
 	o.result = s
 	return v7tensor{size: o.out, groups: o.groups, memory: s}
-}
-
-// scratch is a tensor in scratch memory.
-func (c *v7chain) scratch(size v7size, groups int) *v7surface {
-	b := c.b
-	row := v7align(2*size.w, v7row)
-	s := &v7surface{base: hwx.BaseScratch, offset: b.scratch, row: row, plane: row * size.h}
-	s.depth = s.plane * size.c
-	s.group = s.depth
-	b.scratch += v7align(s.group*groups, 0x4000)
-	return s
 }
 
 // A destination of a task in a chain is a surface; nil stands for wherever there is room, as keep finds it.
@@ -245,7 +197,7 @@ func (c *v7chain) two(kind td.EWKind, x, z v7tensor, like v7tensor, to *v7surfac
 // twoInParts does the upper and the lower rows one after the other: what is read more than once is not on chip as a whole.
 func (c *v7chain) twoInParts(kind td.EWKind, x, z, like v7tensor, to *v7surface, edit func(*v7op)) (v7tensor, bool) {
 	if to == nil {
-		to = c.scratch(like.size, like.groups)
+		to = c.b.scratchSurface(like.size, like.groups)
 	}
 	y := v7tensor{size: like.size, groups: like.groups, memory: to}
 	half := (like.size.h + 1) / 2

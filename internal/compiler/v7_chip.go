@@ -46,6 +46,18 @@ func residentChip(base int, s v7size) v7chip {
 	return c
 }
 
+// pairChips is where two tensors lie channel by channel side by side, and the pairs as twice as many channels.
+//
+//	first 0 │ second 0 │ first 1 │ second 1 │ …
+func pairChips(s v7size) (first, second, pairs v7chip) {
+	channel := v7align(2*s.w, 16)
+	row := 2 * channel * s.c
+	first = v7chip{channel: 2 * channel, row: row, depth: row}
+	second = first
+	second.base = channel
+	return first, second, v7chip{channel: channel, row: row, depth: row}
+}
+
 // end is the first byte behind h rows.
 func (c v7chip) end(h int) int { return c.base + h*c.row }
 

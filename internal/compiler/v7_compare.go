@@ -1,7 +1,7 @@
 package compiler
 
 import (
-	"math"
+	"slices"
 
 	"github.com/espalier-ane/espalier/internal/anec"
 	"github.com/espalier-ane/espalier/td"
@@ -17,25 +17,22 @@ type comparison struct {
 }
 
 var comparisons = map[td.EWKind]comparison{
-	td.EWLessThan:         {signFunction{v7One, 0, 0}, false},
-	td.EWGreaterThan:      {signFunction{v7One, 0, 0}, true},
-	td.EWGreaterThanEqual: {signFunction{0, v7One, v7One}, false},
-	td.EWLessThanEqual:    {signFunction{0, v7One, v7One}, true},
-	td.EWEqual:            {signFunction{0, v7One, 0}, false},
-	td.EWNotEqual:         {signFunction{v7One, 0, v7One}, false},
+	td.EWLessThan:         {whereBelow, false},
+	td.EWGreaterThan:      {whereBelow, true},
+	td.EWGreaterThanEqual: {whereAboveOrAt, false},
+	td.EWLessThanEqual:    {whereAboveOrAt, true},
+	td.EWEqual:            {whereZero, false},
+	td.EWNotEqual:         {whereNotZero, false},
 }
-
-// isNotZero is what makes a bool of a number.
-var isNotZero = signFunction{v7One, 0, v7One}
 
 // signKinds are comparisons of one operand with 0.
 var signKinds = map[td.EWKind]signFunction{
-	td.EWEqualZero:            {0, v7One, 0},
-	td.EWNotEqualZero:         {v7One, 0, v7One},
-	td.EWLessThanZero:         {v7One, 0, 0},
-	td.EWLessThanEqualZero:    {v7One, v7One, 0},
-	td.EWGreaterThanEqualZero: {0, v7One, v7One},
-	td.EWGreaterThanZero:      {0, 0, v7One},
+	td.EWEqualZero:            whereZero,
+	td.EWNotEqualZero:         whereNotZero,
+	td.EWLessThanZero:         whereBelow,
+	td.EWLessThanEqualZero:    whereBelowOrAt,
+	td.EWGreaterThanEqualZero: whereAboveOrAt,
+	td.EWGreaterThanZero:      whereAbove,
 }
 
 // comparison selects the tasks of an elementwise layer that gives bools.
@@ -80,10 +77,7 @@ func (b *v7build) comparison(l *anec.Layer, kind td.EWKind, x, z *anec.Value) ([
 //	x ─ copy ─┘
 func (c *v7chain) difference(x, z v7tensor, table *td.Table, to *v7surface) bool {
 	size := x.size
-	pair := v7align(2*size.w, 16)
-	first := v7chip{channel: 2 * pair, row: 2 * pair * size.c, depth: 2 * pair * size.c}
-	second := first
-	second.base = pair
+	first, second, pairs := pairChips(size)
 	end := first.end(size.h)
 	if c.free != 0 || end > chainRoom {
 		return false
@@ -99,13 +93,9 @@ func (c *v7chain) difference(x, z v7tensor, table *td.Table, to *v7surface) bool
 	}
 	o := newBypass(size)
 	o.in.c, o.unicast = 2*size.c, 2
-	o.source1 = v7source{chip: v7chip{channel: pair, row: first.row, depth: first.depth}}
+	o.source1 = v7source{chip: pairs}
 	o.result, o.chip = to, v7chip{base: end}
-	weights := make([]uint16, 2*size.c)
-	for i := range weights {
-		weights[i] = []uint16{1, 0xff}[i%2]
-	}
-	if !c.weighBytes(o, 2, weights, table) {
+	if !c.weighBytes(o, 2, slices.Repeat([]uint16{1, 0xff}, size.c), table) { // 1 and -1
 		return false
 	}
 	c.add(o)
@@ -114,12 +104,8 @@ func (c *v7chain) difference(x, z v7tensor, table *td.Table, to *v7surface) bool
 
 // toBytes is a table of t that leaves as bytes: the array weighs each channel with 1, as it weighs two in a comparison.
 func (c *v7chain) toBytes(t v7tensor, table *td.Table, to *v7surface) bool {
-	weights := make([]uint16, t.size.c)
-	for i := range weights {
-		weights[i] = 1
-	}
 	first := newBypass(t.size)
-	if !c.weighBytes(first, 1, weights, table) {
+	if !c.weighBytes(first, 1, slices.Repeat([]uint16{1}, t.size.c), table) {
 		return false
 	}
 	y := v7tensor{size: t.size, groups: t.groups, memory: to}
@@ -223,8 +209,8 @@ func (b *v7build) selection(l *anec.Layer) ([]*v7op, bool) {
 			y, ok3 := c.two(td.EWAdd, t, mask, like, dest, edit)
 			return ok1 && ok2 && ok3 && (len(after) == 0 || c.finish(y, after, to))
 		}
-		one, ok1 := b.masked(c, condition, x, isNotZero, like)
-		other, ok2 := b.masked(c, condition, z, signFunction{0, v7One, 0}, like)
+		one, ok1 := b.masked(c, condition, x, whereNotZero)
+		other, ok2 := b.masked(c, condition, z, whereZero)
 		if !ok1 || !ok2 {
 			return false
 		}
@@ -237,7 +223,7 @@ func (b *v7build) selection(l *anec.Layer) ([]*v7op, bool) {
 const v7infinity = 0x7c00
 
 // masked is v where a table of the condition is 1, else 0.
-func (b *v7build) masked(c *v7chain, condition, v *anec.Value, of signFunction, like v7tensor) (v7tensor, bool) {
+func (b *v7build) masked(c *v7chain, condition, v *anec.Value, of signFunction) (v7tensor, bool) {
 	mask, ok := b.maskOf(c, condition, of)
 	if !ok {
 		return mask, false
@@ -268,7 +254,7 @@ func (b *v7build) maskOf(c *v7chain, condition *anec.Value, of signFunction) (v7
 	}
 	d := condition.Type.Dims
 	t := v7tensor{}
-	t.size, t.groups = pointShape(d)
+	t.size, t.groups = v7sizeOf(d)
 	if !condition.Const.Plain() {
 		return t, false
 	}
@@ -282,6 +268,3 @@ func (b *v7build) maskOf(c *v7chain, condition *anec.Value, of signFunction) (v7
 	t.memory = b.constantImage(mask, d[anec.W], d[anec.H], d[anec.C])
 	return t, true
 }
-
-// log2Half is the logarithm of v to the base 2, in fp16.
-func log2Half(v float32) float32 { return tensor.RoundF16(float32(math.Log2(float64(v)))) }

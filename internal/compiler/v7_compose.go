@@ -38,7 +38,7 @@ func beginsInside(y v7layout, parts []v7piece) bool {
 //	a [h][3] ─ turn ─ [3 of 5][h] ─┐
 //	b [h][2] ─ turn ─ [2 of 5][h] ─┴─ turn ─ y [h][5]
 func (b *v7build) compose(y v7layout, d anec.Dims, parts []v7piece) ([]*v7op, bool) {
-	if len(parts) > v7maxMoves {
+	if len(parts) > v7maxTasks {
 		return nil, false
 	}
 	to, columns := y, int(anec.W)
@@ -61,7 +61,7 @@ func (b *v7build) compose(y v7layout, d anec.Dims, parts []v7piece) ([]*v7op, bo
 			if columns >= 0 {
 				n = p.dims[columns]
 			}
-			from = v7layout{v7spot: v7spot{v7const, b.constants.repeated(*p.number, n)}}
+			from = v7layout{v7spot: v7spot{hwx.BaseConst, b.constants.repeated(*p.number, n)}}
 			if columns >= 0 {
 				from.strides[columns] = 2
 			}
@@ -69,7 +69,7 @@ func (b *v7build) compose(y v7layout, d anec.Dims, parts []v7piece) ([]*v7op, bo
 		m := moveOf(p.dims, from, p.start(to))
 		m.before = p.before
 		some, ok := b.moves(m)
-		if ops = append(ops, some...); !ok || len(ops) > v7maxMoves {
+		if ops = append(ops, some...); !ok || len(ops) > v7maxTasks {
 			return nil, false
 		}
 	}
@@ -102,8 +102,7 @@ func (b *v7build) spread(y v7layout, d anec.Dims, parts []v7piece) (at v7layout,
 	if total > v7maxExpand {
 		return at, -1, false
 	}
-	at.v7spot = v7spot{hwx.BaseScratch, b.scratch}
-	b.scratch += v7align(total, 0x4000)
+	at.v7spot = b.takeScratch(total)
 	width := v7row
 	if inner >= 0 {
 		at.strides[inner], width = 2, v7align(2*d[inner], v7row)
@@ -117,32 +116,18 @@ func (b *v7build) spread(y v7layout, d anec.Dims, parts []v7piece) (at v7layout,
 	return at, inner, true
 }
 
-// repeated adds a row of one number.
-func (c *v7constants) repeated(number uint16, n int) (offset int) {
-	row := make([]byte, 2*n)
-	for i := range n {
-		row[2*i], row[2*i+1] = byte(number), byte(number>>8)
-	}
-	return c.add(row)
-}
-
 // concat puts its bottoms together. Those that joinParts had written in place are there already.
 func (b *v7build) concat(l *anec.Layer, p *anec.Concat) ([]*v7op, bool) {
 	y, ok := b.layout(l.Top())
-	if !ok || p.Interleave || !l.Epilogue.Empty() || l.OutputType != tensor.Invalid {
+	if !ok || !plainConcat(l, p) {
 		return nil, false
 	}
-	var parts []v7piece
-	at := 0
-	for _, v := range l.Bottoms {
-		part := v7piece{dims: v.Type.Dims}
-		part.at[p.Axis] = at
-		at += v.Type.Dims[p.Axis]
-		if part.from, ok = b.source(v); !ok {
+	parts := concatParts(l, p)
+	for i, v := range l.Bottoms {
+		if parts[i].from, ok = b.source(v); !ok {
 			return nil, false
 		}
-		part.before = b.inRows(v)
-		parts = append(parts, part)
+		parts[i].before = b.inRows(v)
 	}
 	if !beginsInside(y, parts) {
 		parts = slices.DeleteFunc(parts, func(p v7piece) bool { return p.from.same(p.start(y), p.dims) })
@@ -150,16 +135,13 @@ func (b *v7build) concat(l *anec.Layer, p *anec.Concat) ([]*v7op, bool) {
 	return b.compose(y, l.Top().Type.Dims, parts)
 }
 
-// joinParts has the parts of a concatenation written where they belong, if only it reads them and registers can say so.
-func (b *v7build) joinParts(l *anec.Layer) {
-	p, ok := l.Params.(*anec.Concat)
-	if !ok || b.plan != nil || p.Interleave || !l.Epilogue.Empty() || l.OutputType != tensor.Invalid {
-		return
-	}
-	y, ok := b.layout(l.Top())
-	if !ok {
-		return
-	}
+// plainConcat reports whether a concatenation does nothing else.
+func plainConcat(l *anec.Layer, p *anec.Concat) bool {
+	return !p.Interleave && l.Epilogue.Empty() && l.OutputType == tensor.Invalid
+}
+
+// concatParts is which part of the whole each bottom is.
+func concatParts(l *anec.Layer, p *anec.Concat) []v7piece {
 	parts := make([]v7piece, len(l.Bottoms))
 	at := 0
 	for i, v := range l.Bottoms {
@@ -167,12 +149,26 @@ func (b *v7build) joinParts(l *anec.Layer) {
 		parts[i].at[p.Axis] = at
 		at += v.Type.Dims[p.Axis]
 	}
+	return parts
+}
+
+// joinParts has the parts of a concatenation written where they belong, if only it reads them and registers can say so.
+func (b *v7build) joinParts(l *anec.Layer) {
+	p, ok := l.Params.(*anec.Concat)
+	if !ok || b.plan != nil || !plainConcat(l, p) {
+		return
+	}
+	y, ok := b.layout(l.Top())
+	if !ok {
+		return
+	}
+	parts := concatParts(l, p)
 	if beginsInside(y, parts) {
 		return
 	}
 	for i, v := range l.Bottoms {
 		s, ok := parts[i].start(y).isSurface(parts[i].dims)
-		if ok && v.Def != nil && len(v.Uses) == 1 && !b.graph.IsOutput(v) {
+		if ok && v.Def != nil && b.readOnce(v) {
 			b.surfaces[v] = s
 		}
 	}
@@ -215,7 +211,7 @@ func (b *v7build) remap(l *anec.Layer, indices [anec.NumAxes][]int, number uint1
 	var parts []v7piece
 	var choose func(axis int, p v7piece)
 	choose = func(axis int, p v7piece) {
-		if len(parts) > v7maxMoves {
+		if len(parts) > v7maxTasks {
 			return
 		}
 		if axis == anec.NumAxes {
@@ -285,27 +281,16 @@ func (b *v7build) padding(l *anec.Layer, p *anec.Padding) ([]*v7op, bool) {
 }
 
 // gathered takes the slices of x that known indices name.
-func (b *v7build) gathered(l *anec.Layer, p *anec.Gather) ([]*v7op, bool) {
-	if len(p.Axes) != 1 || l.Bottoms[1] == nil || l.Bottoms[1].Const == nil {
-		return nil, false
-	}
-	known, axis := l.Bottoms[1].Const, p.Axes[0]
-	vector := anec.Dims{1, 1, 1, 1, 1}.With(axis, known.Dims[axis])
-	if !known.Plain() || !known.DType.IsInteger() || known.Dims != vector {
+func (b *v7build) gathered(l *anec.Layer) ([]*v7op, bool) {
+	axis, known, ok := knownIndices(l)
+	if !ok {
 		return nil, false
 	}
 	var indices [anec.NumAxes][]int
 	for a, n := range l.Bottoms[0].Type.Dims {
 		indices[a] = counted(n)
 	}
-	n := len(indices[axis])
-	indices[axis] = nil
-	for _, i := range known.Stored.Int64s() {
-		if i < 0 {
-			i += int64(n)
-		}
-		indices[axis] = append(indices[axis], int(min(max(i, 0), int64(n-1))))
-	}
+	indices[axis] = known
 	return b.remap(l, indices, 0)
 }
 

@@ -3,7 +3,6 @@ package compiler
 import (
 	"slices"
 
-	"github.com/espalier-ane/espalier/hwx"
 	"github.com/espalier-ane/espalier/internal/anec"
 	"github.com/espalier-ane/espalier/td"
 	"github.com/espalier-ane/espalier/tensor"
@@ -15,10 +14,10 @@ import (
 // Windows (guide A). One that is wider has another mode, in which two columns are computed at a time (record
 // encoder_conv_c16_n16_k9x9_s1_g16_bias0_same); one of nine rows does not (encoder_conv_c1024_n1024_k9x1_s1_g1024_bias0_same).
 const (
-	v7mostColumns = 7
-	v7mostRows    = 15
-	v7mostImages  = 256 // of a batch
-	v7smallSide   = 8   // of a result that is small to the array
+	v7maxColumns = 7
+	v7maxRows    = 15
+	v7maxImages  = 256 // of a batch
+	v7smallSide  = 8   // of a result that is small to the array
 )
 
 // A v7conv is a convolution as the array has it.
@@ -47,15 +46,13 @@ func (b *v7build) conv(l *anec.Layer, p *anec.Conv) ([]*v7op, bool) {
 		return ops, true
 	}
 	stages, ok := stagesOf(l)
-	room, dense := denseSurface(l.Top().Type)
-	if !ok || !dense || len(stages) == 0 || l.Epilogue.Transpose != nil {
+	if !ok || to.element != v7fp16 || len(stages) == 0 || l.Epilogue.Transpose != nil {
 		return nil, false
 	}
 	bare := *l
 	bare.Epilogue = anec.Epilogue{}
-	size, images := v7sizeOf(l.Top())
-	room.base, room.offset = hwx.BaseScratch, b.scratch
-	b.scratch += v7align(room.group*images, 0x4000)
+	size, images := v7sizeOf(l.Top().Type.Dims)
+	room := b.scratchSurface(size, images)
 	ops, ok := b.convInto(&bare, p, room)
 	if !ok {
 		return nil, false
@@ -70,14 +67,14 @@ func (b *v7build) convInto(l *anec.Layer, p *anec.Conv, my *v7surface) ([]*v7op,
 	x := l.Bottoms[0]
 	images := x.Type.Dims[anec.N]
 	c, ok := readConv(l, p)
-	if !ok || images > v7mostImages {
+	if !ok || images > v7maxImages {
 		return nil, false
 	}
 	mx, ok := b.surface(x)
 	if !ok || mx.element != v7fp16 || my.element != v7fp16 {
 		return nil, false
 	}
-	if c.window.kw > v7mostColumns && !p.Transposed {
+	if c.window.kw > v7maxColumns && !p.Transposed {
 		return b.wideConv(c, images, mx, my)
 	}
 	parts := []*v7conv{c}
@@ -98,7 +95,7 @@ func (b *v7build) convInto(l *anec.Layer, p *anec.Conv, my *v7surface) ([]*v7op,
 	// room for them.
 	var room *v7surface
 	if p.Transposed && c.out.w%c.spread[1] != 0 {
-		room = b.roomFor(v7size{w: v7align(c.out.w, c.spread[1]), h: c.out.h, d: 1, c: c.out.c})
+		room = b.scratchSurface(v7size{w: v7align(c.out.w, c.spread[1]), h: c.out.h, d: 1, c: c.out.c}, 1)
 	}
 	var ops []*v7op
 	for n := range images {
@@ -113,11 +110,7 @@ func (b *v7build) convInto(l *anec.Layer, p *anec.Conv, my *v7surface) ([]*v7op,
 			ops = append(ops, form.between(parts[i], i, from, into))
 		}
 		if room != nil {
-			o := newBypass(c.out)
-			o.source1 = v7source{memory: room, chip: arrayChip(0, c.out)}
-			o.result = &to
-			o.chip = passing(o.source1.chip, c.out.h)
-			ops = append(ops, o)
+			ops = append(ops, newBypass(c.out).fromTo(room, &to))
 		}
 	}
 	return ops, true
@@ -130,7 +123,7 @@ func (b *v7build) convInto(l *anec.Layer, p *anec.Conv, my *v7surface) ([]*v7op,
 //	        ^
 func (b *v7build) wideConv(c *v7conv, images int, from, to *v7surface) ([]*v7op, bool) {
 	split := c.window.px
-	if c.window.sx != 1 || c.window.sy != 1 || c.exchange || c.after != (v7after{scale: 1}) || split+1 > v7mostColumns || c.window.kw-split > v7mostColumns {
+	if c.window.sx != 1 || c.window.sy != 1 || c.exchange || c.after != (v7after{scale: 1}) || split+1 > v7maxColumns || c.window.kw-split > v7maxColumns {
 		return nil, false
 	}
 	left, right := *c, *c
@@ -141,8 +134,8 @@ func (b *v7build) wideConv(c *v7conv, images int, from, to *v7surface) ([]*v7op,
 	}
 	chain := &v7chain{b: b}
 	size := v7size{w: c.out.w, h: c.out.h, d: 1, c: c.out.c}
-	sum := v7tensor{size: size, groups: images, memory: chain.scratch(size, images)}
-	last := v7tensor{size: size, groups: images, memory: chain.scratch(size, images)}
+	sum := v7tensor{size: size, groups: images, memory: b.scratchSurface(size, images)}
+	last := v7tensor{size: size, groups: images, memory: b.scratchSurface(size, images)}
 	for _, half := range []struct {
 		conv *v7conv
 		into *v7surface
@@ -170,16 +163,6 @@ func (c *v7conv) columns(from, to int) (list []uint16) {
 	return list
 }
 
-// roomFor takes scratch memory for a tensor.
-func (b *v7build) roomFor(size v7size) *v7surface {
-	s := &v7surface{base: hwx.BaseScratch, offset: b.scratch, row: v7align(2*size.w, 64)}
-	s.plane = s.row * size.h
-	s.depth = s.plane * size.c
-	s.group = s.depth
-	b.scratch += v7align(s.group, 0x4000)
-	return s
-}
-
 // between is the task of one image, and of phase i along H.
 func (form *v7op) between(c *v7conv, i int, from, to v7surface) *v7op {
 	o := *form
@@ -201,13 +184,12 @@ func (form *v7op) between(c *v7conv, i int, from, to v7surface) *v7op {
 // readConv reads a layer; false if it is none that the array does.
 func readConv(l *anec.Layer, p *anec.Conv) (*v7conv, bool) {
 	weights, ok := halves(l.Bottoms[1])
-	padded := p.PadBefore != [3]int{} || p.PadAfter != [3]int{}
-	if !ok || p.Kernel[0] != 1 || p.Stride[0] != 1 || p.PadBefore[0] != 0 || p.PadAfter[0] != 0 || p.PaddingMode != td.PadZero && padded {
+	if !ok || !inPlane(&p.Window) || p.PaddingMode != td.PadZero && hasPadding(&p.Window) {
 		return nil, false
 	}
 	c := &v7conv{groups: p.Groups, weights: weights}
-	c.in, _ = v7sizeOf(l.Bottoms[0])
-	c.out, _ = v7sizeOf(l.Top())
+	c.in, _ = v7sizeOf(l.Bottoms[0].Type.Dims)
+	c.out, _ = v7sizeOf(l.Top().Type.Dims)
 	if turn := l.Epilogue.Transpose; turn != nil {
 		if *turn != exchange(anec.C, anec.W) || p.Groups > 1 || p.Transposed {
 			return nil, false
@@ -219,7 +201,7 @@ func readConv(l *anec.Layer, p *anec.Conv) (*v7conv, bool) {
 	if c.after, ok = afterButTranspose(plain); !ok {
 		return nil, false
 	}
-	bias := (&emission{Layer: l}).bottom(2)
+	bias := bottom(l, 2)
 	if c.after.bias != nil {
 		if bias != nil {
 			return nil, false
@@ -231,7 +213,7 @@ func readConv(l *anec.Layer, p *anec.Conv) (*v7conv, bool) {
 			return nil, false
 		}
 	}
-	c.window = v7window{kw: p.Kernel[2], kh: p.Kernel[1], sx: p.Stride[2], sy: p.Stride[1], px: p.PadBefore[2], py: p.PadBefore[1]}
+	c.window = planeWindow(&p.Window)
 	if p.Transposed {
 		if p.Dilation != [3]int{1, 1, 1} {
 			return nil, false
@@ -248,7 +230,7 @@ func readConv(l *anec.Layer, p *anec.Conv) (*v7conv, bool) {
 // without it. A gain that is not folded is left for the post scale.
 func (c *v7conv) foldGain(l *anec.Layer) *anec.Layer {
 	g := l.Epilogue.GOC
-	if g == nil || g.Gain == nil || g.Gain.Const == nil || !g.Gain.Const.Plain() || l.Epilogue.Pre != nil || (&emission{Layer: l}).bottom(2) != nil {
+	if g == nil || g.Gain == nil || g.Gain.Const == nil || !g.Gain.Const.Plain() || l.Epilogue.Pre != nil || bottom(l, 2) != nil {
 		return l
 	}
 	gains := g.Gain.Const.Stored.Float64s()
@@ -371,8 +353,7 @@ func phaseWindow(kernel, spread, cut, lo, hi int) (before, length int) {
 
 // meets reports whether the array has such windows, and every one has an element of the image.
 func (c *v7conv) meets() bool {
-	w := &c.window
-	return w.kw <= v7mostColumns && w.kh <= v7mostRows && w.px < w.kw && w.py < w.kh && (c.out.w-1)*w.sx-w.px < c.in.w && (c.out.h-1)*w.sy-w.py < c.in.h
+	return c.window.kw <= v7maxColumns && c.window.kh <= v7maxRows && c.window.meets(c.in, c.out)
 }
 
 // convTask is the task of a convolution, before it is known where it reads and writes.

@@ -23,7 +23,7 @@ func (c *v7chain) function(t v7tensor, a *anec.Activation, to *v7surface) (v7ten
 	case td.FuncFloor:
 		return c.roundedOff(t, td.EWSub, td.LessThanZeroTable(), to)
 	case td.FuncCeil:
-		return c.roundedOff(t, td.EWAdd, signTable(0, 0, v7One), to)
+		return c.roundedOff(t, td.EWAdd, whereAbove.table(), to)
 	case td.FuncInt, td.FuncTrunc:
 		return c.byTable(t, td.IntegerTable(), to), true
 	case td.FuncFrac:
@@ -116,6 +116,9 @@ func (c *v7chain) exponential(x, z, like v7tensor) (v7tensor, bool) {
 	return c.two(td.EWMult, logarithm, z, like, nil, nil)
 }
 
+// log2Half is the logarithm of v to the base 2, in fp16.
+func log2Half(v float32) float32 { return tensor.RoundF16(float32(math.Log2(float64(v)))) }
+
 // powerOf is x to a constant power: by products where it is a small whole number, by a table where there is one, else
 // exp2(power*log2 x).
 func (c *v7chain) powerOf(x v7tensor, power float32, to *v7surface) (v7tensor, bool) {
@@ -184,14 +187,23 @@ type signFunction struct{ below, at, above uint16 }
 
 func (s signFunction) table() *td.Table { return signTable(s.below, s.at, s.above) }
 
+var (
+	whereZero      = signFunction{0, v7One, 0}
+	whereNotZero   = signFunction{v7One, 0, v7One} // it makes a bool of a number
+	whereBelow     = signFunction{v7One, 0, 0}
+	whereBelowOrAt = signFunction{v7One, v7One, 0}
+	whereAbove     = signFunction{0, 0, v7One}
+	whereAboveOrAt = signFunction{0, v7One, v7One}
+)
+
 var signFunctions = map[td.Function]signFunction{
-	td.FuncDirac:                {0, v7One, 0},
-	td.FuncEqualZero:            {0, v7One, 0},
-	td.FuncNotEqualZero:         {v7One, 0, v7One},
-	td.FuncLessThanZero:         {v7One, 0, 0},
-	td.FuncLessThanEqualZero:    {v7One, v7One, 0},
-	td.FuncGreaterThanEqualZero: {0, v7One, v7One},
-	td.FuncGreaterThanZero:      {0, 0, v7One},
+	td.FuncDirac:                whereZero,
+	td.FuncEqualZero:            whereZero,
+	td.FuncNotEqualZero:         whereNotZero,
+	td.FuncLessThanZero:         whereBelow,
+	td.FuncLessThanEqualZero:    whereBelowOrAt,
+	td.FuncGreaterThanEqualZero: whereAboveOrAt,
+	td.FuncGreaterThanZero:      whereAbove,
 }
 
 // signTable is the table that gives three numbers, below 0, at 0 and above: as the recorded comparison, selection and

@@ -1,7 +1,6 @@
 package compiler
 
 import (
-	"encoding/binary"
 	"slices"
 
 	"github.com/espalier-ane/espalier/hwx"
@@ -81,15 +80,6 @@ func (b *v7build) layout(v *anec.Value) (v7layout, bool) {
 	return v7layout{}, false
 }
 
-// layout is the place, as far as it is one that counts from a base.
-func (p Place) layout(base int) v7layout {
-	at := v7layout{v7spot: v7spot{base, int(p.Offset)}}
-	for a, stride := range p.Strides {
-		at.strides[a] = int(stride)
-	}
-	return at
-}
-
 // strides of a surface along the axes of a value.
 func (s *v7surface) strides() [anec.NumAxes]int {
 	return [anec.NumAxes]int{s.group, s.depth, s.plane, s.row, 2}
@@ -106,18 +96,9 @@ func (b *v7build) constantLayout(v *anec.Value) (v7layout, bool) {
 	if !ok || len(values) != n || n == 0 || n > v7maxExpand {
 		return v7layout{}, false
 	}
-	row := v7align(2*d[anec.W], v7row)
-	data := make([]byte, n/d[anec.W]*row)
-	for i, x := range values {
-		binary.LittleEndian.PutUint16(data[i/d[anec.W]*row+i%d[anec.W]*2:], x)
-	}
-	at := v7layout{v7spot: v7spot{v7const, b.constants.add(data)}}
-	at.strides[anec.W] = 2
-	for a, step := int(anec.H), row; a >= 0; a-- {
-		at.strides[a] = step
-		step *= d[a]
-	}
-	return at, true
+	s := b.constantImage(values, d[anec.W], d[anec.H], d[anec.C])
+	s.group = s.depth * d[anec.D]
+	return v7layout{v7spot{s.base, s.offset}, s.strides()}, true
 }
 
 // same reports whether two layouts of a value are one: strides along which there is but one element do not count.
@@ -128,6 +109,15 @@ func (p v7layout) same(o v7layout, d anec.Dims) bool {
 		}
 	}
 	return p.v7spot == o.v7spot
+}
+
+// permuted is a layout with other axes: axis i is axis perm[i].
+func (p v7layout) permuted(perm anec.Perm) v7layout {
+	of := p.strides
+	for i, a := range perm {
+		p.strides[i] = of[a]
+	}
+	return p
 }
 
 // moveOf is the move of all elements of a value.
@@ -161,83 +151,6 @@ func (p v7layout) isSurface(d anec.Dims) (*v7surface, bool) {
 	return s, true
 }
 
-// view selects what moves nothing but names: the top is the same memory, read otherwise. If it leaves the segment, or
-// registers cannot say how it is read, a copy is made.
-func (b *v7build) view(l *anec.Layer) ([]*v7op, bool) {
-	if !bare(l) {
-		return nil, false
-	}
-	x, ok := b.source(l.Bottoms[0])
-	if !ok {
-		return nil, false
-	}
-	p, slice := l.Params.(*anec.InputView)
-	if slice && p.Size == 0 {
-		return nil, false
-	}
-	viewed, ok := viewLayout(l, x)
-	if !ok {
-		return b.reshape(l, x)
-	}
-	if slice && p.Crop {
-		return b.crop(l, viewed)
-	}
-	d := l.Top().Type.Dims
-	if s, ok := viewed.isSurface(d); ok && b.plan == nil && b.surfaces[l.Top()] == nil {
-		b.surfaces[l.Top()] = s
-		return nil, true
-	}
-	y, ok := b.layout(l.Top())
-	if !ok {
-		return nil, false
-	}
-	m := moveOf(d, viewed, y)
-	m.before = b.inRows(l.Bottoms[0])
-	return b.moves(m)
-}
-
-// v7crop is what H13 multiplies a slice with an offset along W by, and divides it by again (hal.Numerics.WidthSliceGain).
-const v7crop = 16
-
-// crop is a slice that begins inside of a row. No word is known for the format that H13 has it in on the way, but for what
-// becomes of the numbers: what the gain takes beyond fp16 is infinite. The tasks say so: one multiplies, one divides.
-//
-//	x [h][w] ─ turn, *16 ─ [w][h] ─ turn, /16 ─ y [h][w']
-func (b *v7build) crop(l *anec.Layer, viewed v7layout) ([]*v7op, bool) {
-	y, ok := b.layout(l.Top())
-	if !ok {
-		return nil, false
-	}
-	m := moveOf(l.Top().Type.Dims, viewed, y)
-	m.axes = slices.DeleteFunc(m.axes, func(a v7axis) bool { return a.n == 1 })
-	m.before = b.inRows(l.Bottoms[0])
-	apart, together, ok := b.turns(m)
-	ops := append(apart, together...)
-	for i, o := range ops {
-		if o.planar {
-			return nil, false
-		}
-		o.cropped = true
-		if o.post = tensor.ToF16(v7crop); i >= len(apart) {
-			o.post = tensor.ToF16(1.0 / v7crop)
-		}
-	}
-	return ops, ok
-}
-
-// carry is a copy between places of any kind.
-func (b *v7build) carry(l *anec.Layer) ([]*v7op, bool) {
-	x := l.Bottoms[0]
-	from, ok1 := b.source(x)
-	to, ok2 := b.layout(l.Top())
-	if !ok1 || !ok2 || !bare(l) {
-		return nil, false
-	}
-	m := moveOf(x.Type.Dims, from, to)
-	m.before = b.inRows(x)
-	return b.moves(m)
-}
-
 // inRows reports whether what lies before an element, back to a multiple of 64 bytes, and between it and others, is of the
 // same value, or of one that it is a view of.
 func (b *v7build) inRows(v *anec.Value) bool {
@@ -258,48 +171,6 @@ func viewLayout(l *anec.Layer, x v7layout) (v7layout, bool) {
 		x.strides[a] = int(stride)
 	}
 	return x, ok
-}
-
-// reshape selects the tasks of a reshape that no strides express. Both shapes may be cut into the same pieces; if not, elements
-// lie in scratch memory such that both are views of it:
-//
-//	x [16][4·8]  =  [16][4][8]  =  y [16][4][8]            in pieces
-//	x [2][3·4] ─ turn ─ [24], 64 bytes apart ─ turn ─ y [4][6]
-func (b *v7build) reshape(l *anec.Layer, x v7layout) ([]*v7op, bool) {
-	y, ok := b.layout(l.Top())
-	if !ok || l.Kind() != anec.KindReshape {
-		return nil, false
-	}
-	from, to := l.Bottoms[0].Type.Dims, l.Top().Type.Dims
-	if dims, xs, ys, ok := commonPieces(from, wide(x.strides), to, wide(y.strides)); ok {
-		m := v7move{from: x.v7spot, to: y.v7spot, before: b.inRows(l.Bottoms[0])}
-		for a, n := range dims {
-			m.axes = append(m.axes, v7axis{td.Axis(a), n, int(xs[a]), int(ys[a])})
-		}
-		return b.moves(m)
-	}
-	apart, bytes := spreadOut(from)
-	together, _ := spreadOut(to)
-	if bytes > v7maxExpand {
-		return nil, false
-	}
-	apart.v7spot = v7spot{hwx.BaseScratch, b.scratch}
-	together.v7spot = apart.v7spot
-	b.scratch += v7align(bytes, 0x4000)
-	in, ok1 := b.moves(moveOf(from, x, apart))
-	out, ok2 := b.moves(moveOf(to, together, y))
-	return append(in, out...), ok1 && ok2 && len(in)+len(out) <= v7maxMoves
-}
-
-// spreadOut is the layout of elements one after the other, 64 bytes apart, and how many bytes they take.
-func spreadOut(d anec.Dims) (at v7layout, bytes int) {
-	bytes = v7row
-	for a := anec.NumAxes - 1; a >= 0; a-- {
-		if at.strides[a] = bytes; bytes <= v7maxExpand {
-			bytes *= d[a]
-		}
-	}
-	return at, bytes
 }
 
 func wide(strides [anec.NumAxes]int) (list [anec.NumAxes]int64) {

@@ -17,13 +17,8 @@ import (
 // columns are computed, and those that are wanted are copied.
 func (b *v7build) liveConv(l *anec.Layer, p *anec.Conv) ([]*v7op, bool) {
 	x, w, y := l.Bottoms[0], l.Bottoms[1], l.Top()
-	after, perm, ok := afterProduct(l)
-	padded := p.PadBefore != [3]int{} || p.PadAfter != [3]int{}
-	if !ok || perm != anec.Identity || after.bias != nil || after.offset != 0 || bottom(l, 2) != nil || p.Transposed || p.Groups != 1 ||
-		p.Dilation != [3]int{1, 1, 1} || p.Kernel[0] != 1 || p.Stride[0] != 1 || p.PadBefore[0] != 0 || p.PaddingMode != td.PadZero && padded {
-		return nil, false
-	}
-	if after.act != nil && after.act.Function != td.FuncReLU || w.Type.DType != tensor.Float16 || w.Type.Dims[anec.D] != 1 {
+	after, ok := afterLiveConv(l, p)
+	if !ok || w.Type.DType != tensor.Float16 || w.Type.Dims[anec.D] != 1 {
 		return nil, false
 	}
 	mx, ok1 := b.surface(x)
@@ -33,16 +28,17 @@ func (b *v7build) liveConv(l *anec.Layer, p *anec.Conv) ([]*v7op, bool) {
 	}
 	c := v7conv{groups: 1}
 	var images int
-	c.in, images = v7sizeOf(x)
-	c.out, _ = v7sizeOf(y)
-	c.window = v7window{kw: p.Kernel[2], kh: p.Kernel[1], sx: 1, sy: 1, px: p.PadBefore[2], py: p.PadBefore[1]}
+	c.in, images = v7sizeOf(x.Type.Dims)
+	c.out, _ = v7sizeOf(y.Type.Dims)
+	c.window = planeWindow(&p.Window)
+	c.window.sx, c.window.sy = 1, 1
 	strided := p.Stride[1] > 1 || p.Stride[2] > 1
 	to, wanted := *my, c.out
 	if strided {
 		c.out.h, c.out.w = (c.out.h-1)*p.Stride[1]+1, (c.out.w-1)*p.Stride[2]+1
-		to = *b.roomFor(c.out)
+		to = *b.scratchSurface(c.out, 1)
 	}
-	if images > v7mostImages || !c.meets() {
+	if images > v7maxImages || !c.meets() {
 		return nil, false
 	}
 	matrix := anec.Dims{1, 1, 1, c.out.c, c.in.c * c.window.kh * c.window.kw}
@@ -92,4 +88,16 @@ func (b *v7build) liveConv(l *anec.Layer, p *anec.Conv) ([]*v7op, bool) {
 		}
 	}
 	return f.ops, true
+}
+
+// afterLiveConv reads what a convolution with live weights does with its result; false if the array has no such convolution.
+func afterLiveConv(l *anec.Layer, p *anec.Conv) (v7after, bool) {
+	after, perm, ok := afterProduct(l)
+	if !ok || perm != anec.Identity || after.bias != nil || after.offset != 0 || after.act != nil && after.act.Function != td.FuncReLU {
+		return after, false
+	}
+	if bottom(l, 2) != nil || p.Transposed || p.Groups != 1 || p.Dilation != [3]int{1, 1, 1} {
+		return after, false
+	}
+	return after, inPlane(&p.Window) && (p.PaddingMode == td.PadZero || !hasPadding(&p.Window))
 }

@@ -5,7 +5,6 @@ import (
 
 	"github.com/espalier-ane/espalier/hwx"
 	"github.com/espalier-ane/espalier/internal/anec"
-	"github.com/espalier-ane/espalier/td"
 )
 
 // In a segment with a layer whose encoding is not certain, tasks of the chip's own and extension records stand side by
@@ -45,7 +44,7 @@ func (s *Segment) mixOwnTasks() map[int][]Task {
 	for i, l := range m.layers {
 		m.at[l] = i
 	}
-	m.start = v7align(int(s.Plan.Scratch), 0x4000)
+	m.start = v7align(int(s.Plan.Scratch), v7page)
 	m.group()
 	for i := 0; i < len(m.layers); {
 		m.scratch = m.start
@@ -95,13 +94,13 @@ func (m *v7mix) group() {
 	}
 	for _, l := range m.layers {
 		if n := members[l]; n > 0 && first[l]+n != m.at[l] {
-			m.part(l)
+			m.ungroup(l)
 		}
 	}
 }
 
-// part leaves a layer alone with what it computes itself.
-func (m *v7mix) part(root *anec.Layer) {
+// ungroup leaves a layer alone with what it computes itself.
+func (m *v7mix) ungroup(root *anec.Layer) {
 	for l, r := range m.root {
 		if r == root {
 			delete(m.root, l)
@@ -122,9 +121,9 @@ func (m *v7mix) choose(i int) int {
 		return last - i + 1
 	}
 	grouped := len(m.root)
-	m.part(l)
-	if len(m.root) != grouped && m.take(m.layers[i], i, i) {
-		return 1
+	m.ungroup(l)
+	if len(m.root) != grouped {
+		m.take(m.layers[i], i, i)
 	}
 	return 1
 }
@@ -256,84 +255,4 @@ func (m *v7mix) dropUnread() {
 			read(v)
 		}
 	}
-}
-
-// surface is where a value lies, as the registers have it; false if they cannot say it.
-func (p *Plan) surface(v *anec.Value) (*v7surface, bool) {
-	place, ok := p.Places[v]
-	if !ok {
-		return nil, false
-	}
-	s, ok := surfaceAt(place.Offset, place.Strides, v.Type)
-	if !ok {
-		return nil, false
-	}
-	switch place.Region {
-	case InScratch:
-		s.base = hwx.BaseScratch
-	case InPort:
-		s.base = hwx.BasePorts + place.Port
-		if port := &p.Ports[place.Port]; port.In && port.Out {
-			return nil, false // no record has a state
-		}
-	default:
-		return nil, false
-	}
-	return s, true
-}
-
-// surfaceAt is a tensor at an offset, with strides, in some memory; false if the registers cannot say it.
-func surfaceAt(offset int64, strides [anec.NumAxes]int64, t anec.Type) (*v7surface, bool) {
-	s, ok := denseSurface(t)
-	d := t.Dims
-	if !ok || offset%v7row != 0 || offset >= 1<<31 || d[anec.W] > 1 && strides[anec.W] != int64(t.DType.Size()) {
-		return nil, false
-	}
-	s.offset = int(offset)
-	// Along an axis of one element a stride leads nowhere; it is as a dense tensor would have it.
-	next := int64(s.row)
-	for _, axis := range []struct {
-		axis   td.Axis
-		stride *int
-	}{{anec.H, &s.row}, {anec.C, &s.plane}, {anec.N, &s.group}} {
-		stride := next
-		if d[axis.axis] > 1 {
-			stride = strides[axis.axis]
-		}
-		if stride <= 0 || stride%v7row != 0 || stride >= 1<<31 {
-			return nil, false
-		}
-		*axis.stride = int(stride)
-		next = stride * int64(d[axis.axis])
-		if axis.axis == anec.C {
-			s.depth = int(next)
-		}
-	}
-	return s, true
-}
-
-// meet reports whether the bytes of two values may overlap.
-func (p *Plan) meet(x, y *anec.Value) bool {
-	a, b := p.Places[x], p.Places[y]
-	return a.Region == b.Region && a.Port == b.Port && a.Offset < b.end(y.Type) && b.Offset < a.end(x.Type)
-}
-
-// inPlace reports whether two values lie the same way, element over element.
-func (p *Plan) inPlace(x, y *anec.Value) bool {
-	a, b := p.Places[x], p.Places[y]
-	for axis, n := range x.Type.Dims {
-		if n == 1 {
-			a.Strides[axis], b.Strides[axis] = 0, 0 // it leads nowhere
-		}
-	}
-	return a == b && x.Type.Dims == y.Type.Dims && x.Type.DType == y.Type.DType
-}
-
-// end is the byte after the last of a value that lies there.
-func (p Place) end(t anec.Type) int64 {
-	last := p.Offset + int64(max(t.DType.Size(), 1))
-	for a, n := range t.Dims {
-		last += int64(max(n-1, 0)) * p.Strides[a]
-	}
-	return last
 }

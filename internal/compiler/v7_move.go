@@ -28,8 +28,8 @@ const (
 )
 
 const (
-	v7maxMoves   = 256     // tasks of a layer that moves
-	v7maxExpand  = 1 << 26 // bytes of scratch memory that they may take
+	v7maxTasks   = 256     // of a layer; nothing says so, but an extension record does with one
+	v7maxExpand  = 1 << 26 // bytes of scratch memory or of constants that a layer may take
 	v7interleave = 15      // the field has four bits
 )
 
@@ -56,7 +56,7 @@ type v7move struct {
 // moves selects the tasks of a move.
 func (b *v7build) moves(m v7move) ([]*v7op, bool) {
 	m.axes = slices.DeleteFunc(slices.Clone(m.axes), func(a v7axis) bool { return a.n == 1 })
-	if ops, ok := m.tasks(v7maxMoves); ok {
+	if ops, ok := m.tasks(v7maxTasks); ok {
 		return ops, true
 	}
 	return b.through(m)
@@ -179,55 +179,75 @@ func (m *v7move) columns(stride func(v7axis) int) (c v7columns, ok bool) {
 // A v7slots is which axis of a move goes where in a task; -1 is an extent of 1.
 type v7slots struct{ w, c, h, group int }
 
-// task selects the one task of a move. If it fails only because an axis is too long, long says by how much.
-func (m *v7move) task() (o *v7op, long v7long, ok bool) {
+// A v7route is where the axes of a move go in its one task, and how the columns of both sides lie. A lane lies between the
+// columns of one side; with bundles of lanes it is the channels.
+type v7route struct {
+	v7slots
+	x, y         v7columns
+	lane, bundle int  // axes; -1: none
+	exchange     bool // C and W change places
+}
+
+// route finds the one task of a move.
+func (m *v7move) route() (r v7route, ok bool) {
 	backwards := slices.ContainsFunc(m.axes, func(a v7axis) bool { return a.from < 0 }) // no record has a negative stride
 	if m.from.offset%v7row != 0 || m.to.offset%v7row != 0 || backwards {
-		return nil, long, false
+		return r, false
 	}
 	x, ok1 := m.columns(func(a v7axis) int { return a.from })
 	y, ok2 := m.columns(func(a v7axis) int { return a.to })
 	if !ok1 || !ok2 || x.apart > 1 && y.apart > 1 {
-		return nil, long, false
+		return r, false
 	}
-	var s v7slots
-	exchange := false
-	lane, bundle := max(x.lane, y.lane), -1
+	r = v7route{x: x, y: y, lane: max(x.lane, y.lane), bundle: -1}
 	switch {
 	case x.apart > 1 || y.apart > 1:
 		if x.axis != y.axis {
-			return nil, long, false
+			return r, false
 		}
-		if lane >= 0 {
-			bundle = m.bundles(lane, max(x.apart, y.apart))
+		if r.lane >= 0 {
+			r.bundle = m.bundles(r.lane, max(x.apart, y.apart))
 		}
-		s, ok = m.slots(x.axis, lane, bundle, true)
+		r.v7slots, ok = m.slots(x.axis, r.lane, r.bundle, true)
 	case x.axis == y.axis, x.axis < 0 && m.axes[y.axis].from == 0:
-		s, ok = m.slots(y.axis, -1, -1, false)
+		r.v7slots, ok = m.slots(y.axis, -1, -1, false)
 	default:
-		exchange = true
-		s, ok = m.slots(x.axis, y.axis, -1, true)
+		r.exchange = true
+		r.v7slots, ok = m.slots(x.axis, y.axis, -1, true)
 	}
+	return r, ok
+}
+
+// sides are the surfaces of a route's task, and the extents of its source.
+func (m *v7move) sides(r *v7route) (source, result *v7surface, size v7size) {
+	out := r.v7slots
+	if r.exchange {
+		out.w, out.c = r.c, r.w
+	}
+	source = m.surface(r.v7slots, m.from, func(a v7axis) int { return a.from })
+	result = m.surface(out, m.to, func(a v7axis) int { return a.to })
+	size = v7size{w: m.extent(r.w), h: m.extent(r.h), d: 1, c: m.extent(r.c)}
+	if r.bundle >= 0 {
+		if size.c *= m.axes[r.bundle].n; r.y.lane >= 0 {
+			result.plane = m.axes[r.bundle].to
+		} else {
+			source.plane = m.axes[r.bundle].from
+		}
+	}
+	source.interleave, result.interleave = r.x.apart, r.y.apart
+	return source, result, size
+}
+
+// task selects the one task of a move. If it fails only because an axis is too long, long says by how much.
+func (m *v7move) task() (o *v7op, long v7long, ok bool) {
+	r, ok := m.route()
 	if !ok {
 		return nil, long, false
 	}
-	channels := m.extent(s.c)
-	out := s
-	if exchange {
-		out.w, out.c = s.c, s.w
-	}
-	source, result := m.surface(s, m.from, func(a v7axis) int { return a.from }), m.surface(out, m.to, func(a v7axis) int { return a.to })
-	if bundle >= 0 {
-		if channels *= m.axes[bundle].n; y.lane >= 0 {
-			result.plane = m.axes[bundle].to
-		} else {
-			source.plane = m.axes[bundle].from
-		}
-	}
-	source.interleave, result.interleave = x.apart, y.apart
-	size := v7size{w: m.extent(s.w), h: m.extent(s.h), d: 1, c: channels}
+	s := r.v7slots
+	source, result, size := m.sides(&r)
 	for _, bound := range []v7long{{s.w, v7maxPlane}, {s.h, v7maxPlane}, {s.c, v7maxChannels}, {s.group, v7maxGroups &^ 31}} {
-		if m.extent(bound.axis) > bound.n && lane < 0 {
+		if m.extent(bound.axis) > bound.n && r.lane < 0 {
 			return nil, bound, false
 		}
 	}
@@ -242,14 +262,14 @@ func (m *v7move) task() (o *v7op, long v7long, ok bool) {
 			return nil, long, false
 		}
 	case at.row >= v7chipBytes/2:
-		if lane < 0 {
+		if r.lane < 0 {
 			long = v7long{s.c, v7chipBytes / 4 / at.channel &^ 31}
 		}
 		return nil, long, false
 	default:
 		o.source1.chip, o.chip = at, passing(at, size.h)
 	}
-	if exchange {
+	if r.exchange {
 		o.exchanged()
 		if s.h < 0 { // as the recorded turn has it: a row is all there is
 			source.row, result.row = source.depth, result.depth

@@ -101,7 +101,7 @@ func (m *v7norm) tasks(l *anec.Layer, work *v7work) ([]*v7op, bool) {
 // they take.
 func (m *v7norm) inPieces(form *v7form, axis v7path, from, to *v7surface, sizeOf func(n int) v7size, selection func(from, to *v7surface, size v7size) ([]*v7op, int)) ([]*v7op, bool) {
 	bytes := func(n int) int {
-		if axis == form.rows && n > v7mostGroups {
+		if axis == form.rows && n > v7maxGroups {
 			return v7chipBytes
 		}
 		_, end := selection(from, to, sizeOf(n))

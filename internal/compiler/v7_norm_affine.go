@@ -1,8 +1,6 @@
 package compiler
 
 import (
-	"encoding/binary"
-
 	"github.com/espalier-ane/espalier/internal/anec"
 	"github.com/espalier-ane/espalier/td"
 )
@@ -64,22 +62,17 @@ func (m *v7norm) takeAffine(l *anec.Layer, work *v7work, form *v7form) bool {
 	if varying == 0 {
 		width = d[anec.W]
 	}
-	row := v7align(2*width, 64)
-	data := make([]byte, row*len(values))
-	for i, list := range values {
+	var rows []uint16
+	for _, list := range values {
 		for j := range width {
-			binary.LittleEndian.PutUint16(data[i*row+2*j:], list[j%n])
+			rows = append(rows, list[j%n])
 		}
 	}
-	total := len(data)
 	size := v7size{w: width, h: len(values), d: 1, c: 1}
 	load := newBypass(size)
 	load.chip = residentChip(0, size)
 	a.end = load.chip.end(size.h)
-	load.source1 = v7source{
-		memory: &v7surface{base: v7const, offset: m.b.constants.add(data), row: row, plane: total, depth: total, group: total},
-		chip:   arrayChip(a.end, size),
-	}
+	load.source1 = v7source{memory: m.b.constantImage(rows, width, size.h, 1), chip: arrayChip(a.end, size)}
 	a.loads = []*v7op{load}
 	for i := range a.steps {
 		c := load.chip
@@ -112,23 +105,19 @@ func (m *v7norm) takeTensors(values [][]uint16, stored anec.Dims, work *v7work, 
 		at *= stored[a]
 	}
 	step = work.exchanged(step)
-	row := v7align(2*d[anec.W], 64)
-	plane := row * h.n
-	total := plane * c.n
-	if total > v7chipBytes {
+	if denseRows(v7size{w: d[anec.W], h: h.n, d: 1, c: c.n}, 2).group > v7chipBytes {
 		return false
 	}
 	for k, list := range values {
-		data := make([]byte, total)
+		var laid []uint16
 		for i := range c.n {
 			for j := range h.n {
 				for w := range d[anec.W] {
-					v := list[i*step[c.axis]*min(c.n-1, 1)+j*step[h.axis]*min(h.n-1, 1)+w*step[anec.W]]
-					binary.LittleEndian.PutUint16(data[i*plane+j*row+2*w:], v)
+					laid = append(laid, list[i*step[c.axis]*min(c.n-1, 1)+j*step[h.axis]*min(h.n-1, 1)+w*step[anec.W]])
 				}
 			}
 		}
-		m.affine.steps[k].memory = &v7surface{base: v7const, offset: m.b.constants.add(data), row: row, plane: plane, depth: total, group: total}
+		m.affine.steps[k].memory = m.b.constantImage(laid, d[anec.W], h.n, c.n)
 	}
 	return true
 }

@@ -1,6 +1,8 @@
 package compiler
 
 import (
+	"slices"
+
 	"github.com/espalier-ane/espalier/internal/anec"
 	"github.com/espalier-ane/espalier/td"
 	"github.com/espalier-ane/espalier/tensor"
@@ -74,12 +76,12 @@ func (b *v7build) chained(l *anec.Layer, tasks func(c *v7chain, like v7tensor, t
 		return nil, false
 	}
 	like := v7tensor{}
-	like.size, like.groups = pointShape(d)
+	like.size, like.groups = v7sizeOf(d)
 	if to, ok := turned.isSurface(d); ok {
 		ok = tasks(c, like, to, stages)
 		return c.ops, ok
 	}
-	to := c.scratch(like.size, like.groups)
+	to := b.scratchSurface(like.size, like.groups)
 	if !tasks(c, like, to, stages) {
 		return nil, false
 	}
@@ -92,11 +94,7 @@ func (b *v7build) beforeTranspose(l *anec.Layer) (anec.Dims, v7layout, bool) {
 	at, ok := b.layout(l.Top())
 	inverse := l.Epilogue.Transpose.Inverse()
 	d := inverse.Apply(l.Top().Type.Dims)
-	turned := at
-	for a := range d {
-		turned.strides[a] = at.strides[inverse[a]]
-	}
-	return d, turned, ok && d[anec.D] == 1
+	return d, at.permuted(inverse), ok && d[anec.D] == 1
 }
 
 // elementWise is an operation of two operands that broadcast, and stages after it.
@@ -195,11 +193,11 @@ func (b *v7build) pair(l *anec.Layer, kind td.EWKind, x, z *anec.Value, relu2, s
 
 // planarLayer begins the task of a layer on the planar engine: sizes, result, and its epilogue.
 func (b *v7build) planarLayer(l *anec.Layer, kind int) (*v7op, bool) {
-	size, groups := v7sizeOf(l.Top())
+	size, groups := v7sizeOf(l.Top().Type.Dims)
 	o := newPlanar(kind, size)
 	o.groups = groups
-	after, ok := b.after(l)
-	if !ok || after.bias != nil || (after.act != nil && after.act.Function != td.FuncReLU) {
+	after, ok := afterButTranspose(l)
+	if !ok || l.Epilogue.Transpose != nil || after.bias != nil || (after.act != nil && after.act.Function != td.FuncReLU) {
 		return nil, false
 	}
 	o.scale, o.bias, o.relu = tensor.ToF16(after.scale), tensor.ToF16(after.offset), after.act != nil
@@ -238,7 +236,7 @@ func (b *v7build) withConstant(l *anec.Layer, kind td.EWKind, x, constant *anec.
 			return b.stageLayer(l, x, v7stage{act: &anec.Activation{Function: td.FuncInverse}}, v7stage{scale: number})
 		}
 		// By a gain of each channel, as recorded (oracles, binary_real_div_c64_constant_scalar).
-		return b.gainLayer(l, x, repeated(0, x.Type.Dims[anec.C]), repeated(reciprocalHalf(v), x.Type.Dims[anec.C]))
+		return b.gainLayer(l, x, make([]uint16, x.Type.Dims[anec.C]), slices.Repeat([]uint16{reciprocalHalf(v)}, x.Type.Dims[anec.C]))
 	case td.EWPower:
 		return b.powerOfNumber(l, x, number, swapped)
 	}
@@ -255,7 +253,7 @@ func (b *v7build) withChannels(l *anec.Layer, kind td.EWKind, x, constant *anec.
 	if !ok || constant.Type.Dims != (anec.Dims{1, 1, channels, 1, 1}) {
 		return nil, false
 	}
-	offset, gain := repeated(0, channels), repeated(v7One, channels)
+	offset, gain := make([]uint16, channels), slices.Repeat([]uint16{v7One}, channels)
 	switch {
 	case kind == td.EWAdd:
 		offset = values

@@ -1,9 +1,9 @@
 package compiler
 
 import (
-	"encoding/binary"
 	"slices"
 
+	"github.com/espalier-ane/espalier/hwx"
 	"github.com/espalier-ane/espalier/internal/anec"
 	"github.com/espalier-ane/espalier/td"
 	"github.com/espalier-ane/espalier/tensor"
@@ -35,8 +35,7 @@ var v7pools = map[td.PoolKind]uint32{td.PoolAvg: 0, td.PoolMax: 2, td.PoolMin: 3
 func (b *v7build) pooling(l *anec.Layer, p *anec.Pooling) ([]*v7op, bool) {
 	operator, known := v7pools[p.Type]
 	stages, ok := stagesOf(l)
-	if !ok || !known || l.Epilogue.Transpose != nil ||
-		p.Kernel[0] != 1 || p.Stride[0] != 1 || p.PadBefore[0] != 0 || p.PadAfter[0] != 0 {
+	if !ok || !known || l.Epilogue.Transpose != nil || !inPlane(&p.Window) {
 		return nil, false
 	}
 	return b.staged(l, 0, stages, func(w *v7work) ([]*v7op, bool) { return b.pool(l, p, operator, w) })
@@ -48,9 +47,9 @@ func (b *v7build) pool(l *anec.Layer, p *anec.Pooling, operator uint32, work *v7
 		return nil, false
 	}
 	q := &v7pool{operator: operator, dx: p.Dilation[2], dy: p.Dilation[1], scale: v7One}
-	q.w = v7window{kw: p.Kernel[2], kh: p.Kernel[1], sx: p.Stride[2], sy: p.Stride[1], px: p.PadBefore[2], py: p.PadBefore[1]}
-	q.in, _ = v7sizeOf(l.Bottoms[0])
-	q.out, _ = v7sizeOf(l.Top())
+	q.w = planeWindow(&p.Window)
+	q.in, _ = v7sizeOf(l.Bottoms[0].Type.Dims)
+	q.out, _ = v7sizeOf(l.Top().Type.Dims)
 	right, bottom := (q.out.w-1)*q.w.sx+(q.w.kw-1)*q.dx+1, (q.out.h-1)*q.w.sy+(q.w.kh-1)*q.dy+1
 	q.wide, q.high = max(q.w.px+q.in.w, right), max(q.w.py+q.in.h, bottom)
 	padded := q.wide > q.in.w || q.high > q.in.h
@@ -58,7 +57,7 @@ func (b *v7build) pool(l *anec.Layer, p *anec.Pooling, operator uint32, work *v7
 		if !q.meets() || !q.fillWith(p) {
 			return nil, false
 		}
-		q.beside = &v7surface{base: v7const, offset: b.constants.repeated(q.fill, 1), row: v7row, plane: v7row, depth: v7row, group: v7row}
+		q.beside = &v7surface{base: hwx.BaseConst, offset: b.constants.repeated(q.fill, 1), row: v7row, plane: v7row, depth: v7row, group: v7row}
 	}
 	if p.Type == td.PoolAvg {
 		q.scale = tensor.ToF16(1 / float32(q.w.kw*q.w.kh))
@@ -120,19 +119,16 @@ func (q *v7pool) convolution(b *v7build, channels int) *v7op {
 
 // meets reports whether every window has an element of the image.
 func (q *v7pool) meets() bool {
-	w := &q.w
-	return q.dx == 1 && q.dy == 1 && w.px < w.kw && w.py < w.kh &&
-		(q.out.w-1)*w.sx-w.px < q.in.w && (q.out.h-1)*w.sy-w.py < q.in.h
+	return q.dx == 1 && q.dy == 1 && q.w.meets(q.in, q.out)
 }
 
 // fillWith says what there is beside the image.
 func (q *v7pool) fillWith(p *anec.Pooling) bool {
-	const infinity = 0x7c00
 	switch {
 	case p.Type == td.PoolAvg && p.PaddingMode == td.PadZero:
 		q.fill = 0
 	case p.Type == td.PoolMax && p.PaddingMode == td.PadNegative:
-		q.fill = infinity | v7sign
+		q.fill = v7infinity | v7sign
 	default:
 		return p.PaddingMode == td.PadZero
 	}
@@ -146,18 +142,14 @@ func (q *v7pool) counted(b *v7build) *v7surface {
 		first := at*stride - before
 		return min(first+kernel, n) - max(first, 0)
 	}
-	s := &v7surface{base: v7const, row: v7row, plane: v7row * q.out.h}
-	s.depth = s.plane * q.out.w
-	s.group = s.depth
-	data := make([]byte, s.depth)
+	shares := make([]uint16, 0, q.out.w*q.out.h)
 	for x := range q.out.w {
 		for y := range q.out.h {
 			n := along(x, q.w.sx, q.w.px, q.w.kw, q.in.w) * along(y, q.w.sy, q.w.py, q.w.kh, q.in.h)
-			binary.LittleEndian.PutUint16(data[x*s.plane+y*s.row:], tensor.ToF16(1/float32(n)))
+			shares = append(shares, tensor.ToF16(1/float32(n)))
 		}
 	}
-	s.offset = b.constants.add(data)
-	return s
+	return b.constantImage(shares, 1, q.out.h, q.out.w)
 }
 
 // tasks pool so many channels. They return the first byte on chip that is free.

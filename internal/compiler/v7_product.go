@@ -1,6 +1,8 @@
 package compiler
 
 import (
+	"slices"
+
 	"github.com/espalier-ane/espalier/internal/anec"
 	"github.com/espalier-ane/espalier/tensor"
 )
@@ -52,20 +54,6 @@ func (b *v7build) linear(l *anec.Layer) ([]*v7op, bool) {
 // isWeights reports whether the elements of a value are known now.
 func isWeights(v *anec.Value) bool { return v.Const != nil || isDecoded(v) }
 
-// afterProduct reads the epilogue of a product. That its result is fp16 goes without saying.
-func afterProduct(l *anec.Layer) (v7after, anec.Perm, bool) {
-	plain := *l
-	if l.OutputType == tensor.Float16 {
-		plain.OutputType = tensor.Invalid
-	}
-	perm := anec.Identity
-	if l.Epilogue.Transpose != nil {
-		perm = *l.Epilogue.Transpose
-	}
-	after, ok := afterButTranspose(&plain)
-	return after, perm, ok
-}
-
 // matricesAt is where a value of fp16 matrices lies.
 func (b *v7build) matricesAt(v *anec.Value, perm anec.Perm) (v7matrices, bool) {
 	s, ok := b.surface(v)
@@ -75,8 +63,8 @@ func (b *v7build) matricesAt(v *anec.Value, perm anec.Perm) (v7matrices, bool) {
 	return matricesOf(s, v.Type.Dims, perm)
 }
 
-// operand is where the matrices of an operand lie, constants in their section, and whether with rows and columns exchanged: as the layer says, or the
-// other way round if what lies there is a view that exchanges them.
+// operand is where the matrices of an operand lie, constants in their section, and whether with rows and columns exchanged: as
+// the layer says, or the other way round if what lies there is a view that exchanges them.
 func (b *v7build) operand(v *anec.Value, turned bool) (v7matrices, bool, bool) {
 	if isWeights(v) {
 		s, ok := b.constantSurface(v)
@@ -129,7 +117,7 @@ func (f *v7factor) apart() []*v7factor {
 	if tensor.ToF16(f.after.scale) == v7One || f.bias == nil && f.after.offset == 0 {
 		return []*v7factor{f}
 	}
-	second := &v7factor{weights: repeated(v7One, f.outputs), inputs: f.outputs, outputs: f.outputs, diagonal: true, after: f.after, bias: f.bias}
+	second := &v7factor{weights: slices.Repeat([]uint16{v7One}, f.outputs), inputs: f.outputs, outputs: f.outputs, diagonal: true, after: f.after, bias: f.bias}
 	second.after.scale = 1
 	f.after, f.bias = v7after{scale: f.after.scale}, nil
 	return []*v7factor{f, second}
@@ -313,17 +301,4 @@ func (b *v7build) constantTimes(l *anec.Layer, p *anec.MatMul) ([]*v7op, bool) {
 		}
 	}
 	return f.ops, true
-}
-
-// attempt selects tasks, and takes back constants and memory of what does not succeed.
-func (b *v7build) attempt(selection func() ([]*v7op, bool)) ([]*v7op, bool) {
-	constants, scratch, placed := len(b.constants.data), b.scratch, len(b.placed)
-	ops, ok := selection()
-	if !ok {
-		for _, v := range b.placed[placed:] {
-			delete(b.surfaces, v)
-		}
-		b.constants.data, b.scratch, b.placed = b.constants.data[:constants], scratch, b.placed[:placed]
-	}
-	return ops, ok
 }

@@ -1,9 +1,6 @@
 package compiler
 
-import (
-	"github.com/espalier-ane/espalier/hwx"
-	"github.com/espalier-ane/espalier/td"
-)
+import "github.com/espalier-ane/espalier/td"
 
 // The tasks of products of rows with constant matrices.
 
@@ -67,7 +64,7 @@ func (c *columnProducts) run() ([]*v7op, bool) {
 	if !c.turned {
 		at = c.hold(0, c.columns, onChip)
 		if at.chip != nil {
-			at.memory = c.backed(v7align(2*c.rows, 64), c.columns)
+			at.memory = c.backed(v7align(2*c.rows, v7row), c.columns)
 		}
 		c.turn(at)
 	}
@@ -195,10 +192,7 @@ func stripChip(base int, s v7size) v7chip {
 
 // backedImage is scratch memory behind an on-chip tensor of so many channels, in rows of columns.
 func (b *v7build) backedImage(columns, rows, channels int) *v7surface {
-	s := &v7surface{base: hwx.BaseScratch, offset: b.scratch, row: v7align(2*columns, 64), backing: true}
-	s.plane = s.row * rows
-	s.depth = s.plane * channels
-	s.group = s.depth
-	b.scratch += v7align(s.depth, 0x4000)
+	s := b.scratchSurface(v7size{w: columns, h: rows, d: 1, c: channels}, 1)
+	s.backing = true
 	return s
 }

@@ -5,7 +5,6 @@ import (
 
 	"github.com/espalier-ane/espalier/internal/anec"
 	"github.com/espalier-ane/espalier/td"
-	"github.com/espalier-ane/espalier/tensor"
 )
 
 // Products that fusion wrote as convolutions, found again: their tasks bring rows on chip once for all of them.
@@ -40,9 +39,9 @@ func (b *v7build) joinedAll(chain []*anec.Layer, last *anec.Layer) bool {
 //	x[c,M,K] ─ [K,M,c] ─ convolutions ─ [N,M,c] ─ y[c,M,N]
 //	x[c,K,M] ─ [K,c,M] ─ convolutions ─ [N,c,M] ─ y[c,M,N]
 var (
-	turnRows  = exchange(anec.C, anec.W)
-	turnImage = exchange(anec.C, anec.H)
-	backRows  = anec.Perm{anec.N, anec.D, anec.H, anec.W, anec.C}
+	turnRows   = exchange(anec.C, anec.W)
+	turnPlanes = exchange(anec.C, anec.H)
+	backRows   = anec.Perm{anec.N, anec.D, anec.H, anec.W, anec.C}
 )
 
 // turnOf is the exchange of axes that a layer is, if it is nothing else. What has one element along an axis is exchanged by
@@ -64,7 +63,7 @@ func turnOf(l *anec.Layer) (anec.Perm, bool) {
 		case moved == [3]int{w, h, c} && h == 1 && (c == 1 || w == 1):
 			return turnRows, true
 		case moved == [3]int{h, c, w} && (c == 1 || h == 1):
-			return turnImage, true
+			return turnPlanes, true
 		case moved == [3]int{h, w, c} && (c == 1 || h*w == 1):
 			return backRows, true
 		}
@@ -89,14 +88,14 @@ func (b *v7build) productChain(l *anec.Layer) ([]*anec.Layer, bool) {
 	case turnRows:
 		first = turnRows
 	case backRows:
-		first = turnImage
+		first = turnPlanes
 	default:
 		return nil, false
 	}
 	var chain []*anec.Layer
 	for {
 		d := v.Def
-		if d == nil || d != l && (len(v.Uses) != 1 || b.graph.IsOutput(v) || d.Epilogue.Transpose != nil) {
+		if d == nil || d != l && (!b.readOnce(v) || d.Epilogue.Transpose != nil) {
 			return nil, false
 		}
 		if turn, ok := turnOf(d); ok {
@@ -112,11 +111,7 @@ func (b *v7build) productChain(l *anec.Layer) ([]*anec.Layer, bool) {
 }
 
 // productLayer is the last layer of a product that joinProducts found. What does not fit on chip goes layer by layer.
-func (b *v7build) productLayer(l *anec.Layer) ([]*v7op, bool) {
-	chain, ok := b.productChain(l)
-	if !ok {
-		return nil, false
-	}
+func (b *v7build) productLayer(l *anec.Layer, chain []*anec.Layer) ([]*v7op, bool) {
 	if ops, ok := b.attempt(func() ([]*v7op, bool) { return b.productOf(l, chain) }); ok {
 		return ops, true
 	}
@@ -140,7 +135,7 @@ func (b *v7build) productOf(l *anec.Layer, chain []*anec.Layer) ([]*v7op, bool) 
 		return nil, false
 	}
 	turn, _ := turnOf(chain[len(chain)-1])
-	return b.eachBatch(x, y, turn == turnImage, factors)
+	return b.eachBatch(x, y, turn == turnPlanes, factors)
 }
 
 // factorsOf are the matrices of a chain, the first first.
@@ -178,13 +173,13 @@ func factorsOf(chain []*anec.Layer) (factors []*v7factor, ok bool) {
 //	   └─ product with rows 256 to 511 ───┴─ concatenation along W ─ y
 func (b *v7build) productParts(l *anec.Layer) ([]*anec.Layer, bool) {
 	p, ok := l.Params.(*anec.Concat)
-	if !ok || p.Axis != anec.W || p.Interleave || !l.Epilogue.Empty() || l.OutputType != tensor.Invalid || len(l.Bottoms) < 2 {
+	if !ok || p.Axis != anec.W || !plainConcat(l, p) || len(l.Bottoms) < 2 {
 		return nil, false
 	}
 	var parts []*anec.Layer
 	for _, v := range l.Bottoms {
 		d := v.Def
-		if d == nil || len(v.Uses) != 1 || b.graph.IsOutput(v) || d.Kind() != anec.KindMatMul && d.Kind() != anec.KindLinear {
+		if d == nil || !b.readOnce(v) || d.Kind() != anec.KindMatMul && d.Kind() != anec.KindLinear {
 			return nil, false
 		}
 		z := d.Bottoms[1]
@@ -246,7 +241,7 @@ func (b *v7build) wholeProduct(l *anec.Layer, parts []*anec.Layer) ([]*v7op, boo
 // joinWithProduct finds x op product(x), all of which stays on chip.
 func (b *v7build) joinWithProduct(x, z *anec.Value) bool {
 	chain, ok := b.productChain(z.Def)
-	if !ok || len(chain) != 2 || !isTranspose(chain[1], turnRows) || chain[1].Bottoms[0] != x || len(z.Uses) != 1 || b.graph.IsOutput(z) {
+	if !ok || len(chain) != 2 || !isTranspose(chain[1], turnRows) || chain[1].Bottoms[0] != x || !b.readOnce(z) {
 		return false
 	}
 	d := x.Type.Dims

@@ -167,7 +167,7 @@ func forEach(axes []v7path, from, to *v7surface, selection func(from, to *v7surf
 	var all []*v7op
 	for i := range axes[0].n {
 		ops, ok := forEach(axes[1:], from.moved(i*axes[0].from), to.moved(i*axes[0].to), selection)
-		if all = append(all, ops...); !ok || len(all) > v7most {
+		if all = append(all, ops...); !ok || len(all) > v7maxTasks {
 			return nil, false
 		}
 	}
@@ -204,18 +204,12 @@ func inPieces(axis v7path, from, to *v7surface, bytes func(n int) int, selection
 	var all []*v7op
 	for at := 0; at < axis.n; at += room {
 		all = append(all, selection(from.moved(at*axis.from), to.moved(at*axis.to), min(room, axis.n-at))...)
-		if len(all) > v7most {
+		if len(all) > v7maxTasks {
 			return nil, false
 		}
 	}
 	return all, true
 }
-
-// v7mostGroups is how many groups a register can say.
-const v7mostGroups = 1<<13 - 1
-
-// v7most is how many tasks a layer may take. Nothing says so: an extension record does with one.
-const v7most = 256
 
 // A v7form is how a layer with channels and rows of its own reads a surface.
 type v7form struct {

@@ -41,7 +41,7 @@ func (f *v7folding) planes(w int, kept, folded []v7path, from, to *v7surface) ([
 	if len(folded) > 2 {
 		return nil, false
 	}
-	if len(kept) == 2 && max(kept[0].n, kept[1].n) > v7mostGroups {
+	if len(kept) == 2 && max(kept[0].n, kept[1].n) > v7maxGroups {
 		kept = asOne(kept, 1)
 	}
 	var outside []v7path
@@ -102,11 +102,8 @@ func (f *v7folding) planes(w int, kept, folded []v7path, from, to *v7surface) ([
 		source.group, result.group = groups.from, groups.to
 	}
 	return forEach(outside, &source, &result, func(from, to *v7surface) ([]*v7op, bool) {
-		o := f.task(size)
+		o := f.task(size).fromTo(from, to)
 		o.groups = max(groups.n, 1)
-		o.source1 = v7source{memory: from, chip: planarChip(0, size)}
-		o.result = to
-		o.chip = passing(o.source1.chip, size.h)
 		if exchange {
 			o.intoRow()
 		}
@@ -131,13 +128,10 @@ func (f *v7folding) acrossChannels(w int, kept []v7path, folded v7path, from, to
 		kept = kept[:n-1]
 	}
 	return forEach(kept, &source, &result, func(from, to *v7surface) ([]*v7op, bool) {
-		o := newBypass(size)
+		o := newBypass(size).fromTo(from, to)
 		o.groups = groups
 		o.out.c, o.unicast, o.operation, o.engines = 1, size.c, v7Maximum, 1
 		o.lowest = true
-		o.source1 = v7source{memory: from, chip: arrayChip(0, size)}
-		o.result = to
-		o.chip = passing(o.source1.chip, size.h)
 		return []*v7op{o}, true
 	})
 }
@@ -174,7 +168,7 @@ func (f *v7folding) turned(w int, kept, folded []v7path, from, to *v7surface) ([
 		return chip, chip.row
 	}
 	bytes := func(n int) int {
-		if n > v7mostGroups {
+		if n > v7maxGroups {
 			return v7chipBytes
 		}
 		_, step := chipOf(n)
@@ -228,7 +222,7 @@ func (f *v7folding) height(w int, kept []v7path, folded v7path, from, to *v7surf
 	chip := residentChip(0, v7size{w: folded.n, h: channels.n, d: 1, c: w})
 	end := chip.end(channels.n)
 	plane := channels.n * 0x10
-	if end+w*plane >= v7chipBytes || w > v7mostGroups {
+	if end+w*plane >= v7chipBytes || w > v7maxGroups {
 		return nil, false
 	}
 	return forEach(outside, from, to, func(from, to *v7surface) ([]*v7op, bool) {

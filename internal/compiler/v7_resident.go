@@ -22,7 +22,7 @@ func (m *v7mix) keepChained() {
 			continue
 		}
 		if made, taken := from[len(from)-1].own, to[0].own; made.leaves(at) && taken.takes(at) && !readAgain(to[1:], at) {
-			size, groups := v7sizeOf(v.Value)
+			size, groups := v7sizeOf(v.Value.Type.Dims)
 			if groups != 1 || made.out != size || taken.in != size {
 				continue // one of them reads its axes otherwise
 			}

@@ -53,6 +53,8 @@ var v7Cases = []v7Case{
 	{inputs: "x [1, 24, 5, 6]; z [1, 1, 1, 6]", body: "y [1, 24, 5, 6] = sub(x = z, y = x)", tasks: 2},
 
 	{inputs: "x [1, 9, 4, 5]", body: "y [1, 9, 4, 5] = relu(x = x)", tasks: 1},
+	{inputs: "x [1, 33, 1, 2]", body: "a [1, 33, 1, 2] = tile(x = x, reps = tensor<int32, [4]>([1, 1, 1, 1])); y [1, 33, 1, 2] = relu(x = a)", tasks: 1},
+	{inputs: "c bool [2, 5, 7]", body: `y [2, 5, 7] = cast(x = c, dtype = string("fp16"))`, tasks: 1},
 	{inputs: "x [1, 9, 4, 300]", body: "y [1, 9, 4, 300] = sigmoid(x = x)", tasks: 1, abs: 0.0035},
 	{inputs: "x [2, 40, 3, 5]", body: "y [2, 40, 3, 5] = tanh(x = x)", tasks: 1, abs: 0.0018},
 	{inputs: "x [3, 31, 17]", body: `y [3, 31, 17] = gelu(x = x, mode = string("EXACT"))`, tasks: 1, abs: 0.0062, rel: fp16Unit},
@@ -103,6 +105,7 @@ var v7Cases = []v7Case{
 
 	{inputs: "x [5, 96]", body: "y [5, 40] = matmul(x = x, y = blob [40, 96], transpose_x = bool(false), transpose_y = bool(true))", tasks: 2, abs: 0.004, rel: 2 * fp16Unit},
 	{inputs: "x [20, 48]", body: "a [20, 80] = matmul(x = x, y = blob [80, 48], transpose_x = bool(false), transpose_y = bool(true)); y [20, 80] = add(x = a, y = blob [80])", tasks: 2, abs: 0.004, rel: 2 * fp16Unit},
+	{inputs: "x [20, 48]", body: "a [20, 80] = matmul(x = x, y = blob [80, 48], transpose_x = bool(false), transpose_y = bool(true)); b [20, 80] = add(x = a, y = blob [80]); y [20, 80] = relu(x = b)", tasks: 2, abs: 0.004, rel: 2 * fp16Unit},
 	{inputs: "x [20, 48]", body: "a [20, 32] = matmul(x = x, y = blob [32, 48], transpose_x = bool(false), transpose_y = bool(true)); y [20, 32] = relu(x = a)", tasks: 2, abs: 0.004, rel: 2 * fp16Unit},
 	{inputs: "x [20, 48]", body: "a [20, 32] = matmul(x = x, y = blob [32, 48], transpose_x = bool(false), transpose_y = bool(true)); y [20, 32] = mul(x = a, y = fp16(0.25))", tasks: 2, abs: 0.004, rel: 2 * fp16Unit},
 	{inputs: "x [20, 48]", body: `a [20, 32] = matmul(x = x, y = blob [32, 48], transpose_x = bool(false), transpose_y = bool(true)); y [20, 32] = gelu(x = a, mode = string("EXACT"))`, tasks: 2, abs: 0.01, rel: 2 * fp16Unit},

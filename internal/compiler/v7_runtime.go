@@ -78,11 +78,8 @@ func (m *v7matrices) all(n int) (*v7surface, v7size) {
 // scratchMatrices takes memory for matrices.
 func (b *v7build) scratchMatrices(n, c, rows, columns int) v7matrices {
 	m := v7matrices{rows: rows, columns: columns, n: n, c: c}
-	m.base, m.offset, m.row = hwx.BaseScratch, b.scratch, v7align(2*columns, 64)
-	m.perC = rows * m.row
-	m.perN = c * m.perC
-	m.plane, m.depth, m.group = m.perC, m.perN, m.perN
-	b.scratch += v7align(n*m.perN, 0x4000)
+	m.v7surface = *b.scratchSurface(v7size{w: columns, h: rows, d: 1, c: c}, n)
+	m.perC, m.perN = m.plane, m.group
 	return m
 }
 
@@ -117,7 +114,7 @@ type v7stored struct {
 type v7image struct {
 	valid  bool
 	n, c   int
-	c1     bool // only matrix c, not every one of n
+	single bool // only matrix c, not every one of n
 	memory *v7surface
 	chip   v7chip
 }
@@ -279,7 +276,7 @@ func (f *liveProduct) free() int {
 	}
 	switch i := &f.image; {
 	case !i.valid || i.memory != nil:
-	case i.c1:
+	case i.single:
 		free = max(free, i.chip.end(1))
 	default:
 		free = max(free, i.chip.end(f.z.c))
@@ -311,7 +308,7 @@ func (f *liveProduct) streams(n, c int, part v7rowPart) (*v7kernel, bool) {
 	start := rows.part(nx, cx, first).offset
 	for e := range part.count / f.lanes {
 		kernel.offsets = append(kernel.offsets, start+e*rows.row)
-		kernel.sizes = append(kernel.sizes, v7align(2*f.k*f.lanes, 64))
+		kernel.sizes = append(kernel.sizes, v7align(2*f.k*f.lanes, v7row))
 	}
 	return kernel, true
 }
@@ -374,7 +371,7 @@ func (f *liveProduct) store(n, c int) bool {
 func (f *liveProduct) imageOf(n, c int, more bool) (v7source, bool) {
 	nz, cz := f.z.index(n, c)
 	i := &f.image
-	if !i.valid || i.n != nz || i.c1 && i.c != cz {
+	if !i.valid || i.n != nz || i.single && i.c != cz {
 		if f.turnZ {
 			if !f.turnImage(nz, cz) {
 				return v7source{}, false
@@ -387,7 +384,7 @@ func (f *liveProduct) imageOf(n, c int, more bool) (v7source, bool) {
 		return v7source{memory: i.memory, chip: stripChip(f.room, v7size{w: f.n, h: 1, d: 1, c: f.k})}, true
 	}
 	chip := i.chip
-	if !i.c1 {
+	if !i.single {
 		chip.base += cz * chip.row
 	}
 	chip.row, chip.group = chip.depth, 0
@@ -404,7 +401,7 @@ func (f *liveProduct) newImage(n, c int, again bool) (v7source, bool) {
 	f.image = v7image{}
 	if again && whole.end(1) < v7chipBytes/2 {
 		s.keep, s.chip = true, whole
-		f.image = v7image{valid: true, n: n, c: c, c1: true, chip: whole}
+		f.image = v7image{valid: true, n: n, c: c, single: true, chip: whole}
 	}
 	return s, true
 }
@@ -436,11 +433,11 @@ func (f *liveProduct) turnImage(n, c int) bool {
 	switch {
 	case fits(f.z.c):
 	case fits(1):
-		i.c1 = true
+		i.single = true
 		from = f.z.part(n, c, 0)
 	default:
 		// In memory, channels lie side by side (record env_mm_r2rr_m128_k2048_n2048_tx0_ty1).
-		i.c1 = true
+		i.single = true
 		from = f.z.part(n, c, 0)
 		lanes := 1
 		if f.k%v7turnedLanes == 0 {

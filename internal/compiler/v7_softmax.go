@@ -34,7 +34,7 @@ func (b *v7build) softmaxOfRows(w *v7work, kept []v7path) ([]*v7op, bool) {
 		switch {
 		case form.rows.n > 1:
 			bytes := func(n int) int {
-				if n > v7mostGroups {
+				if n > v7maxGroups {
 					return v7chipBytes
 				}
 				_, _, small := softmaxPlaces(v7size{w: size.w, h: n, d: 1, c: size.c})
@@ -127,7 +127,7 @@ func (b *v7build) softmaxOfOne(from, to *v7surface, size v7size) []*v7op {
 	less.source1, less.source2 = v7source{chip: full}, &v7source{chip: column}
 	less.broadcast2, less.negate2, less.scale, less.wideSource = v7BroadcastW, true, v7log2e, true
 	less.chip = row
-	less.result = b.backed(v7align(2*size.c, 64), 1)
+	less.result = b.backed(v7align(2*size.c, v7row), 1)
 
 	power := b.powers(v7size{w: size.c, h: 1, d: 1, c: 1}, row, column)
 	power.exchanged()

@@ -1,7 +1,6 @@
 package compiler
 
 import (
-	"encoding/binary"
 	"slices"
 
 	"github.com/espalier-ane/espalier/internal/anec"
@@ -129,15 +128,6 @@ func (r *stageReader) add(v *anec.Value) {
 	s.bias = bias
 }
 
-// loneNumber is the one element of a constant.
-func loneNumber(v *anec.Value) (float32, bool) {
-	if v.Const == nil {
-		return 0, false
-	}
-	f, ok := v.Const.Scalar()
-	return float32(f), ok
-}
-
 // perChannel is a constant with a number for each channel.
 func (r *stageReader) perChannel(v *anec.Value) ([]float32, bool) {
 	if v.Type.Dims != (anec.Dims{1, 1, r.channels, 1, 1}) || v.Const == nil || !v.Const.Plain() || !v.Type.DType.IsFloat() {
@@ -182,28 +172,6 @@ func merged(stages []v7stage) []v7stage {
 			continue
 		}
 		list = append(list, s)
-	}
-	return list
-}
-
-// roundedHalves is the elements of a plain constant in fp16, rounded where they are wider: the chip has gains and offsets
-// in nothing else.
-func roundedHalves(v *anec.Value) ([]uint16, bool) {
-	if v.Const == nil || !v.Const.Plain() || !v.Type.DType.IsFloat() {
-		return nil, false
-	}
-	values := v.Const.Stored.Float32s()
-	list := make([]uint16, len(values))
-	for i, x := range values {
-		list[i] = tensor.ToF16(x)
-	}
-	return list, true
-}
-
-func repeated(v uint16, n int) []uint16 {
-	list := make([]uint16, n)
-	for i := range list {
-		list[i] = v
 	}
 	return list
 }
@@ -305,13 +273,7 @@ func (c *v7chain) gain(t v7tensor, offset, gain []uint16, to *v7surface, edit fu
 	if len(gain) != channels || len(offset) != channels {
 		return t, false
 	}
-	row := v7align(2*channels, v7row)
-	rows := make([]byte, 2*row)
-	for i := range channels {
-		binary.LittleEndian.PutUint16(rows[2*i:], offset[i])
-		binary.LittleEndian.PutUint16(rows[row+2*i:], gain[i])
-	}
-	m := &v7surface{base: v7const, offset: c.b.constants.add(rows), row: row, plane: 2 * row, depth: 2 * row, group: 2 * row}
+	m := c.b.constantImage(slices.Concat(offset, gain), channels, 2, 1)
 	constants := c.pass(v7tensor{size: v7size{w: channels, h: 2, d: 1, c: 1}, groups: 1, memory: m}, nil, nil)
 	o := newPlanar(td.TypePlanarGain, t.size)
 	o.groups, o.transpose2 = t.groups, true

@@ -9,17 +9,14 @@ import (
 
 // power is x^z = exp2(z*log2 x): z and log2 x lie on chip channel by channel side by side, and the array multiplies pairs.
 func (b *v7build) power(l *anec.Layer, x, z *anec.Value) ([]*v7op, bool) {
-	size, groups := v7sizeOf(x)
+	size, groups := v7sizeOf(x.Type.Dims)
 	mx, ok1 := b.surface(x)
 	mz, ok2 := b.surface(z)
 	my, ok3 := b.surface(l.Top())
 	if !ok1 || !ok2 || !ok3 || x.Type.Dims != z.Type.Dims || groups != 1 || !l.Epilogue.Empty() {
 		return nil, false
 	}
-	pair := v7align(2*size.w, 16)
-	first := v7chip{channel: 2 * pair, row: 2 * pair * size.c, depth: 2 * pair * size.c}
-	second := first
-	second.base = pair
+	first, second, pairs := pairChips(size)
 	end := first.end(size.h)
 	if end+first.row >= v7chipBytes {
 		return nil, false
@@ -34,7 +31,7 @@ func (b *v7build) power(l *anec.Layer, x, z *anec.Value) ([]*v7op, bool) {
 
 	product := newBypass(size)
 	product.in.c, product.unicast, product.operation = 2*size.c, 2, v7Product
-	product.source1 = v7source{chip: v7chip{channel: pair, row: first.row, depth: first.depth}}
+	product.source1 = v7source{chip: pairs}
 	b.apply(product, v7function{nonLinear: v7Table, table: td.Exp2Table(), post: v7One})
 	product.kernel = b.constants.table(td.Exp2Table(), min(product.engines, size.c))
 	product.result = my
@@ -45,7 +42,7 @@ func (b *v7build) power(l *anec.Layer, x, z *anec.Value) ([]*v7op, bool) {
 // floor is the integer part, less 1 where the fraction is negative. Each channel has one element; between the tasks they
 // lie in a row.
 func (b *v7build) floor(l *anec.Layer, x *anec.Value) ([]*v7op, bool) {
-	size, groups := v7sizeOf(x)
+	size, groups := v7sizeOf(x.Type.Dims)
 	mx, ok1 := b.surface(x)
 	my, ok2 := b.surface(l.Top())
 	if !ok1 || !ok2 || size.w != 1 || size.h != 1 || groups != 1 {

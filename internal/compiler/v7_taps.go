@@ -3,7 +3,6 @@ package compiler
 import (
 	"slices"
 
-	"github.com/espalier-ane/espalier/hwx"
 	"github.com/espalier-ane/espalier/internal/anec"
 	"github.com/espalier-ane/espalier/td"
 	"github.com/espalier-ane/espalier/tensor"
@@ -23,7 +22,7 @@ var poolAxes = [3]td.Axis{anec.D, anec.H, anec.W}
 
 // windows selects the tasks of a pooling in memory.
 func (b *v7build) windows(l *anec.Layer, p *anec.Pooling) ([]*v7op, bool) {
-	padded := p.PadBefore != [3]int{} || p.PadAfter != [3]int{}
+	padded := hasPadding(&p.Window)
 	stages, ok := stagesOf(l)
 	kind := td.EWMax
 	switch {
@@ -45,11 +44,7 @@ func (b *v7build) windows(l *anec.Layer, p *anec.Pooling) ([]*v7op, bool) {
 	out := l.Top().Type.Dims
 	if turn := l.Epilogue.Transpose; turn != nil {
 		inverse := turn.Inverse()
-		out = inverse.Apply(out)
-		at := to
-		for a := range out {
-			to.strides[a] = at.strides[inverse[a]]
-		}
+		out, to = inverse.Apply(out), to.permuted(inverse)
 	}
 	c := &v7chain{b: b}
 	x := v7box{l.Bottoms[0].Type.Dims, from, anec.W}
@@ -121,7 +116,7 @@ func (x *v7box) regular() bool {
 
 // newBox takes scratch memory for a box.
 func (c *v7chain) newBox(d anec.Dims, column td.Axis) v7box {
-	y := v7box{dims: d, column: column, at: v7layout{v7spot: v7spot{hwx.BaseScratch, c.b.scratch}}}
+	y := v7box{dims: d, column: column}
 	step := v7align(2*d[column], v7row)
 	for _, a := range []td.Axis{anec.W, anec.H, anec.C, anec.D, anec.N} {
 		if y.at.strides[a] = step; a == column {
@@ -130,7 +125,7 @@ func (c *v7chain) newBox(d anec.Dims, column td.Axis) v7box {
 		}
 		step *= d[a]
 	}
-	c.b.scratch += v7align(step, 0x4000)
+	y.at.v7spot = c.b.takeScratch(step)
 	return y
 }
 
@@ -214,7 +209,7 @@ func (c *v7chain) both(kind td.EWKind, x, z, y v7box) bool {
 	}
 	if len(axes) > 3 {
 		last := axes[len(axes)-1]
-		if y.dims[last] > v7maxMoves {
+		if y.dims[last] > v7maxTasks {
 			return false
 		}
 		for i := range y.dims[last] {

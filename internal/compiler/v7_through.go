@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/espalier-ane/espalier/hwx"
 	"github.com/espalier-ane/espalier/internal/anec"
 )
 
@@ -25,10 +24,10 @@ func (b *v7build) through(m v7move) ([]*v7op, bool) {
 	if !ok1 {
 		return nil, false
 	}
-	ops, ok1 := first.tasks(v7maxMoves)
+	ops, ok1 := first.tasks(v7maxTasks)
 	apart, together, ok2 := b.turns(second)
 	ops = slices.Concat(ops, apart, together)
-	return ops, ok1 && ok2 && len(ops) <= v7maxMoves
+	return ops, ok1 && ok2 && len(ops) <= v7maxTasks
 }
 
 // turns are the tasks that put elements apart, and those that put them together.
@@ -41,9 +40,9 @@ func (b *v7build) turns(m v7move) (in, out []*v7op, ok bool) {
 	if !ok {
 		return nil, nil, false
 	}
-	in, ok1 := first.tasks(v7maxMoves)
-	out, ok2 := second.tasks(v7maxMoves)
-	return in, out, ok1 && ok2 && len(in)+len(out) <= v7maxMoves
+	in, ok1 := first.tasks(v7maxTasks)
+	out, ok2 := second.tasks(v7maxTasks)
+	return in, out, ok1 && ok2 && len(in)+len(out) <= v7maxTasks
 }
 
 // halfway gives a move scratch memory to go through, in which axes y follow each other.
@@ -56,8 +55,7 @@ func (b *v7build) halfway(m v7move, y []int) (first, second v7move, ok bool) {
 	if !ok {
 		return first, second, false
 	}
-	at := v7spot{hwx.BaseScratch, b.scratch}
-	b.scratch += v7align(bytes, 0x4000)
+	at := b.takeScratch(bytes)
 	first, second = v7move{from: r.from, to: at}, v7move{from: at, to: m.to}
 	for i, a := range r.axes {
 		if a.to = apart[i]; a.n > 1 && a.to != 0 {

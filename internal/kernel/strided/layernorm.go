@@ -62,7 +62,6 @@ func (k *layerNorm) Need() Need { return k.sink.need().Max(Need{Float: 3 * chunk
 func (k *layerNorm) Run(w *Scratch, lo, hi int) {
 	rows, _ := k.inner.Tiles()
 	axis := k.inner.axis
-	buf := w.float
 	for t := lo; t < hi; t++ {
 		at := k.outer.place(t)
 		if k.stages != nil {
@@ -88,9 +87,7 @@ func (k *layerNorm) Run(w *Scratch, lo, hi int) {
 			v := k.load(w, at, r)
 			i, _ := k.inner.tile(r)
 			i = i.plus(at)
-			gamma, beta := buf[chunk:][:len(v)], buf[2*chunk:][:len(v)]
-			fill(w, gamma, k.gamma, i, axis, 1)
-			fill(w, beta, k.beta, i, axis, 0)
+			gamma, beta := k.scales(w, i, len(v))
 			for j, x := range v {
 				y := (float64(x) - mean) * scale
 				v[j] = k.sink.round(float64(y*float64(gamma[j])) + float64(beta[j]))
@@ -105,6 +102,14 @@ func (k *layerNorm) load(w *Scratch, at index, r int) []float32 {
 	v := w.float[:n]
 	k.x.load(w, v, i.plus(at), k.inner.axis)
 	return v
+}
+
+// scales loads gamma and beta of a row, or what stands for them.
+func (k *layerNorm) scales(w *Scratch, i index, n int) (gamma, beta []float32) {
+	gamma, beta = w.float[chunk:][:n], w.float[2*chunk:][:n]
+	fill(w, gamma, k.gamma, i, k.inner.axis, 1)
+	fill(w, beta, k.beta, i, k.inner.axis, 0)
+	return gamma, beta
 }
 
 // fill loads an array, or a value where there is none.

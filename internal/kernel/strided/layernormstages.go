@@ -64,14 +64,11 @@ func (k *layerNorm) runStages(w *Scratch, at index, rows int) {
 		}
 	}
 	rstd := half(float32(1 / math.Sqrt(float64(float32(sum*inverse)+s.epsilon))))
-	buf := w.float
 	for r := range rows {
 		v := k.load(w, at, r)
 		i, _ := k.inner.tile(r)
 		i = i.plus(at)
-		gamma, beta := buf[chunk:][:len(v)], buf[2*chunk:][:len(v)]
-		fill(w, gamma, k.gamma, i, axis, 1)
-		fill(w, beta, k.beta, i, axis, 0)
+		gamma, beta := k.scales(w, i, len(v))
 		for j, x := range v {
 			if s.nan && x != x {
 				x = infinity

@@ -1,0 +1,129 @@
+package compiler
+
+import (
+	"slices"
+
+	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/td"
+	"github.com/espalier-ane/espalier/tensor"
+)
+
+// Layers that only read elements otherwise: views, and the copies that stand for those that registers cannot say.
+
+// view selects what moves nothing but names: the top is the same memory, read otherwise. If it leaves the segment, or
+// registers cannot say how it is read, a copy is made.
+func (b *v7build) view(l *anec.Layer) ([]*v7op, bool) {
+	if !bare(l) {
+		return nil, false
+	}
+	x, ok := b.source(l.Bottoms[0])
+	if !ok {
+		return nil, false
+	}
+	p, slice := l.Params.(*anec.InputView)
+	if slice && p.Size == 0 {
+		return nil, false
+	}
+	viewed, ok := viewLayout(l, x)
+	if !ok {
+		return b.reshape(l, x)
+	}
+	if slice && p.Crop {
+		return b.crop(l, viewed)
+	}
+	d := l.Top().Type.Dims
+	if s, ok := viewed.isSurface(d); ok && b.plan == nil && b.surfaces[l.Top()] == nil {
+		b.surfaces[l.Top()] = s
+		return nil, true
+	}
+	y, ok := b.layout(l.Top())
+	if !ok {
+		return nil, false
+	}
+	m := moveOf(d, viewed, y)
+	m.before = b.inRows(l.Bottoms[0])
+	return b.moves(m)
+}
+
+// v7crop is what H13 multiplies a slice with an offset along W by, and divides it by again (hal.Numerics.WidthSliceGain).
+const v7crop = 16
+
+// crop is a slice that begins inside of a row. No word is known for the format that H13 has it in on the way, but for what
+// becomes of the numbers: what the gain takes beyond fp16 is infinite. The tasks say so: one multiplies, one divides.
+//
+//	x [h][w] ─ turn, *16 ─ [w][h] ─ turn, /16 ─ y [h][w']
+func (b *v7build) crop(l *anec.Layer, viewed v7layout) ([]*v7op, bool) {
+	y, ok := b.layout(l.Top())
+	if !ok {
+		return nil, false
+	}
+	m := moveOf(l.Top().Type.Dims, viewed, y)
+	m.axes = slices.DeleteFunc(m.axes, func(a v7axis) bool { return a.n == 1 })
+	m.before = b.inRows(l.Bottoms[0])
+	apart, together, ok := b.turns(m)
+	ops := append(apart, together...)
+	for i, o := range ops {
+		if o.planar {
+			return nil, false
+		}
+		o.cropped = true
+		if o.post = tensor.ToF16(v7crop); i >= len(apart) {
+			o.post = tensor.ToF16(1.0 / v7crop)
+		}
+	}
+	return ops, ok
+}
+
+// carry is a copy between places of any kind.
+func (b *v7build) carry(l *anec.Layer) ([]*v7op, bool) {
+	x := l.Bottoms[0]
+	from, ok1 := b.source(x)
+	to, ok2 := b.layout(l.Top())
+	if !ok1 || !ok2 || !bare(l) {
+		return nil, false
+	}
+	m := moveOf(x.Type.Dims, from, to)
+	m.before = b.inRows(x)
+	return b.moves(m)
+}
+
+// reshape selects the tasks of a reshape that no strides express. Both shapes may be cut into the same pieces; if not, elements
+// lie in scratch memory such that both are views of it:
+//
+//	x [16][4·8]  =  [16][4][8]  =  y [16][4][8]            in pieces
+//	x [2][3·4] ─ turn ─ [24], 64 bytes apart ─ turn ─ y [4][6]
+func (b *v7build) reshape(l *anec.Layer, x v7layout) ([]*v7op, bool) {
+	y, ok := b.layout(l.Top())
+	if !ok || l.Kind() != anec.KindReshape {
+		return nil, false
+	}
+	from, to := l.Bottoms[0].Type.Dims, l.Top().Type.Dims
+	if dims, xs, ys, ok := commonPieces(from, wide(x.strides), to, wide(y.strides)); ok {
+		m := v7move{from: x.v7spot, to: y.v7spot, before: b.inRows(l.Bottoms[0])}
+		for a, n := range dims {
+			m.axes = append(m.axes, v7axis{td.Axis(a), n, int(xs[a]), int(ys[a])})
+		}
+		return b.moves(m)
+	}
+	apart, bytes := spreadOut(from)
+	together, _ := spreadOut(to)
+	if bytes > v7maxExpand {
+		return nil, false
+	}
+	apart.v7spot = b.takeScratch(bytes)
+	together.v7spot = apart.v7spot
+	in, ok1 := b.moves(moveOf(from, x, apart))
+	out, ok2 := b.moves(moveOf(to, together, y))
+	return append(in, out...), ok1 && ok2 && len(in)+len(out) <= v7maxTasks
+}
+
+// spreadOut is the layout of elements one after the other, 64 bytes apart, and how many bytes they take.
+func spreadOut(d anec.Dims) (at v7layout, bytes int) {
+	bytes = v7row
+	for a := anec.NumAxes - 1; a >= 0; a-- {
+		if at.strides[a] = bytes; bytes <= v7maxExpand {
+			bytes *= d[a]
+		}
+	}
+	return at, bytes
+}
