@@ -26,24 +26,28 @@ func BenchmarkCompile(b *testing.B) {
 	}
 }
 
-// BenchmarkPredict runs real networks over compiler and engine.
+// BenchmarkPredict runs real networks over compiler and engine: for our own engine, and for H13 in its own encoding.
 func BenchmarkPredict(b *testing.B) {
 	for _, name := range []string{"resnet50", "mobilenet_v2", "minilm_l6"} {
-		b.Run(name, func(b *testing.B) {
-			m, err := espalier.Open(testkit.BenchModel(b, name))
-			if err != nil {
-				b.Fatal(err)
-			}
-			defer m.Close()
-			in := map[string]any{}
-			for _, d := range m.Functions()[0].Inputs() {
-				in[d.Name] = zeroInput(d)
-			}
-			for b.Loop() {
-				if _, err := m.Predict(context.Background(), in); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
+		for _, target := range []string{"virtual", "h13"} {
+			b.Run(name+"/"+target, func(b *testing.B) { predict(b, name, target) })
+		}
+	}
+}
+
+func predict(b *testing.B, name, target string) {
+	m, err := espalier.Config{Target: target}.Open(testkit.BenchModel(b, name))
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer m.Close()
+	in := map[string]any{}
+	for _, d := range m.Functions()[0].Inputs() {
+		in[d.Name] = zeroInput(d)
+	}
+	for b.Loop() {
+		if _, err := m.Predict(context.Background(), in); err != nil {
+			b.Fatal(err)
+		}
 	}
 }
