@@ -196,22 +196,29 @@ func (m *v7mix) readsStored(ops []*v7op) bool {
 			size.c, size.w = size.w, size.c
 		}
 		lo, hi := o.result.hull(size, o.groups)
-		for _, later := range ops[i+1:] {
-			if k := later.kernel; k != nil && k.runtime {
-				return true
-			}
-			for _, s := range []*v7source{&later.source1, later.source2} {
-				if s == nil || s.memory == nil || s.memory.base != o.result.base {
-					continue
-				}
-				size := later.in
-				if later.planar && s == &later.source1 && later.transpose1 || s == later.source2 && later.transpose2 {
-					return true
-				}
-				if from, to := s.memory.hull(size, later.groups); from < hi && lo < to {
-					return true
-				}
-			}
+		if slices.ContainsFunc(ops[i+1:], func(later *v7op) bool { return later.reads(o.result.base, lo, hi) }) {
+			return true
+		}
+	}
+	return false
+}
+
+// reads reports whether a task may read one of the bytes from lo to hi behind a base. Of a kernel that is made at run time,
+// only where it begins is known here.
+func (o *v7op) reads(base, lo, hi int) bool {
+	if o.kernel != nil && o.kernel.runtime {
+		return true
+	}
+	for _, s := range []*v7source{&o.source1, o.source2} {
+		if s == nil || s.memory == nil || s.memory.base != base {
+			continue
+		}
+		size := o.in
+		if s == &o.source1 && o.transpose1 || s == o.source2 && o.transpose2 {
+			size.c, size.w = size.w, size.c
+		}
+		if from, to := s.memory.hull(size, o.groups); from < hi && lo < to {
+			return true
 		}
 	}
 	return false

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/espalier-ane/espalier/hal"
+	"github.com/espalier-ane/espalier/internal/anec"
 	"github.com/espalier-ane/espalier/mil"
 )
 
@@ -58,5 +59,36 @@ func TestOwnTasksStandBesideExtensions(t *testing.T) {
 				t.Errorf("tasks %s, want %s", letters, c.tasks)
 			}
 		})
+	}
+}
+
+// Where a result would lie over what its tasks still read, the layer is an extension record.
+func TestOwnTasksWriteOverNothing(t *testing.T) {
+	target, err := hal.Lookup("h13")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := [anec.NumAxes]int64{1024, 1024, 256, 64, 2}
+	for _, c := range []struct {
+		name  string
+		place Place // of the result; what is read lies at 0
+		own   bool
+	}{
+		{"apart", Place{Offset: 1024, Strides: rows}, true},
+		{"in place", Place{Strides: rows}, true},
+		{"a row further", Place{Offset: 64, Strides: rows}, false},
+		{"other rows", Place{Strides: [anec.NumAxes]int64{2048, 2048, 512, 128, 2}}, false},
+	} {
+		g, err := anec.Parse("graph g\ninput %i fp16[1,1,4,4,8]\n%x fp16[1,1,4,4,8] = Copy(%i)\n%y fp16[1,1,4,4,8] = Neuron(%x) Type=sigmoid\noutput %y\n", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		x, y := g.Value("x"), g.Value("y")
+		s := &Segment{Target: target, Graph: g, Plan: &Plan{
+			Places: map[*anec.Value]Place{x: {Strides: rows}, y: c.place}, Layers: []*anec.Layer{y.Def}, Scratch: 4096,
+		}}
+		if own := s.mixOwnTasks(); (len(own[0]) > 0) != c.own {
+			t.Errorf("%s: own tasks %v, want %t", c.name, own, c.own)
+		}
 	}
 }

@@ -1,5 +1,7 @@
 package compiler
 
+import "slices"
+
 // keepChained leaves results on chip that supply the next task directly, as the plan says, where both are tasks of the
 // chip's own:
 //
@@ -21,10 +23,12 @@ func (m *v7mix) keepChained() {
 		if !own || !ok || len(from) == 0 || len(to) == 0 {
 			continue
 		}
-		if made, taken := from[len(from)-1].own, to[0].own; made.leaves(at) && taken.takes(at) && !readAgain(to[1:], at) {
+		if made, taken := from[len(from)-1].own, to[0].own; made.leaves(at) && taken.takes(at) {
 			size, groups := v7sizeOf(v.Value.Type.Dims)
-			if groups != 1 || made.out != size || taken.in != size {
-				continue // one of them reads its axes otherwise
+			lo, hi := at.hull(size, groups)
+			again := slices.ContainsFunc(to[1:], func(t Task) bool { return t.own.reads(at.base, lo, hi) })
+			if groups != 1 || made.out != size || taken.in != size || again {
+				continue // one of them reads its axes otherwise, or a part of it later
 			}
 			chip := residentChip(v7apart(v7align(max(made.chipEnd(), taken.chipEnd()), 0x40)), size)
 			if chip.end(size.h) < v7chipBytes {
@@ -47,23 +51,6 @@ func (o *v7op) takes(at *v7surface) bool {
 		return false
 	}
 	return (o.source2 == nil || o.source2.memory == nil || *o.source2.memory != *at) && (o.kernel == nil || !o.kernel.runtime)
-}
-
-// readAgain reports whether later tasks read a surface.
-func readAgain(tasks []Task, at *v7surface) bool {
-	for i := range tasks {
-		o := tasks[i].own
-		if m := o.source1.memory; m != nil && *m == *at {
-			return true
-		}
-		if o.source2 != nil && o.source2.memory != nil && *o.source2.memory == *at {
-			return true
-		}
-		if o.kernel != nil && o.kernel.runtime {
-			return true
-		}
-	}
-	return false
 }
 
 // chipEnd is the first byte on chip behind all that the task has there.
