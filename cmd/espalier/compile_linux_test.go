@@ -8,42 +8,37 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/espalier-ane/espalier/internal/testkit"
 )
 
-// TestCompileOfNetworks measures compile on real networks, to a bundle on disk: the weights stay in their file, so memory
+// TestCompileOfNetworks compiles real networks to a bundle on disk: the weights stay in their file, so memory
 // hardly grows with them.
 func TestCompileOfNetworks(t *testing.T) {
-	for _, row := range []struct {
-		name  string
-		limit time.Duration
-	}{{"resnet50", 1500 * time.Millisecond}, {"mobilenet_v2", 500 * time.Millisecond}} {
-		t.Run(row.name, func(t *testing.T) {
-			model := testkit.BenchModel(t, row.name)
+	for _, name := range []string{"resnet50", "mobilenet_v2"} {
+		t.Run(name, func(t *testing.T) {
+			model := testkit.BenchModel(t, name)
 			weights, err := os.Stat(filepath.Join(model, "Data", "com.apple.CoreML", "weights", "weight.bin"))
 			if err != nil {
 				t.Fatal(err)
 			}
-			rssLimit := weights.Size()*3/2 + 128<<20
-			best, rss := time.Hour, int64(0)
-			for i := 0; i < 10 && best > row.limit; i++ { // the machine may be busy with other tests
-				cmd := exec.Command("espalier", "compile", model, "-o", filepath.Join(t.TempDir(), "model.bundle"))
-				start := time.Now()
-				if out, err := cmd.CombinedOutput(); err != nil {
-					t.Fatalf("%v\n%s", err, out)
-				}
-				best = min(best, time.Since(start))
-				rss = max(rss, cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss<<10)
+			cmd := exec.Command("espalier", "compile", model, "-o", filepath.Join(t.TempDir(), "model.bundle"))
+			if out, err := cmd.CombinedOutput(); err != nil {
+				t.Fatalf("%v\n%s", err, out)
 			}
-			t.Logf("%v, %d MiB for %d MiB of weights", best, rss>>20, weights.Size()>>20)
-			if best > row.limit && !testkit.Race {
-				t.Errorf("compile takes %v, expected less than %v", best, row.limit)
+			rss, limit := cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss<<10, weights.Size()*3/2+128<<20
+			if rss > limit && !testkit.Race {
+				t.Errorf("compile takes %d bytes of memory, expected less than %d", rss, limit)
 			}
-			if rss > rssLimit && !testkit.Race {
-				t.Errorf("compile takes %d bytes of memory, expected less than %d", rss, rssLimit)
-			}
+		})
+	}
+}
+
+// BenchmarkCompileOfNetworks is the same work as a process, from package to bundle.
+func BenchmarkCompileOfNetworks(b *testing.B) {
+	for _, name := range []string{"resnet50", "mobilenet_v2"} {
+		b.Run(name, func(b *testing.B) {
+			benchmarkCommand(b, "compile", testkit.BenchModel(b, name), "-o", filepath.Join(b.TempDir(), "model.bundle"))
 		})
 	}
 }

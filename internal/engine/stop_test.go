@@ -56,8 +56,8 @@ func TestStop(t *testing.T) {
 			if err := p.Run(ctx, c); !errors.Is(err, context.DeadlineExceeded) {
 				t.Errorf("after %v: got %v, want %v", time.Since(begin), err, context.DeadlineExceeded)
 			}
-			// A tile takes some 20 ms; machines may be busy.
-			if d := time.Since(begin); d > 2*time.Second {
+			// A tile takes some 20 ms. The limit is for what hangs: machines may be slow and busy.
+			if d := time.Since(begin); d > 30*time.Second {
 				t.Errorf("took %v to stop", d)
 			}
 			if err := p.Run(ctx, c); !errors.Is(err, context.DeadlineExceeded) {
