@@ -36,15 +36,15 @@ var layers = [][]string{
 	0:  {"internal/kernel/...", "internal/diag", "internal/osfile", "internal/pool", "internal/trace", "internal/testkit"},
 	1:  {"tensor", "hal"},
 	2:  {"mil", "td"},
-	3:  {"coreml", "hwx", "e5", "firmware"},
-	4:  {"internal/anec", "bundle"},
-	5:  {"netplist", "internal/ops"},
-	6:  {"internal/compiler", "internal/engine"},
-	7:  {"internal/driver"},
+	3:  {"coreml", "hwx", "e5", "firmware", "internal/units"},
+	4:  {"internal/anec", "bundle", "internal/strided"},
+	5:  {"netplist", "internal/ops", "internal/segment"},
+	6:  {"internal/encode/...", "internal/engine/..."},
+	7:  {"internal/compiler", "internal/driver"},
 	8:  {"e5rt"},
-	9:  {"internal/host"},         // what e5rt must not import: the host segments, over ops
-	10: {"aneclient", "espalier"}, // espalier is the root
-	11: {"server", "inspect"},
+	9:  {"internal/host", "internal/build"}, // what e5rt must not import: the host segments, over ops
+	10: {"aneclient", "espalier"},           // espalier is the root
+	11: {"explain", "server", "inspect"},
 	12: {"cmd/espalier"},
 	13: {"internal/conformance"}, // judges the built command
 }

@@ -161,7 +161,7 @@ func encodeTasks(list []Task, version td.Version) ([]*td.Task, error) {
 	for i := range list {
 		if own := list[i].own; own != nil {
 			var err error
-			if tasks[i], err = own.encode(i, len(list)); err != nil {
+			if tasks[i], err = encodeOp(own, i, len(list)); err != nil {
 				return nil, fmt.Errorf("task %d: %w", i, err)
 			}
 			continue

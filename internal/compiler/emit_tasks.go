@@ -25,8 +25,8 @@ func emitTasks(s *Segment) error {
 	for i, l := range s.Plan.Layers {
 		if tasks, ok := own[i]; ok {
 			for _, t := range tasks {
-				if k := t.own.kernel; k != nil && k.producer >= 0 {
-					k.producer += len(s.Tasks) // it counted from the first task of the layer
+				if k := t.own.Kernel; k != nil && k.Producer >= 0 {
+					k.Producer += len(s.Tasks) // it counted from the first task of the layer
 				}
 			}
 			s.Tasks = append(s.Tasks, tasks...)

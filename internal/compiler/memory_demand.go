@@ -33,7 +33,7 @@ func (p *planner) pull(v *anec.Value, at spot, also func(*anec.Value, spot) bool
 	if _, taken := p.demands[source]; taken {
 		return false
 	}
-	if _, own := p.ownReads(source.Def); own && !s.ownRow(source.Type) {
+	if _, own := p.ownReads(source.Def); own && !p.ownRow(s, source.Type) {
 		return false
 	}
 	if p.derived[source.Def] != (s.buffer.region == InDerived) || !p.viewsHold(source, s) {

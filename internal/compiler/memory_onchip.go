@@ -84,7 +84,7 @@ func chipValues(s *Segment) error {
 	derived := derivedLayers(s.Order)
 	for i, l := range s.Plan.Layers {
 		number[l] = i
-		oc.Tasks = append(oc.Tasks, ChipTask{Unit: units[l.Kind()], AtLoad: derived[l], Partition: -1, Chained: -1, Partner: -1})
+		oc.Tasks = append(oc.Tasks, ChipTask{Unit: kindUnits[l.Kind()], AtLoad: derived[l], Partition: -1, Chained: -1, Partner: -1})
 	}
 	roots := map[*anec.Value]*ChipValue{}
 	root := func(v *anec.Value, maker int) *ChipValue {

@@ -22,10 +22,10 @@ func (p *planner) ownReads(l *anec.Layer) (touched []*anec.Value, ok bool) {
 	if known, ok := p.owns[l]; ok {
 		return known, known != nil
 	}
-	b := newV7build(p.Graph)
+	b := newV7build(p.Graph, p.machine())
 	b.dry = true
 	for _, v := range p.Graph.Inputs {
-		if s, ok := denseSurface(v.Type); ok {
+		if s, ok := b.denseSurface(v.Type); ok {
 			b.surfaces[v] = s
 		}
 	}
@@ -39,8 +39,8 @@ func (p *planner) ownReads(l *anec.Layer) (touched []*anec.Value, ok bool) {
 }
 
 // ownRow reports whether tasks of the chip's own can read and write a value at a spot.
-func (s spot) ownRow(t anec.Type) bool {
-	_, ok := surfaceAt(s.offset, s.strides, t)
+func (p *planner) ownRow(s spot, t anec.Type) bool {
+	_, ok := surfaceAt(p.machine(), s.offset, s.strides, t)
 	return ok
 }
 
@@ -58,7 +58,7 @@ func (p *planner) straighten(l *anec.Layer) (added []*anec.Layer, err error) {
 	}
 	for _, v := range l.Reads() {
 		at, settled := p.spots[v]
-		if !settled || v.Const != nil || !slices.Contains(touched, v) || at.ownRow(v.Type) {
+		if !settled || v.Const != nil || !slices.Contains(touched, v) || p.ownRow(at, v.Type) {
 			continue
 		}
 		c := p.straight[v]

@@ -16,7 +16,7 @@ func (p *planner) joins(l *anec.Layer) bool {
 	}
 	at := spot{}
 	at.strides, _ = portLayout(l.Top().Type, p.Target)
-	return slices.ContainsFunc(partsOf(l, at), func(s spot) bool { return s.offset%v7row != 0 })
+	return slices.ContainsFunc(partsOf(l, at), func(s spot) bool { return s.offset%int64(p.Target.Sizes.RowAlign) != 0 })
 }
 
 // A WidthConcat is a concatenation along W. Its parts are written side by side in each row. On chip a write begins on a

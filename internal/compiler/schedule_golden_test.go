@@ -98,12 +98,12 @@ func TestScheduleRulesAreShown(t *testing.T) {
 func TestUnits(t *testing.T) {
 	known := 0
 	for kind := range costForms {
-		if units[kind].Engine != NoEngine {
+		if kindUnits[kind].Engine != NoEngine {
 			known++
 		}
 	}
-	if known != len(units) {
-		t.Errorf("%d of the %d kinds with a unit have a row in the costs", known, len(units))
+	if known != len(kindUnits) {
+		t.Errorf("%d of the %d kinds with a unit have a row in the costs", known, len(kindUnits))
 	}
 }
 

@@ -40,10 +40,10 @@ var (
 	onTexture = Unit{hal.Planar, TextureEngine}
 )
 
-// units is the table. Sources: h13 4.1 and 4.6 and oracles 3 for what H13's programs show (an activation alone and every
+// kindUnits is the table. Sources: h13 4.1 and 4.6 and oracles 3 for what H13's programs show (an activation alone and every
 // copy is a bypass of the array; sums of tensors, reductions and normalizations are planar); seed compiler for softmax on
 // the planar engine and the texture engine's samplers; the others by likeness.
-var units = map[anec.Kind]Unit{
+var kindUnits = map[anec.Kind]Unit{
 	anec.KindConv:             onArray,
 	anec.KindMatMul:           onArray,
 	anec.KindLinear:           onArray,

@@ -4,6 +4,7 @@ import (
 	"github.com/espalier-ane/espalier/hal"
 	"github.com/espalier-ane/espalier/hwx"
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/units"
 	"github.com/espalier-ane/espalier/td"
 )
 
@@ -36,11 +37,14 @@ type Segment struct {
 	streams []byte     // then: the kernel streams of those tasks that are the chip's own
 }
 
+// machine is the array and the planar engine of the target.
+func (s *Segment) machine() units.Machine { return units.Machine{Sizes: s.Target.Sizes} }
+
 // A Task is one of the task list before it has words: an operation of version 256, or a task of the chip's own.
 type Task struct {
 	Layer *anec.Layer // that it was made of
 	Op    *td.Op      // nil: the chip's own
-	own   *v7op
+	own   *units.Op
 }
 
 // A Plan says where everything lies.

@@ -2,6 +2,7 @@ package compiler
 
 import (
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/units"
 	"github.com/espalier-ane/espalier/td"
 	"github.com/espalier-ane/espalier/tensor"
 )
@@ -21,11 +22,11 @@ type v7function struct {
 
 // functionOf returns how the array computes a function; false if no certain table does.
 func functionOf(a *anec.Activation) (f v7function, ok bool) {
-	f = v7function{nonLinear: v7Table, post: v7One}
+	f = v7function{nonLinear: units.Table, post: units.One}
 	first, second := tensor.ToF16(a.A), tensor.ToF16(a.B)
 	switch a.Function {
 	case td.FuncReLU:
-		f.nonLinear = v7ReLU
+		f.nonLinear = units.ReLU
 	case td.FuncSigmoid:
 		f.table = td.SigmoidTable()
 	case td.FuncTanh:
@@ -72,18 +73,18 @@ func functionOf(a *anec.Activation) (f v7function, ok bool) {
 }
 
 // apply makes a bypass task compute a function. The accumulator adds what there is to add: then the task is a sum.
-func (b *v7build) apply(o *v7op, f v7function) {
-	o.nonLinear, o.post = f.nonLinear, f.post
+func (b *v7build) apply(o *units.Op, f v7function) {
+	o.NonLinear, o.Post = f.nonLinear, f.post
 	if f.epsilon != 0 {
-		o.operation, o.accumulate = v7MultiplyAdd, f.epsilon
+		o.Operation, o.Accumulate = units.MultiplyAdd, f.epsilon
 	}
 	if f.table != nil {
-		o.kernel = b.constants.table(f.table, min(o.engines, o.in.c))
+		o.Kernel = b.constants.table(f.table, min(o.Engines, o.In.C))
 	}
 }
 
 // neuron selects the tasks of a function.
-func (b *v7build) neuron(l *anec.Layer, p *anec.Neuron) ([]*v7op, bool) {
+func (b *v7build) neuron(l *anec.Layer, p *anec.Neuron) ([]*units.Op, bool) {
 	if len(l.Bottoms) > 1 && l.Bottoms[1] != nil || !l.Epilogue.Empty() {
 		return nil, false
 	}
@@ -103,11 +104,11 @@ func (b *v7build) neuron(l *anec.Layer, p *anec.Neuron) ([]*v7op, bool) {
 		return nil, false
 	}
 	b.apply(o, f)
-	return []*v7op{o}, true
+	return []*units.Op{o}, true
 }
 
 // tableLayer is a layer that is one table.
-func (b *v7build) tableLayer(l *anec.Layer, x *anec.Value, t *td.Table, post uint16) ([]*v7op, bool) {
+func (b *v7build) tableLayer(l *anec.Layer, x *anec.Value, t *td.Table, post uint16) ([]*units.Op, bool) {
 	if !l.Epilogue.Empty() {
 		return nil, false
 	}
@@ -115,12 +116,12 @@ func (b *v7build) tableLayer(l *anec.Layer, x *anec.Value, t *td.Table, post uin
 	if !ok {
 		return nil, false
 	}
-	b.apply(o, v7function{nonLinear: v7Table, table: t, post: post})
-	return []*v7op{o}, true
+	b.apply(o, v7function{nonLinear: units.Table, table: t, post: post})
+	return []*units.Op{o}, true
 }
 
 // bypass begins the task that passes x on to the layer's top.
-func (b *v7build) bypass(l *anec.Layer, x *anec.Value) (*v7op, bool) {
+func (b *v7build) bypass(l *anec.Layer, x *anec.Value) (*units.Op, bool) {
 	if x.Type.Dims != l.Top().Type.Dims || x.Type.DType != tensor.Float16 || l.Top().Type.DType != tensor.Float16 {
 		return nil, false
 	}
@@ -130,7 +131,7 @@ func (b *v7build) bypass(l *anec.Layer, x *anec.Value) (*v7op, bool) {
 		return nil, false
 	}
 	size, groups := v7sizeOf(x.Type.Dims)
-	o := newBypass(size).fromTo(mx, my)
-	o.groups = groups
+	o := b.Between(b.Bypass(size), mx, my)
+	o.Groups = groups
 	return o, true
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/units"
 	"github.com/espalier-ane/espalier/td"
 	"github.com/espalier-ane/espalier/tensor"
 )
@@ -15,7 +16,7 @@ import (
 //	v ────────────────────────────────────────┴─ product ─ y
 //
 // A mask of bools has no certain tasks.
-func (b *v7build) attention(l *anec.Layer, p *anec.SDPA) ([]*v7op, bool) {
+func (b *v7build) attention(l *anec.Layer, p *anec.SDPA) ([]*units.Op, bool) {
 	q, k, v, scale := l.Bottoms[0], l.Bottoms[1], l.Bottoms[2], l.Bottoms[3]
 	mask := bottom(l, 4)
 	if !p.SubtractMax || mask != nil && mask.Type.DType != tensor.Float16 {
@@ -27,7 +28,7 @@ func (b *v7build) attention(l *anec.Layer, p *anec.SDPA) ([]*v7op, bool) {
 	}
 	d[anec.W] = k.Type.Dims[anec.H]
 	s := v7sublayers{v7build: b, tasks: b.tasks}
-	if ops, ok := b.attempt(func() ([]*v7op, bool) { return b.heads(l, d, mask) }); ok {
+	if ops, ok := b.attempt(func() ([]*units.Op, bool) { return b.heads(l, d, mask) }); ok {
 		return ops, true
 	}
 	scores := s.layer(d, &anec.MatMul{TransposeZ: true}, anec.Epilogue{GOC: &anec.GainOffset{Gain: scale}}, q, k)
@@ -43,7 +44,7 @@ func (b *v7build) attention(l *anec.Layer, p *anec.SDPA) ([]*v7op, bool) {
 }
 
 // heads is an attention all of which stays on chip.
-func (b *v7build) heads(l *anec.Layer, d anec.Dims, mask *anec.Value) ([]*v7op, bool) {
+func (b *v7build) heads(l *anec.Layer, d anec.Dims, mask *anec.Value) ([]*units.Op, bool) {
 	if d[anec.N]*d[anec.D] != 1 || d[anec.W] == 1 || mask != nil && (mask.Type.Dims[anec.H] != d[anec.H] || mask.Type.Dims[anec.W] != d[anec.W]) {
 		return nil, false
 	}
@@ -131,19 +132,19 @@ func (b *v7build) joinAttention(l *anec.Layer) {
 }
 
 // attentionLayer is the last layer of an attention that joinAttention found. What does not fit on chip goes layer by layer.
-func (b *v7build) attentionLayer(l *anec.Layer, layers []*anec.Layer) ([]*v7op, bool) {
+func (b *v7build) attentionLayer(l *anec.Layer, layers []*anec.Layer) ([]*units.Op, bool) {
 	var mask *anec.Value
 	if len(layers) > 2 {
 		mask, _ = attentionMask(layers[1])
 	}
-	if ops, ok := b.attempt(func() ([]*v7op, bool) { return b.headsTasks(l, layers[0], mask) }); ok {
+	if ops, ok := b.attempt(func() ([]*units.Op, bool) { return b.headsTasks(l, layers[0], mask) }); ok {
 		return ops, true
 	}
 	return b.layerByLayer(append(layers, l)...)
 }
 
 // headsTasks reads where the operands of an attention lie, and makes its tasks.
-func (b *v7build) headsTasks(l, scores *anec.Layer, mask *anec.Value) ([]*v7op, bool) {
+func (b *v7build) headsTasks(l, scores *anec.Layer, mask *anec.Value) ([]*units.Op, bool) {
 	var h v7heads
 	if mask != nil {
 		m, turned, ok := b.operand(mask, false)
@@ -172,40 +173,40 @@ func (b *v7build) headsTasks(l, scores *anec.Layer, mask *anec.Value) ([]*v7op, 
 	return b.attend(&h)
 }
 
-// masked adds the mask to scores on chip: to all heads if each has its own, else to one after the other.
-func (h *v7heads) masked(full v7chip, heads, rows int) (ops []*v7op) {
+// maskScores adds the mask to scores on chip: to all heads if each has its own, else to one after the other.
+func (b *v7build) maskScores(h *v7heads, full units.Chip, heads, rows int) (ops []*units.Op) {
 	count := heads
-	if heads == 1 || h.mask.c == heads && h.mask.perC == rows*h.mask.row {
+	if heads == 1 || h.mask.c == heads && h.mask.perC == rows*h.mask.Row {
 		count, rows = 1, heads*rows
 	}
 	for c := range count {
-		size := v7size{w: h.mask.columns, h: 1, d: 1, c: rows}
-		o := newPlanar(td.TypePlanarBinary, size)
-		at := v7chip{base: full.base + c*rows*full.channel, channel: full.channel, row: rows * full.channel, depth: rows * full.channel}
-		o.source1, o.chip = v7source{chip: at}, at
-		o.source2 = &v7source{memory: h.mask.part(0, c, 0), chip: planarChip(full.end(1), size)}
+		size := units.Size{W: h.mask.columns, H: 1, D: 1, C: rows}
+		o := b.Planar(td.TypePlanarBinary, size)
+		at := units.Chip{Base: full.Base + c*rows*full.Channel, Channel: full.Channel, Row: rows * full.Channel, Depth: rows * full.Channel}
+		o.Source1, o.Chip = units.Source{Chip: at}, at
+		o.Source2 = &units.Source{Memory: h.mask.part(0, c, 0), Chip: b.PlanarChip(full.End(1), size)}
 		ops = append(ops, o)
 	}
 	return ops
 }
 
 // attend makes the tasks of an attention that stays on chip.
-func (b *v7build) attend(h *v7heads) ([]*v7op, bool) {
+func (b *v7build) attend(h *v7heads) ([]*units.Op, bool) {
 	scores := liveProduct{v7build: b, x: h.q, z: h.k, turnZ: h.turnK, m: h.q.rows, k: h.q.columns, post: h.scale}
 	if scores.n = h.k.columns; h.turnK {
 		scores.n = h.k.rows
 	}
 	heads := h.y.c
 	scores.y = v7matrices{n: 1, c: heads}
-	size := v7size{w: scores.n, h: 1, d: 1, c: heads * scores.m}
+	size := units.Size{W: scores.n, H: 1, D: 1, C: heads * scores.m}
 	_, full := softmaxOfRowPlaces(size)
-	scores.onChip, scores.room = &full, full.end(1)
+	scores.onChip, scores.room = &full, full.End(1)
 	start := b.scratch
-	if _, ok := scores.run(); !ok || full.end(3) >= v7chipBytes {
+	if _, ok := scores.run(); !ok || full.End(3) >= b.OnChip {
 		return nil, false
 	}
 	if h.mask != nil {
-		scores.ops = append(scores.ops, h.masked(full, heads, scores.m)...)
+		scores.ops = append(scores.ops, b.maskScores(h, full, heads, scores.m)...)
 	}
 	// The first kernel is no longer needed when the second is stored.
 	end := b.scratch
@@ -217,11 +218,11 @@ func (b *v7build) attend(h *v7heads) ([]*v7op, bool) {
 	last.x = v7matrices{rows: last.m, columns: last.k, n: 1, c: heads}
 	last.stored = v7stored{valid: true, all: true, base: kernel, producer: b.tasks + len(scores.ops) + 4}
 	to := kernel.part(0, 0, 0)
-	to.row, to.interleave = to.plane, lanes
+	to.Row, to.Interleave = to.Plane, lanes
 	ops := append(scores.ops, b.softmaxOfEachChannel(nil, to, size)...)
 	peak, store := ops[len(scores.ops)], ops[len(ops)-1]
-	peak.source1 = v7source{chip: full}
-	store.kernelStore = true
+	peak.Source1 = units.Source{Chip: full}
+	store.KernelStore = true
 	if _, ok := last.run(); !ok {
 		return nil, false
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/espalier-ane/espalier/hwx"
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/units"
 	"github.com/espalier-ane/espalier/td"
 )
 
@@ -24,7 +25,8 @@ type v7Program struct {
 // A v7build makes a program of version 7 of a graph. Values lie in memory as H13 has them: rows on 64 bytes, planes and
 // batches dense. What lies between layers is in the scratch memory; what lies between the tasks of a layer is on chip.
 type v7build struct {
-	surfaces  map[*anec.Value]*v7surface
+	units.Machine
+	surfaces  map[*anec.Value]*units.Surface
 	constants v7constants
 	scratch   int
 	tasks     int                  // how many there are so far
@@ -39,16 +41,16 @@ type v7build struct {
 // errSeveralLayers says that a graph is for the memory plan to lay out.
 var errSeveralLayers = errors.New("several layers have tasks")
 
-func newV7build(g *anec.Graph) *v7build {
-	return &v7build{graph: g, surfaces: map[*anec.Value]*v7surface{}, joined: map[*anec.Layer]bool{}}
+func newV7build(g *anec.Graph, m units.Machine) *v7build {
+	return &v7build{Machine: m, graph: g, constants: v7constants{Machine: m}, surfaces: map[*anec.Value]*units.Surface{}, joined: map[*anec.Layer]bool{}}
 }
 
 // emitV7 makes the program, of a graph of which at most so many layers have tasks of their own. Its error names the first
 // layer that has no certain encoding.
 //
 //	%y = ElementWise(%x, %z) Type=Add   →   a planar task: x from base 4, z from base 6, y to base 5
-func emitV7(g *anec.Graph, outputs []string, most int) (*v7Program, error) {
-	b := newV7build(g)
+func emitV7(g *anec.Graph, m units.Machine, outputs []string, most int) (*v7Program, error) {
+	b := newV7build(g, m)
 	ports, err := b.ports(outputs)
 	if err != nil {
 		return nil, err
@@ -72,8 +74,8 @@ func emitV7(g *anec.Graph, outputs []string, most int) (*v7Program, error) {
 			}
 		}
 		for _, o := range ops {
-			p.Tables = p.Tables || o.nonLinear == v7Table || o.rounded
-			p.Crops = p.Crops || o.cropped
+			p.Tables = p.Tables || o.NonLinear == units.Table || o.Rounded
+			p.Crops = p.Crops || o.Cropped
 			p.list = append(p.list, Task{Layer: l, own: o})
 		}
 		b.tasks = len(p.list)
@@ -103,24 +105,24 @@ func (b *v7build) ports(outputs []string) ([]Port, error) {
 	}
 	slices.SortStableFunc(ports, func(a, b Port) int { return strings.Compare(a.Name, b.Name) })
 	for i, p := range ports {
-		s, ok := denseSurface(p.Value.Type)
+		s, ok := b.denseSurface(p.Value.Type)
 		if !ok {
 			return nil, fmt.Errorf("port %q is of %v: version 7 has no certain form of it", p.Name, p.Value.Type)
 		}
-		s.base = hwx.BasePorts + i
+		s.Base = hwx.BasePorts + i
 		b.surfaces[p.Value] = s
 	}
 	return ports, nil
 }
 
 // surface is where a value lies. What is neither a port nor placed yet gets scratch memory.
-func (b *v7build) surface(v *anec.Value) (*v7surface, bool) {
+func (b *v7build) surface(v *anec.Value) (*units.Surface, bool) {
 	if s := b.surfaces[v]; s != nil {
 		return s, true
 	}
 	b.touched = append(b.touched, v)
 	if b.plan != nil {
-		return b.plan.surface(v)
+		return b.plan.surface(b.Machine, v)
 	}
 	if v.Def == nil { // a constant
 		return nil, false
@@ -129,7 +131,7 @@ func (b *v7build) surface(v *anec.Value) (*v7surface, bool) {
 }
 
 // attempt selects tasks, and takes back constants and memory of what does not succeed.
-func (b *v7build) attempt(selection func() ([]*v7op, bool)) ([]*v7op, bool) {
+func (b *v7build) attempt(selection func() ([]*units.Op, bool)) ([]*units.Op, bool) {
 	constants, scratch, placed := len(b.constants.data), b.scratch, len(b.placed)
 	ops, ok := selection()
 	if !ok {

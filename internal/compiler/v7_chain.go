@@ -2,6 +2,7 @@ package compiler
 
 import (
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/units"
 	"github.com/espalier-ane/espalier/td"
 )
 
@@ -14,21 +15,21 @@ import (
 
 // A v7tensor is an operand of a task of a chain.
 type v7tensor struct {
-	size   v7size
+	size   units.Size
 	groups int
-	memory *v7surface // nil: it is on chip
-	chip   v7chip
+	memory *units.Surface // nil: it is on chip
+	chip   units.Chip
 }
 
 // A v7chain is a layer's tasks in the making.
 type v7chain struct {
 	b    *v7build
-	ops  []*v7op
+	ops  []*units.Op
 	free int // the first byte on chip where nothing lies
 }
 
-// chainRoom is how much of the chip's memory what lies between tasks may take. The rest is for what streams.
-const chainRoom = v7chipBytes / 2
+// room is how much of the chip's memory what lies between tasks may take. The rest is for what streams.
+func (c *v7chain) room() int { return c.b.OnChip / 2 }
 
 // tensorOf is a value as an operand. A constant is put into the section of constants as a tensor of memory is.
 func (b *v7build) tensorOf(v *anec.Value) (t v7tensor, ok bool) {
@@ -42,7 +43,7 @@ func (b *v7build) tensorOf(v *anec.Value) (t v7tensor, ok bool) {
 }
 
 // groupedSurface is where a value lies, with batch and depth as the groups.
-func (b *v7build) groupedSurface(v *anec.Value) (*v7surface, bool) {
+func (b *v7build) groupedSurface(v *anec.Value) (*units.Surface, bool) {
 	d := v.Type.Dims
 	if d[anec.D] == 1 {
 		return b.surface(v)
@@ -60,72 +61,72 @@ func (b *v7build) groupedSurface(v *anec.Value) (*v7surface, bool) {
 	alone := *b.plan
 	alone.Places = map[*anec.Value]Place{flat: place}
 	b.touched = append(b.touched, v)
-	return alone.surface(flat)
+	return alone.surface(b.Machine, flat)
 }
 
 // streamed is an operand as a source, of the planar engine or of the array.
-func (c *v7chain) streamed(t v7tensor, planar bool) v7source {
+func (c *v7chain) streamed(t v7tensor, planar bool) units.Source {
 	switch {
 	case t.memory == nil:
-		return v7source{chip: t.chip}
-	case t.memory.element == v7byte: // two lie where one number would
-		t.size.w = (t.size.w + 1) / 2
+		return units.Source{Chip: t.chip}
+	case t.memory.Element == units.Byte: // two lie where one number would
+		t.size.W = (t.size.W + 1) / 2
 	}
 	if planar {
-		return v7source{memory: t.memory, chip: planarChip(c.free, t.size)}
+		return units.Source{Memory: t.memory, Chip: c.b.PlanarChip(c.free, t.size)}
 	}
-	return v7source{memory: t.memory, chip: arrayChip(c.free, t.size)}
+	return units.Source{Memory: t.memory, Chip: c.b.ArrayChip(c.free, t.size)}
 }
 
 // keep gives the result of a task a place on chip, or in scratch memory if it is too large. The task's sources have to be
 // given after that.
-func (c *v7chain) keep(o *v7op) v7tensor {
-	t := v7tensor{size: o.out, groups: o.groups, chip: residentChip(c.free, o.out)}
-	end := t.chip.end(o.out.h)
-	if o.groups > 1 {
-		t.chip.group = end - c.free
-		end = c.free + o.groups*t.chip.group
+func (c *v7chain) keep(o *units.Op) v7tensor {
+	t := v7tensor{size: o.Out, groups: o.Groups, chip: c.b.ResidentChip(c.free, o.Out)}
+	end := t.chip.End(o.Out.H)
+	if o.Groups > 1 {
+		t.chip.Group = end - c.free
+		end = c.free + o.Groups*t.chip.Group
 	}
-	if end <= chainRoom {
-		o.chip, c.free = t.chip, end
+	if end <= c.room() {
+		o.Chip, c.free = t.chip, end
 		return t
 	}
-	s := c.b.scratchSurface(o.out, o.groups)
-	o.result = s
-	return v7tensor{size: o.out, groups: o.groups, memory: s}
+	s := c.b.scratchSurface(o.Out, o.Groups)
+	o.Result = s
+	return v7tensor{size: o.Out, groups: o.Groups, memory: s}
 }
 
 // A destination of a task in a chain is a surface; nil stands for wherever there is room, as keep finds it.
 
 // place gives the result of a task its destination.
-func (c *v7chain) place(o *v7op, to *v7surface) v7tensor {
+func (c *v7chain) place(o *units.Op, to *units.Surface) v7tensor {
 	if to == nil {
 		return c.keep(o)
 	}
-	o.result = to
-	return v7tensor{size: o.out, groups: o.groups, memory: to}
+	o.Result = to
+	return v7tensor{size: o.Out, groups: o.Groups, memory: to}
 }
 
 // add ends a task: a result that leaves passes behind what streams in.
-func (c *v7chain) add(o *v7op) {
-	if o.result != nil && o.chip == (v7chip{}) {
-		o.chip = v7chip{base: c.free}
+func (c *v7chain) add(o *units.Op) {
+	if o.Result != nil && o.Chip == (units.Chip{}) {
+		o.Chip = units.Chip{Base: c.free}
 		switch {
-		case o.source2 != nil && o.source2.memory != nil:
-			o.chip = passing(o.source2.chip, o.in.h)
-		case o.source1.memory != nil:
-			o.chip = passing(o.source1.chip, o.in.h)
+		case o.Source2 != nil && o.Source2.Memory != nil:
+			o.Chip = c.b.Passing(o.Source2.Chip, o.In.H)
+		case o.Source1.Memory != nil:
+			o.Chip = c.b.Passing(o.Source1.Chip, o.In.H)
 		}
 	}
 	c.ops = append(c.ops, o)
 }
 
 // pass copies an operand, by a function if there is one.
-func (c *v7chain) pass(t v7tensor, f *v7function, to *v7surface) v7tensor {
-	o := newBypass(t.size)
-	o.groups = t.groups
+func (c *v7chain) pass(t v7tensor, f *v7function, to *units.Surface) v7tensor {
+	o := c.b.Bypass(t.size)
+	o.Groups = t.groups
 	y := c.place(o, to)
-	o.source1 = c.streamed(t, false)
+	o.Source1 = c.streamed(t, false)
 	if f != nil {
 		c.b.apply(o, *f)
 	}
@@ -134,17 +135,17 @@ func (c *v7chain) pass(t v7tensor, f *v7function, to *v7surface) v7tensor {
 }
 
 // byTable is a function of an operand that one table is.
-func (c *v7chain) byTable(t v7tensor, table *td.Table, to *v7surface) v7tensor {
-	return c.pass(t, &v7function{nonLinear: v7Table, table: table, post: v7One}, to)
+func (c *v7chain) byTable(t v7tensor, table *td.Table, to *units.Surface) v7tensor {
+	return c.pass(t, &v7function{nonLinear: units.Table, table: table, post: units.One}, to)
 }
 
 // one begins and ends a planar task of one operand; edit says what it does.
-func (c *v7chain) one(t v7tensor, to *v7surface, edit func(*v7op)) v7tensor {
-	o := newPlanar(td.TypePlanarUnary, t.size)
-	o.groups = t.groups
+func (c *v7chain) one(t v7tensor, to *units.Surface, edit func(*units.Op)) v7tensor {
+	o := c.b.Planar(td.TypePlanarUnary, t.size)
+	o.Groups = t.groups
 	edit(o)
 	y := c.place(o, to)
-	o.source1 = c.streamed(t, true)
+	o.Source1 = c.streamed(t, true)
 	c.add(o)
 	return y
 }
@@ -155,16 +156,16 @@ func (c *v7chain) one(t v7tensor, to *v7surface, edit func(*v7op)) v7tensor {
 //	x ─────────────┐                     x ─ copy ─┐
 //	               ├─ op ─ y   or both:            ├─ op ─ y
 //	z ─ copy ─ on chip                   z ─ copy ─┘
-func (c *v7chain) two(kind td.EWKind, x, z v7tensor, like v7tensor, to *v7surface, edit func(*v7op)) (v7tensor, bool) {
+func (c *v7chain) two(kind td.EWKind, x, z v7tensor, like v7tensor, to *units.Surface, edit func(*units.Op)) (v7tensor, bool) {
 	size, groups := like.size, like.groups
 	full := func(t v7tensor) bool { return t.size == size && t.groups == groups }
 	need := c.free
 	for _, t := range []v7tensor{x, z} {
 		if t.memory != nil && !full(t) {
-			need += t.groups * residentChip(0, t.size).end(t.size.h)
+			need += t.groups * c.b.ResidentChip(0, t.size).End(t.size.H)
 		}
 	}
-	if need > chainRoom && size.h > 1 {
+	if need > c.room() && size.H > 1 {
 		return c.twoInParts(kind, x, z, like, to, edit)
 	}
 	swapped := !full(x) && full(z)
@@ -181,10 +182,10 @@ func (c *v7chain) two(kind td.EWKind, x, z v7tensor, like v7tensor, to *v7surfac
 			}
 		}
 	}
-	o := newPlanar(td.TypePlanarBinary, size)
-	o.groups, o.operator = groups, planarOperators[kind]
-	o.negate1, o.negate2 = kind == td.EWSub && swapped, kind == td.EWSub && !swapped
-	o.broadcast1, o.broadcast2 = broadcastBits(size, x.size), broadcastBits(size, z.size)
+	o := c.b.Planar(td.TypePlanarBinary, size)
+	o.Groups, o.Operator = groups, planarOperators[kind]
+	o.Negate1, o.Negate2 = kind == td.EWSub && swapped, kind == td.EWSub && !swapped
+	o.Broadcast1, o.Broadcast2 = broadcastBits(size, x.size), broadcastBits(size, z.size)
 	if edit != nil {
 		edit(o)
 	}
@@ -195,13 +196,13 @@ func (c *v7chain) two(kind td.EWKind, x, z v7tensor, like v7tensor, to *v7surfac
 }
 
 // twoInParts does the upper and the lower rows one after the other: what is read more than once is not on chip as a whole.
-func (c *v7chain) twoInParts(kind td.EWKind, x, z, like v7tensor, to *v7surface, edit func(*v7op)) (v7tensor, bool) {
+func (c *v7chain) twoInParts(kind td.EWKind, x, z, like v7tensor, to *units.Surface, edit func(*units.Op)) (v7tensor, bool) {
 	if to == nil {
 		to = c.b.scratchSurface(like.size, like.groups)
 	}
 	y := v7tensor{size: like.size, groups: like.groups, memory: to}
-	half := (like.size.h + 1) / 2
-	for _, rows := range [][2]int{{0, half}, {half, like.size.h}} {
+	half := (like.size.H + 1) / 2
+	for _, rows := range [][2]int{{0, half}, {half, like.size.H}} {
 		free := c.free
 		part := y.rows(rows[0], rows[1])
 		if _, ok := c.two(kind, x.rows(rows[0], rows[1]), z.rows(rows[0], rows[1]), part, part.memory, edit); !ok {
@@ -214,60 +215,60 @@ func (c *v7chain) twoInParts(kind td.EWKind, x, z, like v7tensor, to *v7surface,
 
 // rows is some rows of an operand; if it has but one, it is for all.
 func (t v7tensor) rows(from, to int) v7tensor {
-	if t.size.h == 1 {
+	if t.size.H == 1 {
 		return t
 	}
-	t.size.h = to - from
+	t.size.H = to - from
 	if t.memory == nil {
-		t.chip.base += from * t.chip.row
+		t.chip.Base += from * t.chip.Row
 		return t
 	}
 	m := *t.memory
-	m.offset += from * m.row
+	m.Offset += from * m.Row
 	t.memory = &m
 	return t
 }
 
 // connect gives a planar task its two operands. One that is there once is read again for each group.
-func (c *v7chain) connect(o *v7op, x, z v7tensor) {
-	if x.groups < o.groups {
-		x.chip.group = 0
+func (c *v7chain) connect(o *units.Op, x, z v7tensor) {
+	if x.groups < o.Groups {
+		x.chip.Group = 0
 	}
-	if z.groups < o.groups {
-		z.chip.group = 0
+	if z.groups < o.Groups {
+		z.chip.Group = 0
 	}
 	source2 := c.streamed(z, true)
-	o.source1, o.source2 = c.streamed(x, true), &source2
+	o.Source1, o.Source2 = c.streamed(x, true), &source2
 	if x.memory == nil || z.memory == nil {
 		return
 	}
-	behind := func(h int) int { return v7apart(v7align(o.source1.chip.end(h), 0x40)) }
-	h := o.in.h
-	for behind(h)+h*source2.chip.row >= v7chipBytes && h > 1 {
+	behind := func(h int) int { return units.Apart(units.Align(o.Source1.Chip.End(h), 0x40)) }
+	h := o.In.H
+	for behind(h)+h*source2.Chip.Row >= c.b.OnChip && h > 1 {
 		h = (h + 1) / 2 // a tile of the rows
 	}
-	source2.chip.base = behind(h)
-	if o.result != nil {
-		o.chip = passing(source2.chip, h)
+	source2.Chip.Base = behind(h)
+	if o.Result != nil {
+		o.Chip = c.b.Passing(source2.Chip, h)
 	}
 }
 
 // spreads reports whether a size broadcasts to another.
-func spreads(from, to v7size) bool {
+func spreads(from, to units.Size) bool {
 	fits := func(a, b int) bool { return a == b || a == 1 }
-	return fits(from.w, to.w) && fits(from.h, to.h) && fits(from.c, to.c)
+	return fits(from.W, to.W) && fits(from.H, to.H) && fits(from.C, to.C)
 }
 
 // broadcastBits are the axes along which a source has one element and the task more.
-func broadcastBits(task, source v7size) (bits uint32) {
-	if source.w < task.w {
-		bits |= v7BroadcastW
+func broadcastBits(task, source units.Size) (bits uint32) {
+	if source.W < task.W {
+		bits |= units.BroadcastW
 	}
-	if source.h < task.h {
-		bits |= v7BroadcastH
+	if source.H < task.H {
+		bits |= units.BroadcastH
 	}
-	if source.c < task.c {
-		bits |= v7BroadcastC
+	if source.C < task.C {
+		bits |= units.BroadcastC
 	}
 	return bits
 }

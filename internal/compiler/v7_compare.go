@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/units"
 	"github.com/espalier-ane/espalier/td"
 	"github.com/espalier-ane/espalier/tensor"
 )
@@ -36,7 +37,7 @@ var signKinds = map[td.EWKind]signFunction{
 }
 
 // comparison selects the tasks of an elementwise layer that gives bools.
-func (b *v7build) comparison(l *anec.Layer, kind td.EWKind, x, z *anec.Value) ([]*v7op, bool) {
+func (b *v7build) comparison(l *anec.Layer, kind td.EWKind, x, z *anec.Value) ([]*units.Op, bool) {
 	if !l.Epilogue.Empty() || l.OutputType != tensor.Invalid && l.OutputType != tensor.Bool {
 		return nil, false
 	}
@@ -53,7 +54,7 @@ func (b *v7build) comparison(l *anec.Layer, kind td.EWKind, x, z *anec.Value) ([
 	if cmp.swapped {
 		x, z = z, x
 	}
-	return b.chained(l, func(c *v7chain, like v7tensor, to *v7surface, _ []v7stage) bool {
+	return b.chained(l, func(c *v7chain, like v7tensor, to *units.Surface, _ []v7stage) bool {
 		tx, ok1 := b.tensorOf(x)
 		tz, ok2 := b.tensorOf(z)
 		if !ok1 || !ok2 {
@@ -64,7 +65,7 @@ func (b *v7build) comparison(l *anec.Layer, kind td.EWKind, x, z *anec.Value) ([
 			return true
 		}
 		// The array would take a difference below the normal numbers for none.
-		d, ok := c.two(td.EWSub, tx, tz, like, nil, func(o *v7op) { o.scale = tensor.ToF16(1024) })
+		d, ok := c.two(td.EWSub, tx, tz, like, nil, func(o *units.Op) { o.Scale = tensor.ToF16(1024) })
 		return ok && c.toBytes(d, cmp.of.table(), to)
 	})
 }
@@ -75,27 +76,27 @@ func (b *v7build) comparison(l *anec.Layer, kind td.EWKind, x, z *anec.Value) ([
 //	z ─ copy ─┐
 //	          ├─ x·1 - z·1 ─ table ─ bytes
 //	x ─ copy ─┘
-func (c *v7chain) difference(x, z v7tensor, table *td.Table, to *v7surface) bool {
+func (c *v7chain) difference(x, z v7tensor, table *td.Table, to *units.Surface) bool {
 	size := x.size
-	first, second, pairs := pairChips(size)
-	end := first.end(size.h)
-	if c.free != 0 || end > chainRoom {
+	first, second, pairs := c.b.PairChips(size)
+	end := first.End(size.H)
+	if c.free != 0 || end > c.room() {
 		return false
 	}
 	for _, t := range []struct {
 		from v7tensor
-		at   v7chip
+		at   units.Chip
 	}{{z, second}, {x, first}} {
-		o := newBypass(size)
-		o.source1 = v7source{memory: t.from.memory, chip: arrayChip(end, size)}
-		o.chip = t.at
+		o := c.b.Bypass(size)
+		o.Source1 = units.Source{Memory: t.from.memory, Chip: c.b.ArrayChip(end, size)}
+		o.Chip = t.at
 		c.add(o)
 	}
-	o := newBypass(size)
-	o.in.c, o.unicast = 2*size.c, 2
-	o.source1 = v7source{chip: pairs}
-	o.result, o.chip = to, v7chip{base: end}
-	if !c.weighBytes(o, 2, slices.Repeat([]uint16{1, 0xff}, size.c), table) { // 1 and -1
+	o := c.b.Bypass(size)
+	o.In.C, o.Unicast = 2*size.C, 2
+	o.Source1 = units.Source{Chip: pairs}
+	o.Result, o.Chip = to, units.Chip{Base: end}
+	if !c.weighBytes(o, 2, slices.Repeat([]uint16{1, 0xff}, size.C), table) { // 1 and -1
 		return false
 	}
 	c.add(o)
@@ -103,34 +104,34 @@ func (c *v7chain) difference(x, z v7tensor, table *td.Table, to *v7surface) bool
 }
 
 // toBytes is a table of t that leaves as bytes: the array weighs each channel with 1, as it weighs two in a comparison.
-func (c *v7chain) toBytes(t v7tensor, table *td.Table, to *v7surface) bool {
-	first := newBypass(t.size)
-	if !c.weighBytes(first, 1, slices.Repeat([]uint16{1}, t.size.c), table) {
+func (c *v7chain) toBytes(t v7tensor, table *td.Table, to *units.Surface) bool {
+	first := c.b.Bypass(t.size)
+	if !c.weighBytes(first, 1, slices.Repeat([]uint16{1}, t.size.C), table) {
 		return false
 	}
 	y := v7tensor{size: t.size, groups: t.groups, memory: to}
 	for g := range t.groups {
 		o := *first
-		o.source1 = c.streamed(t.part(g), false)
-		o.result = y.part(g).memory
+		o.Source1 = c.streamed(t.part(g), false)
+		o.Result = y.part(g).memory
 		c.add(&o)
 	}
 	return true
 }
 
 // weighBytes gives a task weights of one byte and a table.
-func (c *v7chain) weighBytes(o *v7op, inputs int, weights []uint16, table *td.Table) bool {
+func (c *v7chain) weighBytes(o *units.Op, inputs int, weights []uint16, table *td.Table) bool {
 	k := td.Kernel{
-		Groups: 1, Outputs: o.out.c, Inputs: inputs, Height: 1, Width: 1, StrideY: 1, StrideX: 1,
-		Lanes: 1, Engines: v7engines(o.out.c), Format: td.KernelInt8, Table: true,
+		Groups: 1, Outputs: o.Out.C, Inputs: inputs, Height: 1, Width: 1, StrideY: 1, StrideX: 1,
+		Lanes: 1, Engines: c.b.EnginesFor(o.Out.C), Format: td.KernelInt8, Table: true,
 	}
-	o.format = td.KernelInt8
-	o.nonLinear = v7Table
+	o.Format = td.KernelInt8
+	o.NonLinear = units.Table
 	return c.b.weigh(o, k, td.Weights{Values: weights, Table: table.Encode()}, &v7after{scale: 1}, nil)
 }
 
 // thresholdLayer compares x with a number; first: the number is the first operand. One table does.
-func (b *v7build) thresholdLayer(l *anec.Layer, x *anec.Value, v uint16, cmp comparison, first bool) ([]*v7op, bool) {
+func (b *v7build) thresholdLayer(l *anec.Layer, x *anec.Value, v uint16, cmp comparison, first bool) ([]*units.Op, bool) {
 	number := tensor.F16(v)
 	if !(number > -32768 && number < 32768) { // the array holds numbers at its port below that
 		return nil, false
@@ -139,7 +140,7 @@ func (b *v7build) thresholdLayer(l *anec.Layer, x *anec.Value, v uint16, cmp com
 	if cmp.swapped != first {
 		of.below, of.above = of.above, of.below
 	}
-	return b.chained(l, func(c *v7chain, _ v7tensor, to *v7surface, _ []v7stage) bool {
+	return b.chained(l, func(c *v7chain, _ v7tensor, to *units.Surface, _ []v7stage) bool {
 		t, ok := b.tensorOf(x)
 		return ok && c.toBytes(t, thresholdTable(v, of), to)
 	})
@@ -165,11 +166,11 @@ func neighbour(v uint16, direction int) uint16 {
 }
 
 // signLayer compares one operand with 0.
-func (b *v7build) signLayer(l *anec.Layer, x *anec.Value, of signFunction) ([]*v7op, bool) {
+func (b *v7build) signLayer(l *anec.Layer, x *anec.Value, of signFunction) ([]*units.Op, bool) {
 	if !l.Epilogue.Empty() {
 		return nil, false
 	}
-	return b.chained(l, func(c *v7chain, like v7tensor, to *v7surface, _ []v7stage) bool {
+	return b.chained(l, func(c *v7chain, like v7tensor, to *units.Surface, _ []v7stage) bool {
 		t, ok := b.tensorOf(x)
 		switch {
 		case !ok:
@@ -191,18 +192,18 @@ func (b *v7build) signLayer(l *anec.Layer, x *anec.Value, of signFunction) ([]*v
 //	condition ─ is it not ─┘
 //
 // On this chip 0 times infinity is 0. Where a is infinite, adding it to b does.
-func (b *v7build) selection(l *anec.Layer) ([]*v7op, bool) {
+func (b *v7build) selection(l *anec.Layer) ([]*units.Op, bool) {
 	condition, x, z := l.Bottoms[0], l.Bottoms[1], l.Bottoms[2]
 	if l.Top().Type.DType != tensor.Float16 || x.Type.DType != tensor.Float16 || z.Type.DType != tensor.Float16 || condition.Type.DType != tensor.Bool {
 		return nil, false
 	}
-	return b.chained(l, func(c *v7chain, like v7tensor, to *v7surface, stages []v7stage) bool {
+	return b.chained(l, func(c *v7chain, like v7tensor, to *units.Surface, stages []v7stage) bool {
 		after := stages[foldable(stages):]
 		dest := to
 		if len(after) > 0 {
 			dest = nil
 		}
-		edit := func(o *v7op) { fold(o, stages) }
+		edit := func(o *units.Op) { fold(o, stages) }
 		if number, ok := scalarHalf(x); ok && number&^v7sign == v7infinity {
 			mask, ok1 := b.maskOf(c, condition, signFunction{number, 0, number})
 			t, ok2 := b.tensorOf(z)
@@ -232,13 +233,13 @@ func (b *v7build) masked(c *v7chain, condition, v *anec.Value, of signFunction) 
 		if mask.memory != nil {
 			mask = c.pass(mask, nil, nil)
 		}
-		return c.one(mask, nil, func(o *v7op) { o.scale = number }), true
+		return c.one(mask, nil, func(o *units.Op) { o.Scale = number }), true
 	}
 	t, ok := b.tensorOf(v)
 	if !ok {
 		return t, false
 	}
-	both := v7tensor{size: v7size{w: max(mask.size.w, t.size.w), h: max(mask.size.h, t.size.h), d: 1, c: max(mask.size.c, t.size.c)}}
+	both := v7tensor{size: units.Size{W: max(mask.size.W, t.size.W), H: max(mask.size.H, t.size.H), D: 1, C: max(mask.size.C, t.size.C)}}
 	both.groups = max(mask.groups, t.groups)
 	return c.two(td.EWMult, mask, t, both, nil, nil)
 }

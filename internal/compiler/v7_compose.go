@@ -5,6 +5,7 @@ import (
 
 	"github.com/espalier-ane/espalier/hwx"
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/units"
 	"github.com/espalier-ane/espalier/td"
 	"github.com/espalier-ane/espalier/tensor"
 )
@@ -28,8 +29,8 @@ func (p *v7piece) start(whole v7layout) v7layout {
 }
 
 // beginsInside reports whether a part begins inside of 64 bytes.
-func beginsInside(y v7layout, parts []v7piece) bool {
-	return slices.ContainsFunc(parts, func(p v7piece) bool { return p.start(y).offset%v7row != 0 })
+func (b *v7build) beginsInside(y v7layout, parts []v7piece) bool {
+	return slices.ContainsFunc(parts, func(p v7piece) bool { return p.start(y).offset%b.RowAlign != 0 })
 }
 
 // compose selects the tasks that put parts together. If one of them begins inside of 64 bytes, they are put together in
@@ -37,22 +38,22 @@ func beginsInside(y v7layout, parts []v7piece) bool {
 //
 //	a [h][3] ─ turn ─ [3 of 5][h] ─┐
 //	b [h][2] ─ turn ─ [2 of 5][h] ─┴─ turn ─ y [h][5]
-func (b *v7build) compose(y v7layout, d anec.Dims, parts []v7piece) ([]*v7op, bool) {
+func (b *v7build) compose(y v7layout, d anec.Dims, parts []v7piece) ([]*units.Op, bool) {
 	if len(parts) > v7maxTasks {
 		return nil, false
 	}
 	to, columns := y, int(anec.W)
-	var last []*v7op
-	if beginsInside(y, parts) {
+	var last []*units.Op
+	if b.beginsInside(y, parts) {
 		var ok bool
 		if to, columns, ok = b.spread(y, d, parts); !ok {
 			return nil, false
 		}
-		if last, ok = b.moves(moveOf(d, to, y)); !ok {
+		if last, ok = b.moves(b.moveOf(d, to, y)); !ok {
 			return nil, false
 		}
 	}
-	var ops []*v7op
+	var ops []*units.Op
 	for i := range parts {
 		p := &parts[i]
 		from := p.from
@@ -66,7 +67,7 @@ func (b *v7build) compose(y v7layout, d anec.Dims, parts []v7piece) ([]*v7op, bo
 				from.strides[columns] = 2
 			}
 		}
-		m := moveOf(p.dims, from, p.start(to))
+		m := b.moveOf(p.dims, from, p.start(to))
 		m.before = p.before
 		some, ok := b.moves(m)
 		if ops = append(ops, some...); !ok || len(ops) > v7maxTasks {
@@ -80,9 +81,9 @@ func (b *v7build) compose(y v7layout, d anec.Dims, parts []v7piece) ([]*v7op, bo
 // has whole; -1 is none.
 func (b *v7build) spread(y v7layout, d anec.Dims, parts []v7piece) (at v7layout, columns int, ok bool) {
 	bytes := func(k int) int {
-		n := v7row
+		n := b.RowAlign
 		if k >= 0 {
-			n = v7align(2*d[k], v7row)
+			n = b.RowBytes(d[k])
 		}
 		for a, extent := range d {
 			if a != k && n <= v7maxExpand {
@@ -94,7 +95,7 @@ func (b *v7build) spread(y v7layout, d anec.Dims, parts []v7piece) (at v7layout,
 	inner := -1
 	for a := range int(anec.W) {
 		whole := !slices.ContainsFunc(parts, func(p v7piece) bool { return p.at[a] != 0 || p.dims[a] != d[a] })
-		if d[a] > 1 && y.strides[a]%v7row == 0 && whole && bytes(a) < bytes(inner) {
+		if d[a] > 1 && y.strides[a]%b.RowAlign == 0 && whole && bytes(a) < bytes(inner) {
 			inner = a
 		}
 	}
@@ -103,9 +104,9 @@ func (b *v7build) spread(y v7layout, d anec.Dims, parts []v7piece) (at v7layout,
 		return at, -1, false
 	}
 	at.v7spot = b.takeScratch(total)
-	width := v7row
+	width := b.RowAlign
 	if inner >= 0 {
-		at.strides[inner], width = 2, v7align(2*d[inner], v7row)
+		at.strides[inner], width = 2, b.RowBytes(d[inner])
 	}
 	for a := anec.NumAxes - 1; a >= 0; a-- {
 		if a != inner {
@@ -117,7 +118,7 @@ func (b *v7build) spread(y v7layout, d anec.Dims, parts []v7piece) (at v7layout,
 }
 
 // concat puts its bottoms together. Those that joinParts had written in place are there already.
-func (b *v7build) concat(l *anec.Layer, p *anec.Concat) ([]*v7op, bool) {
+func (b *v7build) concat(l *anec.Layer, p *anec.Concat) ([]*units.Op, bool) {
 	y, ok := b.layout(l.Top())
 	if !ok || !plainConcat(l, p) {
 		return nil, false
@@ -129,7 +130,7 @@ func (b *v7build) concat(l *anec.Layer, p *anec.Concat) ([]*v7op, bool) {
 		}
 		parts[i].before = b.inRows(v)
 	}
-	if !beginsInside(y, parts) {
+	if !b.beginsInside(y, parts) {
 		parts = slices.DeleteFunc(parts, func(p v7piece) bool { return p.from.same(p.start(y), p.dims) })
 	}
 	return b.compose(y, l.Top().Type.Dims, parts)
@@ -163,11 +164,11 @@ func (b *v7build) joinParts(l *anec.Layer) {
 		return
 	}
 	parts := concatParts(l, p)
-	if beginsInside(y, parts) {
+	if b.beginsInside(y, parts) {
 		return
 	}
 	for i, v := range l.Bottoms {
-		s, ok := parts[i].start(y).isSurface(parts[i].dims)
+		s, ok := b.isSurface(parts[i].start(y), parts[i].dims)
 		if ok && v.Def != nil && b.readOnce(v) {
 			b.surfaces[v] = s
 		}
@@ -201,7 +202,7 @@ func axisRuns(indices []int) (list []v7run) {
 }
 
 // remap puts a value together of elements of x: along each axis these, by number; -1 is the given number.
-func (b *v7build) remap(l *anec.Layer, indices [anec.NumAxes][]int, number uint16) ([]*v7op, bool) {
+func (b *v7build) remap(l *anec.Layer, indices [anec.NumAxes][]int, number uint16) ([]*units.Op, bool) {
 	x, ok1 := b.source(l.Bottoms[0])
 	y, ok2 := b.layout(l.Top())
 	if !ok1 || !ok2 || !bare(l) {
@@ -250,7 +251,7 @@ func counted(n int) []int {
 }
 
 // padding puts elements about x.
-func (b *v7build) padding(l *anec.Layer, p *anec.Padding) ([]*v7op, bool) {
+func (b *v7build) padding(l *anec.Layer, p *anec.Padding) ([]*units.Op, bool) {
 	number := uint16(0)
 	switch p.Mode {
 	case td.PadZero, td.PadReplication, td.PadSymmetric, td.PadReflective:
@@ -281,7 +282,7 @@ func (b *v7build) padding(l *anec.Layer, p *anec.Padding) ([]*v7op, bool) {
 }
 
 // gathered takes the slices of x that known indices name.
-func (b *v7build) gathered(l *anec.Layer) ([]*v7op, bool) {
+func (b *v7build) gathered(l *anec.Layer) ([]*units.Op, bool) {
 	axis, known, ok := knownIndices(l)
 	if !ok {
 		return nil, false
@@ -297,14 +298,14 @@ func (b *v7build) gathered(l *anec.Layer) ([]*v7op, bool) {
 // tile repeats x. Along an axis of x there are then two, of which one is repeated:
 //
 //	y [2·3][4]  =  [2][3][4], from x [ ][3][4]
-func (b *v7build) tile(l *anec.Layer, p *anec.Tile) ([]*v7op, bool) {
+func (b *v7build) tile(l *anec.Layer, p *anec.Tile) ([]*units.Op, bool) {
 	x, ok1 := b.source(l.Bottoms[0])
 	y, ok2 := b.layout(l.Top())
 	if !ok1 || !ok2 || !bare(l) {
 		return nil, false
 	}
 	d := l.Bottoms[0].Type.Dims
-	m := moveOf(d, x, y)
+	m := b.moveOf(d, x, y)
 	for a, n := range p.Reps {
 		m.axes = append(m.axes, v7axis{td.Axis(a), n, 0, d[a] * y.strides[a]})
 	}
@@ -314,7 +315,7 @@ func (b *v7build) tile(l *anec.Layer, p *anec.Tile) ([]*v7op, bool) {
 // rearrange moves blocks of space into channels or a batch, or back: x fastest, then y.
 //
 //	PixelShuffle of 2·2      x [4c][h][w]  =  [c][j][i][h][w]      y [c][h][j][w][i]
-func (b *v7build) rearrange(l *anec.Layer, f anec.Factors, outer td.Axis, scatter, inner bool) ([]*v7op, bool) {
+func (b *v7build) rearrange(l *anec.Layer, f anec.Factors, outer td.Axis, scatter, inner bool) ([]*units.Op, bool) {
 	x, ok1 := b.source(l.Bottoms[0])
 	y, ok2 := b.layout(l.Top())
 	if !ok1 || !ok2 || !bare(l) || f.Z != 1 {
@@ -331,7 +332,7 @@ func (b *v7build) rearrange(l *anec.Layer, f anec.Factors, outer td.Axis, scatte
 	if inner {
 		rest, place = f.X*f.Y, 1
 	}
-	m := moveOf(d, many, space)
+	m := b.moveOf(d, many, space)
 	m.axes[outer].from *= rest
 	m.axes[anec.H].to *= f.Y
 	m.axes[anec.W].to *= f.X

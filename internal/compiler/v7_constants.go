@@ -7,6 +7,7 @@ import (
 
 	"github.com/espalier-ane/espalier/hwx"
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/units"
 	"github.com/espalier-ane/espalier/td"
 	"github.com/espalier-ane/espalier/tensor"
 )
@@ -15,25 +16,26 @@ import (
 
 // v7constants is the constant section.
 type v7constants struct {
+	units.Machine
 	data    []byte
 	kernels map[[32]byte][]int // offsets of the streams of kernels, by their hash; some may have been taken back
 }
 
 // add appends bytes, which are then to be found on a multiple of 64.
 func (c *v7constants) add(b []byte) (offset int) {
-	c.data = append(c.data, make([]byte, v7align(len(c.data), v7row)-len(c.data))...)
+	c.data = append(c.data, make([]byte, units.Align(len(c.data), c.RowAlign)-len(c.data))...)
 	offset = len(c.data)
 	c.data = append(c.data, b...)
 	return offset
 }
 
 // table adds an activation table for so many engines. They all read the first copy; the section has room for one each.
-func (c *v7constants) table(t *td.Table, engines int) *v7kernel {
+func (c *v7constants) table(t *td.Table, engines int) *units.Kernel {
 	stored := t.Encode()
 	room := make([]byte, td.TableBytes*engines)
 	copy(room, stored)
 	offset := -1
-	for at := 0; at+len(room) <= len(c.data); at += v7row { // equal constants are stored once
+	for at := 0; at+len(room) <= len(c.data); at += c.RowAlign { // equal constants are stored once
 		if bytes.Equal(c.data[at:at+len(room)], room) {
 			offset = at
 			break
@@ -42,9 +44,9 @@ func (c *v7constants) table(t *td.Table, engines int) *v7kernel {
 	if offset < 0 {
 		offset = c.add(room)
 	}
-	k := &v7kernel{base: hwx.BaseConst, producer: -1}
+	k := &units.Kernel{Base: hwx.BaseConst, Producer: -1}
 	for range engines {
-		k.offsets, k.sizes = append(k.offsets, offset), append(k.sizes, td.TableBytes)
+		k.Offsets, k.Sizes = append(k.Offsets, offset), append(k.Sizes, td.TableBytes)
 	}
 	return k
 }
@@ -100,27 +102,27 @@ func (c *v7constants) repeated(number uint16, n int) (offset int) {
 }
 
 // constantSurface puts a constant of fp16 numbers into the constant section, with batch and depth as the groups.
-func (b *v7build) constantSurface(v *anec.Value) (*v7surface, bool) {
+func (b *v7build) constantSurface(v *anec.Value) (*units.Surface, bool) {
 	values, ok := halves(v)
 	d := v.Type.Dims
 	n := 1
 	for _, extent := range d {
 		n *= extent
 	}
-	if !ok || n == 0 || n != len(values) || v.Type.DType != tensor.Float16 || n/d[anec.W]*v7align(2*d[anec.W], v7row) > v7maxExpand {
+	if !ok || n == 0 || n != len(values) || v.Type.DType != tensor.Float16 || n/d[anec.W]*b.RowBytes(d[anec.W]) > v7maxExpand {
 		return nil, false
 	}
 	return b.constantImage(values, d[anec.W], d[anec.H], d[anec.C]), true
 }
 
 // constantImage puts numbers into the constant section: groups of c planes of h rows of w.
-func (b *v7build) constantImage(values []uint16, w, h, c int) *v7surface {
-	s := denseRows(v7size{w: w, h: h, d: 1, c: c}, 2)
-	image := make([]byte, len(values)/w*s.row)
+func (b *v7build) constantImage(values []uint16, w, h, c int) *units.Surface {
+	s := b.denseRows(units.Size{W: w, H: h, D: 1, C: c}, 2)
+	image := make([]byte, len(values)/w*s.Row)
 	for i, v := range values {
-		binary.LittleEndian.PutUint16(image[i/w*s.row+i%w*2:], v)
+		binary.LittleEndian.PutUint16(image[i/w*s.Row+i%w*2:], v)
 	}
-	s.base, s.offset = hwx.BaseConst, b.constants.add(image)
+	s.Base, s.Offset = hwx.BaseConst, b.constants.add(image)
 	return s
 }
 

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/units"
 	"github.com/espalier-ane/espalier/td"
 	"github.com/espalier-ane/espalier/tensor"
 )
@@ -22,9 +23,9 @@ const (
 
 // A v7conv is a convolution as the array has it.
 type v7conv struct {
-	in, out  v7size // all groups
+	in, out  units.Size // all groups
 	groups   int
-	window   v7window
+	window   units.Window
 	weights  []uint16 // [group][output][input][y][x]
 	bias     []uint16 // [group][output], or nil
 	after    v7after
@@ -37,16 +38,16 @@ type v7conv struct {
 
 // conv selects the tasks of a convolution. What its epilogue does is in the tasks themselves, if they can say it; else other
 // tasks follow.
-func (b *v7build) conv(l *anec.Layer, p *anec.Conv) ([]*v7op, bool) {
+func (b *v7build) conv(l *anec.Layer, p *anec.Conv) ([]*units.Op, bool) {
 	to, ok := b.surface(l.Top())
 	if !ok {
 		return nil, false
 	}
-	if ops, ok := b.attempt(func() ([]*v7op, bool) { return b.convInto(l, p, to) }); ok {
+	if ops, ok := b.attempt(func() ([]*units.Op, bool) { return b.convInto(l, p, to) }); ok {
 		return ops, true
 	}
 	stages, ok := stagesOf(l)
-	if !ok || to.element != v7fp16 || len(stages) == 0 || l.Epilogue.Transpose != nil {
+	if !ok || to.Element != units.FP16 || len(stages) == 0 || l.Epilogue.Transpose != nil {
 		return nil, false
 	}
 	bare := *l
@@ -63,7 +64,7 @@ func (b *v7build) conv(l *anec.Layer, p *anec.Conv) ([]*v7op, bool) {
 }
 
 // convInto selects the tasks of a convolution whose result goes to a surface.
-func (b *v7build) convInto(l *anec.Layer, p *anec.Conv, my *v7surface) ([]*v7op, bool) {
+func (b *v7build) convInto(l *anec.Layer, p *anec.Conv, my *units.Surface) ([]*units.Op, bool) {
 	x := l.Bottoms[0]
 	images := x.Type.Dims[anec.N]
 	c, ok := readConv(l, p)
@@ -71,10 +72,10 @@ func (b *v7build) convInto(l *anec.Layer, p *anec.Conv, my *v7surface) ([]*v7op,
 		return nil, false
 	}
 	mx, ok := b.surface(x)
-	if !ok || mx.element != v7fp16 || my.element != v7fp16 {
+	if !ok || mx.Element != units.FP16 || my.Element != units.FP16 {
 		return nil, false
 	}
-	if c.window.kw > v7maxColumns && !p.Transposed {
+	if c.window.KW > v7maxColumns && !p.Transposed {
 		return b.wideConv(c, images, mx, my)
 	}
 	parts := []*v7conv{c}
@@ -83,7 +84,7 @@ func (b *v7build) convInto(l *anec.Layer, p *anec.Conv, my *v7surface) ([]*v7op,
 			return nil, false
 		}
 	}
-	var forms []*v7op
+	var forms []*units.Op
 	for _, part := range parts {
 		o, ok := b.convTask(part)
 		if !ok {
@@ -93,24 +94,24 @@ func (b *v7build) convInto(l *anec.Layer, p *anec.Conv, my *v7surface) ([]*v7op,
 	}
 	// Phases lie side by side, so that all have as many columns. Where the result has fewer, it is copied from where there is
 	// room for them.
-	var room *v7surface
-	if p.Transposed && c.out.w%c.spread[1] != 0 {
-		room = b.scratchSurface(v7size{w: v7align(c.out.w, c.spread[1]), h: c.out.h, d: 1, c: c.out.c}, 1)
+	var room *units.Surface
+	if p.Transposed && c.out.W%c.spread[1] != 0 {
+		room = b.scratchSurface(units.Size{W: units.Align(c.out.W, c.spread[1]), H: c.out.H, D: 1, C: c.out.C}, 1)
 	}
-	var ops []*v7op
+	var ops []*units.Op
 	for n := range images {
 		from, to := *mx, *my
-		from.offset += n * mx.group
-		to.offset += n * my.group
+		from.Offset += n * mx.Group
+		to.Offset += n * my.Group
 		into := to
 		if room != nil {
 			into = *room
 		}
 		for i, form := range forms {
-			ops = append(ops, form.between(parts[i], i, from, into))
+			ops = append(ops, parts[i].between(form, i, from, into))
 		}
 		if room != nil {
-			ops = append(ops, newBypass(c.out).fromTo(room, &to))
+			ops = append(ops, b.Between(b.Bypass(c.out), room, &to))
 		}
 	}
 	return ops, true
@@ -121,24 +122,24 @@ func (b *v7build) convInto(l *anec.Layer, p *anec.Conv, my *v7surface) ([]*v7op,
 //
 //	a b c d e f g h i   →   a b c d e · · · ·   +   · · · · 0 f g h i
 //	        ^
-func (b *v7build) wideConv(c *v7conv, images int, from, to *v7surface) ([]*v7op, bool) {
-	split := c.window.px
-	if c.window.sx != 1 || c.window.sy != 1 || c.exchange || c.after != (v7after{scale: 1}) || split+1 > v7maxColumns || c.window.kw-split > v7maxColumns {
+func (b *v7build) wideConv(c *v7conv, images int, from, to *units.Surface) ([]*units.Op, bool) {
+	split := c.window.PX
+	if c.window.SX != 1 || c.window.SY != 1 || c.exchange || c.after != (v7after{scale: 1}) || split+1 > v7maxColumns || c.window.KW-split > v7maxColumns {
 		return nil, false
 	}
 	left, right := *c, *c
-	left.window.kw, left.weights = split+1, c.columns(0, split+1)
-	right.window.kw, right.window.px, right.weights, right.bias = c.window.kw-split, 0, c.columns(split, c.window.kw), nil
-	for i := 0; i < len(right.weights); i += right.window.kw {
+	left.window.KW, left.weights = split+1, c.columns(0, split+1)
+	right.window.KW, right.window.PX, right.weights, right.bias = c.window.KW-split, 0, c.columns(split, c.window.KW), nil
+	for i := 0; i < len(right.weights); i += right.window.KW {
 		right.weights[i] = 0
 	}
 	chain := &v7chain{b: b}
-	size := v7size{w: c.out.w, h: c.out.h, d: 1, c: c.out.c}
+	size := units.Size{W: c.out.W, H: c.out.H, D: 1, C: c.out.C}
 	sum := v7tensor{size: size, groups: images, memory: b.scratchSurface(size, images)}
 	last := v7tensor{size: size, groups: images, memory: b.scratchSurface(size, images)}
 	for _, half := range []struct {
 		conv *v7conv
-		into *v7surface
+		into *units.Surface
 	}{{&left, sum.memory}, {&right, last.memory}} {
 		form, ok := b.convTask(half.conv)
 		if !ok {
@@ -146,9 +147,9 @@ func (b *v7build) wideConv(c *v7conv, images int, from, to *v7surface) ([]*v7op,
 		}
 		for n := range images {
 			x, y := *from, *half.into
-			x.offset += n * from.group
-			y.offset += n * half.into.group
-			chain.ops = append(chain.ops, form.between(half.conv, 0, x, y))
+			x.Offset += n * from.Group
+			y.Offset += n * half.into.Group
+			chain.ops = append(chain.ops, half.conv.between(form, 0, x, y))
 		}
 	}
 	_, ok := chain.two(td.EWAdd, sum, last, sum, to, nil)
@@ -157,27 +158,27 @@ func (b *v7build) wideConv(c *v7conv, images int, from, to *v7surface) ([]*v7op,
 
 // columns is some columns of the kernel.
 func (c *v7conv) columns(from, to int) (list []uint16) {
-	for at := 0; at < len(c.weights); at += c.window.kw {
+	for at := 0; at < len(c.weights); at += c.window.KW {
 		list = append(list, c.weights[at+from:at+to]...)
 	}
 	return list
 }
 
 // between is the task of one image, and of phase i along H.
-func (form *v7op) between(c *v7conv, i int, from, to v7surface) *v7op {
+func (c *v7conv) between(form *units.Op, i int, from, to units.Surface) *units.Op {
 	o := *form
 	if c.spread[1] > 1 {
-		to.interleave = c.spread[1]
+		to.Interleave = c.spread[1]
 	}
-	if c.groups > 1 && o.unicast == 0 {
-		from.group = c.in.c / c.groups * from.plane
-		to.group = c.out.c / c.groups / max(c.spread[1], 1) * to.plane
+	if c.groups > 1 && o.Unicast == 0 {
+		from.Group = c.in.C / c.groups * from.Plane
+		to.Group = c.out.C / c.groups / max(c.spread[1], 1) * to.Plane
 	}
 	if c.spread[0] > 1 {
-		to.offset += i * to.row
-		to.row *= c.spread[0]
+		to.Offset += i * to.Row
+		to.Row *= c.spread[0]
 	}
-	o.source1.memory, o.result = &from, &to
+	o.Source1.Memory, o.Result = &from, &to
 	return &o
 }
 
@@ -195,7 +196,7 @@ func readConv(l *anec.Layer, p *anec.Conv) (*v7conv, bool) {
 			return nil, false
 		}
 		c.exchange = true
-		c.out.c, c.out.w = c.out.w, c.out.c
+		c.out.C, c.out.W = c.out.W, c.out.C
 	}
 	plain := c.foldGain(l)
 	if c.after, ok = afterButTranspose(plain); !ok {
@@ -209,7 +210,7 @@ func readConv(l *anec.Layer, p *anec.Conv) (*v7conv, bool) {
 		bias = c.after.bias
 	}
 	if bias != nil {
-		if c.bias, ok = halves(bias); !ok || len(c.bias) != c.out.c {
+		if c.bias, ok = halves(bias); !ok || len(c.bias) != c.out.C {
 			return nil, false
 		}
 	}
@@ -218,8 +219,8 @@ func readConv(l *anec.Layer, p *anec.Conv) (*v7conv, bool) {
 		if p.Dilation != [3]int{1, 1, 1} {
 			return nil, false
 		}
-		c.spread, c.cut = [2]int{c.window.sy, c.window.sx}, [2]int{c.window.py, c.window.px}
-		c.window.sx, c.window.sy = 1, 1
+		c.spread, c.cut = [2]int{c.window.SY, c.window.SX}, [2]int{c.window.PY, c.window.PX}
+		c.window.SX, c.window.SY = 1, 1
 		return c, true
 	}
 	c.dilate(p.Dilation[1], p.Dilation[2])
@@ -239,7 +240,7 @@ func (c *v7conv) foldGain(l *anec.Layer) *anec.Layer {
 	}
 	folded := make([]uint16, len(c.weights))
 	for i, w := range c.weights {
-		o := i / (len(c.weights) / c.out.c)
+		o := i / (len(c.weights) / c.out.C)
 		v := float64(tensor.F16(w)) * gains[o%len(gains)]
 		if folded[i] = tensor.ToF16(float32(v)); float64(tensor.F16(folded[i])) != v {
 			return l
@@ -261,12 +262,12 @@ func (c *v7conv) dilate(dy, dx int) {
 	if dy == 1 && dx == 1 {
 		return
 	}
-	kh, kw := c.window.kh, c.window.kw
-	c.window.kh, c.window.kw = (kh-1)*dy+1, (kw-1)*dx+1
-	wide := make([]uint16, len(c.weights)/(kh*kw)*c.window.kh*c.window.kw)
+	kh, kw := c.window.KH, c.window.KW
+	c.window.KH, c.window.KW = (kh-1)*dy+1, (kw-1)*dx+1
+	wide := make([]uint16, len(c.weights)/(kh*kw)*c.window.KH*c.window.KW)
 	for i, v := range c.weights {
 		plane, ky, kx := i/(kh*kw), i/kw%kh, i%kw
-		wide[(plane*c.window.kh+ky*dy)*c.window.kw+kx*dx] = v
+		wide[(plane*c.window.KH+ky*dy)*c.window.KW+kx*dx] = v
 	}
 	c.weights = wide
 }
@@ -277,19 +278,19 @@ func (c *v7conv) dilate(dy, dx int) {
 func (c *v7conv) evenStrides() bool {
 	w := &c.window
 	switch {
-	case w.sx == w.sy:
-	case c.out.h == 1:
-		w.sy = w.sx
-	case c.out.w == 1:
-		w.sx = w.sy
-	case w.sx == 2 && w.sy == 1:
+	case w.SX == w.SY:
+	case c.out.H == 1:
+		w.SY = w.SX
+	case c.out.W == 1:
+		w.SX = w.SY
+	case w.SX == 2 && w.SY == 1:
 		return !c.depthwise()
 	}
-	return w.sx == w.sy && w.sx <= 2
+	return w.SX == w.SY && w.SX <= 2
 }
 
 // depthwise reports whether each channel is convolved by itself.
-func (c *v7conv) depthwise() bool { return c.groups > 1 && c.groups == c.in.c && c.out.c == c.in.c }
+func (c *v7conv) depthwise() bool { return c.groups > 1 && c.groups == c.in.C && c.out.C == c.in.C }
 
 // phases takes a transposed convolution apart by the rows of the result, which lie as far apart as the elements of x are
 // spread. Columns are taken apart too: those of one phase are a channel, and channels lie interleaved.
@@ -304,25 +305,25 @@ func (c *v7conv) phases() (parts []*v7conv, ok bool) {
 	if sx != 1 && sx != 2 && sx != 4 || sy > 4 || c.exchange {
 		return nil, false
 	}
-	left, all := phaseWindow(c.window.kw, sx, c.cut[1], 0, sx)
-	ins, outs := c.in.c/c.groups, c.out.c/c.groups
-	for r := range min(sy, c.out.h) {
-		top, height := phaseWindow(c.window.kh, sy, c.cut[0], r, r+1)
+	left, all := phaseWindow(c.window.KW, sx, c.cut[1], 0, sx)
+	ins, outs := c.in.C/c.groups, c.out.C/c.groups
+	for r := range min(sy, c.out.H) {
+		top, height := phaseWindow(c.window.KH, sy, c.cut[0], r, r+1)
 		width := all
 		if ins*height*width == 1 {
 			width = 2 // a sum, if of one element and of 0 times its neighbour
 		}
 		part := *c
-		part.window = v7window{kw: width, kh: height, sx: 1, sy: 1, px: left, py: top}
-		part.out = v7size{w: (c.out.w + sx - 1) / sx, h: (c.out.h - r + sy - 1) / sy, d: 1, c: c.out.c * sx}
-		part.weights = make([]uint16, c.out.c*sx*ins*height*width)
+		part.window = units.Window{KW: width, KH: height, SX: 1, SY: 1, PX: left, PY: top}
+		part.out = units.Size{W: (c.out.W + sx - 1) / sx, H: (c.out.H - r + sy - 1) / sy, D: 1, C: c.out.C * sx}
+		part.weights = make([]uint16, c.out.C*sx*ins*height*width)
 		for i := range part.weights {
 			kx, ky, input := i%width, i/width%height, i/(width*height)%ins
 			o := i / (width * height * ins) // [group][output][column phase]
 			group, output, column := o/(outs*sx), o/sx%outs, o%sx
 			y, x := (top-ky)*sy+r+c.cut[0], (left-kx)*sx+column+c.cut[1]
-			if y >= 0 && y < c.window.kh && x >= 0 && x < c.window.kw {
-				part.weights[i] = c.weights[(((group*ins+input)*outs+output)*c.window.kh+y)*c.window.kw+x]
+			if y >= 0 && y < c.window.KH && x >= 0 && x < c.window.KW {
+				part.weights[i] = c.weights[(((group*ins+input)*outs+output)*c.window.KH+y)*c.window.KW+x]
 			}
 		}
 		if c.bias != nil {
@@ -353,69 +354,69 @@ func phaseWindow(kernel, spread, cut, lo, hi int) (before, length int) {
 
 // meets reports whether the array has such windows, and every one has an element of the image.
 func (c *v7conv) meets() bool {
-	return c.window.kw <= v7maxColumns && c.window.kh <= v7maxRows && c.window.meets(c.in, c.out)
+	return c.window.KW <= v7maxColumns && c.window.KH <= v7maxRows && c.window.Meets(c.in, c.out)
 }
 
 // convTask is the task of a convolution, before it is known where it reads and writes.
-func (b *v7build) convTask(c *v7conv) (*v7op, bool) {
+func (b *v7build) convTask(c *v7conv) (*units.Op, bool) {
 	if !c.meets() {
 		return nil, false
 	}
-	strided := c.window.sx > 1
+	strided := c.window.SX > 1
 	in, out := c.in, c.out
-	o := newBypass(in)
-	o.small = max(out.w, out.h) <= v7smallSide && c.window.sx == c.window.sy // as all records have it
-	o.unicast, o.window, o.exchange = 0, c.window, c.exchange
+	o := b.Bypass(in)
+	o.Small = max(out.W, out.H) <= v7smallSide && c.window.SX == c.window.SY // as all records have it
+	o.Unicast, o.Window, o.Exchange = 0, c.window, c.exchange
 	k := td.Kernel{
-		Groups: c.groups, Outputs: out.c / c.groups, Inputs: in.c / c.groups,
-		Height: c.window.kh, Width: c.window.kw, StrideY: c.window.sy, StrideX: c.window.sx,
-		Format: td.KernelFP16, ZeroSkip: strided, Small: o.small,
+		Groups: c.groups, Outputs: out.C / c.groups, Inputs: in.C / c.groups,
+		Height: c.window.KH, Width: c.window.KW, StrideY: c.window.SY, StrideX: c.window.SX,
+		Format: td.KernelFP16, ZeroSkip: strided, Small: o.Small,
 	}
 	single := k.Inputs*k.Height*k.Width == 1                           // no sum, so that the array's port must let it pass
-	if c.groups == in.c && out.c == in.c && (c.groups > 1 || single) { // depthwise
-		o.unicast = 1
-		k.Groups, k.Outputs, k.Inputs, k.Lanes = 1, out.c, 1, 1
+	if c.groups == in.C && out.C == in.C && (c.groups > 1 || single) { // depthwise
+		o.Unicast = 1
+		k.Groups, k.Outputs, k.Inputs, k.Lanes = 1, out.C, 1, 1
 	} else if single {
 		return nil, false
 	} else {
 		most := 16
-		if max(out.w, out.h) <= v7smallSide {
+		if max(out.W, out.H) <= v7smallSide {
 			most = 32
 		}
 		k.Lanes = v7lanes(k.Outputs, most)
-		if c.window.sx != c.window.sy {
+		if c.window.SX != c.window.SY {
 			k.Lanes = max(k.Lanes, 2)
 		}
-		o.groups = c.groups
-		in.c, out.c = k.Inputs, k.Outputs
+		o.Groups = c.groups
+		in.C, out.C = k.Inputs, k.Outputs
 	}
-	k.Engines = v7engines(k.Outputs)
-	o.in, o.out = in, out
-	o.source1.chip = windowChip(in, strided && o.small)
-	o.chip = passing(o.source1.chip, in.h)
+	k.Engines = b.EnginesFor(k.Outputs)
+	o.In, o.Out = in, out
+	o.Source1.Chip = b.windowChip(in, strided && o.Small)
+	o.Chip = b.Passing(o.Source1.Chip, in.H)
 	w := td.Weights{Values: c.weights}
 	if len(c.bias) == 0 || c.after.offset != 0 || slices.ContainsFunc(c.bias, func(v uint16) bool { return v != c.bias[0] }) {
 		return o, b.weigh(o, k, w, &c.after, c.bias)
 	}
 	// A bias that all outputs have is a number of its own (record encoder_conv_c1_n4_k3x3_s2_g1_bias1_same).
-	o.accumulate = c.bias[0]
-	return o, b.weigh(o, k, w, &c.after, nil) && (o.post == v7One || o.accumulate == 0)
+	o.Accumulate = c.bias[0]
+	return o, b.weigh(o, k, w, &c.after, nil) && (o.Post == units.One || o.Accumulate == 0)
 }
 
 // windowChip is the layout of what the array streams in with a window; tight is that of a small image with strides.
-func windowChip(in v7size, tight bool) v7chip {
-	chip := v7chip{channel: max(16, v7align(2*in.w, 16))}
-	if in.c*chip.channel >= v7chipBytes/2 {
-		chip.channel = min(chip.channel, 0x100) // in strips, as without a window
+func (b *v7build) windowChip(in units.Size, tight bool) units.Chip {
+	chip := units.Chip{Channel: max(16, b.ChannelBytes(in.W))}
+	if in.C*chip.Channel >= b.OnChip/2 {
+		chip.Channel = min(chip.Channel, 0x100) // in strips, as without a window
 	}
-	chip.depth = in.c * chip.channel
-	chip.row, chip.group = chip.depth, chip.depth
-	if chip.depth%0x100 == 0 {
-		chip.row += 0x30
-		if tight || chip.depth == 0x200 {
-			chip.row = chip.depth + 0x20
+	chip.Depth = in.C * chip.Channel
+	chip.Row, chip.Group = chip.Depth, chip.Depth
+	if chip.Depth%0x100 == 0 {
+		chip.Row += 0x30
+		if tight || chip.Depth == 0x200 {
+			chip.Row = chip.Depth + 0x20
 		}
 	}
-	chip.row = max(chip.row, 0x20)
+	chip.Row = max(chip.Row, 0x20)
 	return chip
 }

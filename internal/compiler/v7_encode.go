@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/bits"
 
+	"github.com/espalier-ane/espalier/internal/units"
 	"github.com/espalier-ane/espalier/td"
 )
 
@@ -35,23 +36,23 @@ func (w *v7words) word(addr, v uint32) {
 	}
 }
 
-// encode makes the task: the index-th of count.
-func (o *v7op) encode(index, count int) (*td.Task, error) {
-	w := &v7words{task: td.NewV7Task(o.kernel != nil)}
-	if o.kernel != nil && o.kernel.producer >= 0 {
-		w.task.Header = append(w.task.Header, uint32(o.kernel.producer))
+// encodeOp makes the task: the index-th of count.
+func encodeOp(o *units.Op, index, count int) (*td.Task, error) {
+	w := &v7words{task: td.NewV7Task(o.Kernel != nil)}
+	if o.Kernel != nil && o.Kernel.Producer >= 0 {
+		w.task.Header = append(w.task.Header, uint32(o.Kernel.Producer))
 	}
-	o.header(w, index, count)
-	o.streams(w)
-	o.common(w)
-	o.sources(w)
-	o.onChip(w)
-	o.units(w)
-	o.destination(w)
+	w.header(o, index, count)
+	w.streams(o)
+	w.common(o)
+	w.sources(o)
+	w.onChip(o)
+	w.units(o)
+	w.destination(o)
 	return w.task, w.err
 }
 
-func (o *v7op) header(w *v7words, index, count int) {
+func (w *v7words) header(o *units.Op, index, count int) {
 	first, last := index == 0, index == count-1
 	w.num(td.V7TaskID, index&0xffff)
 	w.flag(td.V7NotFirst, !first)
@@ -65,44 +66,44 @@ func (o *v7op) header(w *v7words, index, count int) {
 		events, debug, flags = events|0x22, debug|0x6a, flags|0x9000
 	}
 	w.task.Header[2], w.task.Header[4], w.task.Header[6] = events, debug, flags
-	w.flag(td.V7DisallowAbort, o.wideResult)
-	w.flag(td.V7SourceDMA, o.source1.streams())
-	w.flag(td.V7ResultDMA, o.result != nil && !o.result.backing)
-	if m := o.source1.memory; m != nil {
-		w.num(td.V7Read0Base, m.base)
+	w.flag(td.V7DisallowAbort, o.WideResult)
+	w.flag(td.V7SourceDMA, o.Source1.Streams())
+	w.flag(td.V7ResultDMA, o.Result != nil && !o.Result.Backing)
+	if m := o.Source1.Memory; m != nil {
+		w.num(td.V7Read0Base, m.Base)
 		w.set(td.V7Read0Enable, 1)
 	}
-	if s := o.source2; s != nil && s.memory != nil {
-		w.num(td.V7Read1Base, s.memory.base)
+	if s := o.Source2; s != nil && s.Memory != nil {
+		w.num(td.V7Read1Base, s.Memory.Base)
 		w.set(td.V7Read1Enable, 1)
 	}
-	if o.result != nil {
-		w.num(td.V7WriteBase, o.result.base)
+	if o.Result != nil {
+		w.num(td.V7WriteBase, o.Result.Base)
 		w.set(td.V7WriteEnable, 1)
 	}
 	w.flag(td.V7TextEnable, !last)
-	if !o.planar {
-		w.num(td.V7EngineCode, bits.Len(uint(o.engines)))
+	if !o.Planar {
+		w.num(td.V7EngineCode, bits.Len(uint(o.Engines)))
 	}
-	if k := o.kernel; k != nil {
-		w.num(td.V7KernelBase[0], k.base)
+	if k := o.Kernel; k != nil {
+		w.num(td.V7KernelBase[0], k.Base)
 		w.set(td.V7KernelBaseEnable[0], 1)
-		w.flag(td.V7ExtraWord, k.producer >= 0)
+		w.flag(td.V7ExtraWord, k.Producer >= 0)
 	}
 }
 
 // streams fills in the block of the kernel streams. Words of streams that are off are as Apple's compiler leaves them.
-func (o *v7op) streams(w *v7words) {
+func (w *v7words) streams(o *units.Op) {
 	const off, on, offSize = 0x80, 0x81, 0x40
 	for i := range td.V7KernelChannel {
 		c := &td.V7KernelChannel[i]
 		config, size := uint32(off), offSize
-		if o.kernel != nil && i < len(o.kernel.sizes) && o.kernel.sizes[i] > 0 {
-			config, size = on, o.kernel.sizes[i]
-			w.num(c.Offset, o.kernel.offsets[i])
+		if o.Kernel != nil && i < len(o.Kernel.Sizes) && o.Kernel.Sizes[i] > 0 {
+			config, size = on, o.Kernel.Sizes[i]
+			w.num(c.Offset, o.Kernel.Offsets[i])
 		}
 		w.word(c.Config.Enable.Addr, config)
-		if o.kernel != nil {
+		if o.Kernel != nil {
 			w.num(c.Size, size)
 		}
 	}
@@ -110,71 +111,71 @@ func (o *v7op) streams(w *v7words) {
 		w.word(td.V7KernelExtra[i].Config.Enable.Addr, off)
 		w.num(td.V7KernelExtra[i].Size, offSize)
 	}
-	if k := o.kernel; k != nil {
+	if k := o.Kernel; k != nil {
 		w.set(td.V7KernelEnable, 1)
-		w.flag(td.V7KernelZeroSkip, k.zeroSkip)
+		w.flag(td.V7KernelZeroSkip, k.ZeroSkip)
 	}
 }
 
-func (o *v7op) common(w *v7words) {
-	w.num(td.V7Win, o.in.w)
-	w.num(td.V7Hin, o.in.h)
-	w.num(td.V7Din, o.in.d)
-	w.num(td.V7Cin, o.in.c)
-	w.num(td.V7Wout, o.out.w)
-	w.num(td.V7Hout, o.out.h)
-	w.num(td.V7Dout, o.out.d)
-	w.num(td.V7Cout, o.out.c)
-	format := func(m *v7surface) uint32 {
-		if m != nil && m.element == v7byte {
+func (w *v7words) common(o *units.Op) {
+	w.num(td.V7Win, o.In.W)
+	w.num(td.V7Hin, o.In.H)
+	w.num(td.V7Din, o.In.D)
+	w.num(td.V7Cin, o.In.C)
+	w.num(td.V7Wout, o.Out.W)
+	w.num(td.V7Hout, o.Out.H)
+	w.num(td.V7Dout, o.Out.D)
+	w.num(td.V7Cout, o.Out.C)
+	format := func(m *units.Surface) uint32 {
+		if m != nil && m.Element == units.Byte {
 			return 0
 		}
 		return 2
 	}
-	w.set(td.V7Fmt1, format(o.source1.memory))
-	if o.source2 != nil {
-		w.set(td.V7Fmt2, format(o.source2.memory))
+	w.set(td.V7Fmt1, format(o.Source1.Memory))
+	if o.Source2 != nil {
+		w.set(td.V7Fmt2, format(o.Source2.Memory))
 	}
-	w.set(td.V7FmtO, format(o.result))
+	w.set(td.V7FmtO, format(o.Result))
 
-	w.num(td.V7KernelWidth, o.window.kw)
-	w.num(td.V7KernelHeight, o.window.kh)
-	w.num(td.V7LanesLog2, o.lanesLog2)
-	w.num(td.V7StrideX, o.window.sx)
-	w.num(td.V7StrideY, o.window.sy)
-	w.num(td.V7PadLeft, o.window.px)
-	w.num(td.V7PadTop, o.window.py)
+	w.num(td.V7KernelWidth, o.Window.KW)
+	w.num(td.V7KernelHeight, o.Window.KH)
+	w.num(td.V7LanesLog2, o.LanesLog2)
+	w.num(td.V7StrideX, o.Window.SX)
+	w.num(td.V7StrideY, o.Window.SY)
+	w.num(td.V7PadLeft, o.Window.PX)
+	w.num(td.V7PadTop, o.Window.PY)
 	w.set(td.V7Ox, 1)
 	w.set(td.V7Oy, 1)
 	w.set(td.V7Kernel3D, 0x2041)
-	w.num(td.V7Groups, o.groups)
-	w.flag(td.V7Unicast, o.unicast > 0)
-	w.flag(td.V7ElementMultiply, o.operation == v7Product)
-	w.num(td.V7UnicastInputs, max(o.unicast, 1))
-	w.num(td.V7TileHeight, o.out.h)
+	w.num(td.V7Groups, o.Groups)
+	w.flag(td.V7Unicast, o.Unicast > 0)
+	w.flag(td.V7ElementMultiply, o.Operation == units.Product)
+	w.num(td.V7UnicastInputs, max(o.Unicast, 1))
+	w.num(td.V7TileHeight, o.Out.H)
 
 	w.set(td.V7Config0, 1)
-	w.flag(td.V7Source2DMA, o.source2 != nil && o.source2.streams())
-	if o.planar {
-		width := max(4, bits.Len(uint(o.in.w-1)))
+	w.flag(td.V7Source2DMA, o.Source2 != nil && o.Source2.Streams())
+	if o.Planar {
+		width := max(4, bits.Len(uint(o.In.W-1)))
 		width = min(width, 8)
 		w.num(td.V7PatchWidthLog2, width)
-		w.num(td.V7PatchHeightLog2, max(0, min(bits.Len(uint(o.in.h-1)), 8-width)))
-		w.word(0x30, o.broadcast1|o.broadcast2<<4)
-		w.flag(td.V7Transpose1, o.transpose1)
-		w.flag(td.V7Transpose2, o.transpose2)
-		w.flag(td.V7TransposePlanar, o.exchange)
-		w.num(td.V7TaskType, o.kind)
+		w.num(td.V7PatchHeightLog2, max(0, min(bits.Len(uint(o.In.H-1)), 8-width)))
+		w.word(0x30, o.Broadcast1|o.Broadcast2<<4)
+		w.flag(td.V7Transpose1, o.Transpose1)
+		w.flag(td.V7Transpose2, o.Transpose2)
+		w.flag(td.V7TransposePlanar, o.Exchange)
+		w.num(td.V7TaskType, o.Kind)
 		return
 	}
-	w.num(td.V7EnginesLog2, bits.Len(uint(o.engines))-1)
-	w.flag(td.V7SmallSource, o.small)
-	w.flag(td.V7TransposeArray, o.exchange)
+	w.num(td.V7EnginesLog2, bits.Len(uint(o.Engines))-1)
+	w.flag(td.V7SmallSource, o.Small)
+	w.flag(td.V7TransposeArray, o.Exchange)
 	w.set(td.V7CommonNetwork, 1)
 	switch {
-	case o.operation == v7MultiplyAdd && o.unity:
+	case o.Operation == units.MultiplyAdd && o.Unity:
 		w.set(td.V7DPECategory, 1)
-	case o.operation == v7Product:
+	case o.Operation == units.Product:
 		w.set(td.V7DPECategory, 2)
 	}
 }
@@ -196,149 +197,149 @@ const (
 	v7FormatZeroPad = 0x00300000
 )
 
-func (o *v7op) sources(w *v7words) {
+func (w *v7words) sources(o *units.Op) {
 	config, format := uint32(v7SourceOff), uint32(v7FormatOff)
-	if m := o.source1.memory; m != nil {
+	if m := o.Source1.Memory; m != nil {
 		config = v7SourceOn
-		if m.backing {
+		if m.Backing {
 			config = v7SourceBacked
 		}
-		if format = v7FormatFP16; m.element == v7byte {
+		if format = v7FormatFP16; m.Element == units.Byte {
 			format = v7FormatByte
 		}
 		w.surface(td.V7Src1, m)
 	}
 	w.word(td.V7Src1Config.Enable.Addr, config)
 	w.word(td.V7Src1Format.Mode.Addr, format)
-	if m := o.source1.memory; m != nil && m.interleave > 1 {
-		w.num(td.V7Src1Format.Interleave, m.interleave)
+	if m := o.Source1.Memory; m != nil && m.Interleave > 1 {
+		w.num(td.V7Src1Format.Interleave, m.Interleave)
 	}
 	config = v7SourceOff
-	if s := o.source2; s != nil && s.memory != nil {
+	if s := o.Source2; s != nil && s.Memory != nil {
 		config = v7Source2On
 		w.word(td.V7Src2Format.Mode.Addr, v7FormatSecond)
-		w.surface(td.V7Src2, s.memory)
+		w.surface(td.V7Src2, s.Memory)
 	}
 	w.word(td.V7Src2Config.Enable.Addr, config)
 	w.set(td.V7SrcWord40, 0x100)
 }
 
-func (w *v7words) surface(f td.SurfaceFields, m *v7surface) {
-	w.num(f.Base, m.offset)
-	w.num(f.Row, m.row)
-	w.num(f.Plane, m.plane)
-	w.num(f.Depth, m.depth)
-	w.num(f.Group, m.group)
+func (w *v7words) surface(f td.SurfaceFields, m *units.Surface) {
+	w.num(f.Base, m.Offset)
+	w.num(f.Row, m.Row)
+	w.num(f.Plane, m.Plane)
+	w.num(f.Depth, m.Depth)
+	w.num(f.Group, m.Group)
 }
 
-func (w *v7words) chip(f td.OnChipFields, c v7chip) {
-	w.num(f.Base, c.base)
-	w.num(f.Channel, c.channel)
-	w.num(f.Row, c.row)
-	w.num(f.Depth, c.depth)
-	w.num(f.Group, c.group)
+func (w *v7words) chip(f td.OnChipFields, c units.Chip) {
+	w.num(f.Base, c.Base)
+	w.num(f.Channel, c.Channel)
+	w.num(f.Row, c.Row)
+	w.num(f.Depth, c.Depth)
+	w.num(f.Group, c.Group)
 }
 
-func (o *v7op) onChip(w *v7words) {
-	w.flag(td.V7Source1ReLU, o.relu1)
-	w.flag(td.V7Source2ReLU, o.relu2)
-	w.flag(td.V7PadMode, o.lowest)
+func (w *v7words) onChip(o *units.Op) {
+	w.flag(td.V7Source1ReLU, o.ReLU1)
+	w.flag(td.V7Source2ReLU, o.ReLU2)
+	w.flag(td.V7PadMode, o.Lowest)
 
 	c := &td.V7SourceConfig
 	switch {
-	case o.source1.streams() && o.source1.keep:
+	case o.Source1.Streams() && o.Source1.Keep:
 		w.set(c.Type, 1)
-	case o.source1.streams():
+	case o.Source1.Streams():
 		w.set(c.Type, 2)
 	}
 	w.set(c.Interleave, 1)
-	if m := o.source1.memory; m != nil && m.interleave > 1 {
-		w.num(c.Interleave, m.interleave)
+	if m := o.Source1.Memory; m != nil && m.Interleave > 1 {
+		w.num(c.Interleave, m.Interleave)
 	}
-	w.flag(c.Format, o.source1.memory != nil && o.source1.memory.element == v7fp16)
-	w.flag(td.V7Source2Streamed, o.source2 != nil && o.source2.streams())
-	w.chip(td.V7L2Src1, o.source1.chip)
-	if o.source2 != nil {
-		w.chip(td.V7L2Src2, o.source2.chip)
+	w.flag(c.Format, o.Source1.Memory != nil && o.Source1.Memory.Element == units.FP16)
+	w.flag(td.V7Source2Streamed, o.Source2 != nil && o.Source2.Streams())
+	w.chip(td.V7L2Src1, o.Source1.Chip)
+	if o.Source2 != nil {
+		w.chip(td.V7L2Src2, o.Source2.Chip)
 	}
 
 	c = &td.V7ResultConfig
-	leaves := o.result != nil && !o.result.backing
+	leaves := o.Result != nil && !o.Result.Backing
 	switch {
-	case leaves && o.resides:
+	case leaves && o.Resides:
 		w.set(c.Type, 1)
 	case leaves:
 		w.set(c.Type, 2)
-		w.flag(td.V7ResultBufferMode, o.chip.row == 0)
+		w.flag(td.V7ResultBufferMode, o.Chip.Row == 0)
 	}
 	w.set(c.Interleave, 1)
-	if o.result != nil && o.result.interleave > 1 {
-		w.num(c.Interleave, o.result.interleave)
+	if o.Result != nil && o.Result.Interleave > 1 {
+		w.num(c.Interleave, o.Result.Interleave)
 	}
-	w.flag(c.Format, o.result == nil || o.result.element == v7fp16)
-	w.chip(td.V7L2Result, o.chip)
+	w.flag(c.Format, o.Result == nil || o.Result.Element == units.FP16)
+	w.chip(td.V7L2Result, o.Chip)
 }
 
-func (o *v7op) units(w *v7words) {
+func (w *v7words) units(o *units.Op) {
 	w.set(td.V7NEPaletteBits, 8)
 	w.set(td.V7NEBit20, 1)
-	if o.planar {
-		w.set(td.V7PEReduction, o.reduction)
-		w.set(td.V7PEOperator, o.operator)
-		w.flag(td.V7PEReLU, o.relu)
-		w.set(td.V7PECondition, o.condition)
-		w.set(td.V7PEFinal, o.final)
-		w.flag(td.V7PENegate1, o.negate1)
-		if o.source2 != nil {
+	if o.Planar {
+		w.set(td.V7PEReduction, o.Reduction)
+		w.set(td.V7PEOperator, o.Operator)
+		w.flag(td.V7PEReLU, o.ReLU)
+		w.set(td.V7PECondition, o.Condition)
+		w.set(td.V7PEFinal, o.Final)
+		w.flag(td.V7PENegate1, o.Negate1)
+		if o.Source2 != nil {
 			w.set(td.V7PESource2Sign, 2)
-			if o.negate2 {
+			if o.Negate2 {
 				w.set(td.V7PESource2Sign, 3)
 			}
 		}
-		w.set(td.V7PEBias, uint32(o.bias))
-		w.set(td.V7PEScale, uint32(o.scale))
-		w.set(td.V7PEEpsilon, uint32(o.epsilon))
-		w.set(td.V7PEPreScale, v7One)
-		w.set(td.V7PEFinalScale, math.Float32bits(o.finalScale))
-		w.flag(td.V7NEBit12, o.wideResult)
-		w.flag(td.V7NEBit14, o.wideSource)
+		w.set(td.V7PEBias, uint32(o.Bias))
+		w.set(td.V7PEScale, uint32(o.Scale))
+		w.set(td.V7PEEpsilon, uint32(o.Epsilon))
+		w.set(td.V7PEPreScale, uint32(o.PreScale))
+		w.set(td.V7PEFinalScale, math.Float32bits(o.FinalScale))
+		w.flag(td.V7NEBit12, o.WideResult)
+		w.flag(td.V7NEBit14, o.WideSource)
 		return
 	}
 	format, point := td.KernelFP16, uint32(28)
 	switch {
-	case o.format == td.KernelInt8: // as the recorded comparison has it
+	case o.Format == td.KernelInt8: // as the recorded comparison has it
 		format, point = td.KernelInt8, 0
-	case o.source1.memory != nil && o.source1.memory.element == v7byte:
+	case o.Source1.Memory != nil && o.Source1.Memory.Element == units.Byte:
 		format, point = 0, 0
 	}
 	w.set(td.V7NEKernelFormat, uint32(format))
-	if k := o.kernel; k != nil {
-		w.flag(td.V7NEZeroSkip, k.zeroSkip)
-		w.flag(td.V7NERuntimeKernel, k.runtime)
+	if k := o.Kernel; k != nil {
+		w.flag(td.V7NEZeroSkip, k.ZeroSkip)
+		w.flag(td.V7NERuntimeKernel, k.Runtime)
 	}
-	w.set(td.V7NEOperation, o.operation)
-	w.flag(td.V7NEUnityKernel, o.unity)
-	w.flag(td.V7NEBias, o.biased)
-	w.flag(td.V7NEBit12, o.wideResult)
+	w.set(td.V7NEOperation, o.Operation)
+	w.flag(td.V7NEUnityKernel, o.Unity)
+	w.flag(td.V7NEBias, o.Biased)
+	w.flag(td.V7NEBit12, o.WideResult)
 	w.set(td.V7NEBinaryPoint, point)
-	w.set(td.V7NENonLinear, o.nonLinear)
-	w.set(td.V7NEAccumulatorBias, uint32(o.accumulate))
-	w.set(td.V7NEPostScale, uint32(o.post))
+	w.set(td.V7NENonLinear, o.NonLinear)
+	w.set(td.V7NEAccumulatorBias, uint32(o.Accumulate))
+	w.set(td.V7NEPostScale, uint32(o.Post))
 }
 
-func (o *v7op) destination(w *v7words) {
+func (w *v7words) destination(o *units.Op) {
 	config, format := uint32(v7ResultOff), uint32(v7FormatOff)
-	if m := o.result; m != nil {
-		if format = v7FormatFP16; m.element == v7byte {
+	if m := o.Result; m != nil {
+		if format = v7FormatFP16; m.Element == units.Byte {
 			format = v7FormatByte
 		}
 		format |= v7FormatZeroPad
-		if !m.backing {
+		if !m.Backing {
 			config = v7ResultOn
-			if o.chip.row == 0 {
+			if o.Chip.Row == 0 {
 				config |= v7ResultBuffer
 			}
-			if o.kernelStore {
+			if o.KernelStore {
 				config |= v7ResultKernel
 			}
 		}
@@ -346,7 +347,7 @@ func (o *v7op) destination(w *v7words) {
 	}
 	w.word(td.V7DstConfig.Enable.Addr, config)
 	w.word(td.V7DstFormat.Mode.Addr, format)
-	if o.result != nil && o.result.interleave > 1 {
-		w.num(td.V7DstFormat.Interleave, o.result.interleave)
+	if o.Result != nil && o.Result.Interleave > 1 {
+		w.num(td.V7DstFormat.Interleave, o.Result.Interleave)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/units"
 	"github.com/espalier-ane/espalier/td"
 	"github.com/espalier-ane/espalier/tensor"
 )
@@ -11,13 +12,13 @@ import (
 // Functions of one operand, and powers, in as many tasks as they take.
 
 // function is a function of t.
-func (c *v7chain) function(t v7tensor, a *anec.Activation, to *v7surface) (v7tensor, bool) {
+func (c *v7chain) function(t v7tensor, a *anec.Activation, to *units.Surface) (v7tensor, bool) {
 	if f, ok := functionOf(a); ok {
 		return c.pass(t, &f, to), true
 	}
 	switch a.Function {
 	case td.FuncAbs:
-		return c.one(t, to, func(o *v7op) { o.condition = 1 }), true
+		return c.one(t, to, func(o *units.Op) { o.Condition = 1 }), true
 	case td.FuncSquare:
 		return c.two(td.EWMult, t, t, t, to, nil)
 	case td.FuncFloor:
@@ -29,7 +30,7 @@ func (c *v7chain) function(t v7tensor, a *anec.Activation, to *v7surface) (v7ten
 	case td.FuncFrac:
 		return c.byTable(t, td.FractionTable(), to), true
 	case td.FuncSign:
-		return c.byTable(t, signTable(v7One|v7sign, 0, v7One), to), true
+		return c.byTable(t, signTable(units.One|v7sign, 0, units.One), to), true
 	case td.FuncErf:
 		return c.byTable(t, erfTable(), to), true
 	}
@@ -47,19 +48,19 @@ func (c *v7chain) function(t v7tensor, a *anec.Activation, to *v7surface) (v7ten
 //	x/(1 + |x|)     softsign
 //	elu             relu(x) + a·(exp(min(x, 0)) - 1)
 //	softplus        a·(relu(b·x) + log(1 + exp(-|b·x|)))
-func (c *v7chain) composed(t v7tensor, a *anec.Activation, to *v7surface) (v7tensor, bool) {
+func (c *v7chain) composed(t v7tensor, a *anec.Activation, to *units.Surface) (v7tensor, bool) {
 	half := tensor.ToF16
 	plus := func(x v7tensor, n float32) v7tensor {
 		if n == 0 {
 			return x
 		}
-		return c.one(x, nil, func(o *v7op) { o.bias = half(n) })
+		return c.one(x, nil, func(o *units.Op) { o.Bias = half(n) })
 	}
-	times := func(x v7tensor, n float32, to *v7surface) v7tensor {
-		return c.one(x, to, func(o *v7op) { o.scale = half(n) })
+	times := func(x v7tensor, n float32, to *units.Surface) v7tensor {
+		return c.one(x, to, func(o *units.Op) { o.Scale = half(n) })
 	}
 	table := func(x v7tensor, t *td.Table, scale float32) v7tensor {
-		return c.pass(x, &v7function{nonLinear: v7Table, table: t, post: half(scale)}, nil)
+		return c.pass(x, &v7function{nonLinear: units.Table, table: t, post: half(scale)}, nil)
 	}
 	switch a.Function {
 	case td.FuncLog:
@@ -71,21 +72,21 @@ func (c *v7chain) composed(t v7tensor, a *anec.Activation, to *v7surface) (v7ten
 	case td.FuncScaledTanh:
 		return times(table(t, td.TanhTable(), a.B), a.A, to), true
 	case td.FuncSoftsign:
-		magnitude := c.one(t, nil, func(o *v7op) { o.condition = 1 })
+		magnitude := c.one(t, nil, func(o *units.Op) { o.Condition = 1 })
 		return c.two(td.EWMult, t, table(plus(magnitude, 1), td.ReciprocalTable(), 1), t, to, nil)
 	case td.FuncELU:
 		power := table(table(t, td.MinTable(0), 1), td.Exp2Table(), math.Log2E)
-		below := c.one(power, nil, func(o *v7op) { o.scale, o.bias = half(a.A), half(-a.A) })
-		return c.two(td.EWAdd, below, t, t, to, func(o *v7op) { o.relu2 = true })
+		below := c.one(power, nil, func(o *units.Op) { o.Scale, o.Bias = half(a.A), half(-a.A) })
+		return c.two(td.EWAdd, below, t, t, to, func(o *units.Op) { o.ReLU2 = true })
 	case td.FuncSoftplus:
 		if a.B != 1 {
 			t = times(t, a.B, nil)
 		}
-		magnitude := c.one(t, nil, func(o *v7op) { o.condition = 1 })
+		magnitude := c.one(t, nil, func(o *units.Op) { o.Condition = 1 })
 		logarithm := table(plus(table(magnitude, td.Exp2Table(), -math.Log2E), 1), td.Log2Table(), 1)
 		above := td.MaxTable(0)
 		above.YHigh = 0 // so that +inf gives 0, as it was measured
-		return c.two(td.EWAdd, times(logarithm, math.Ln2, nil), c.byTable(t, above, nil), t, to, func(o *v7op) { o.scale = half(a.A) })
+		return c.two(td.EWAdd, times(logarithm, math.Ln2, nil), c.byTable(t, above, nil), t, to, func(o *units.Op) { o.Scale = half(a.A) })
 	}
 	return t, false
 }
@@ -103,7 +104,7 @@ func naturalTable() *td.Table {
 //
 //	x ─ fraction ─ carry ─┐
 //	x ─ integer ───────── ± ─ y
-func (c *v7chain) roundedOff(t v7tensor, carry td.EWKind, of *td.Table, to *v7surface) (v7tensor, bool) {
+func (c *v7chain) roundedOff(t v7tensor, carry td.EWKind, of *td.Table, to *units.Surface) (v7tensor, bool) {
 	fraction := c.byTable(t, td.FractionTable(), nil)
 	carried := c.byTable(fraction, of, nil)
 	integer := c.byTable(t, td.IntegerTable(), nil)
@@ -121,7 +122,7 @@ func log2Half(v float32) float32 { return tensor.RoundF16(float32(math.Log2(floa
 
 // powerOf is x to a constant power: by products where it is a small whole number, by a table where there is one, else
 // exp2(power*log2 x).
-func (c *v7chain) powerOf(x v7tensor, power float32, to *v7surface) (v7tensor, bool) {
+func (c *v7chain) powerOf(x v7tensor, power float32, to *units.Surface) (v7tensor, bool) {
 	table := func(t *td.Table) (v7tensor, bool) { return c.byTable(x, t, to), true }
 	switch power {
 	case 1:
@@ -148,11 +149,11 @@ func (c *v7chain) powerOf(x v7tensor, power float32, to *v7surface) (v7tensor, b
 		return x, false // the logarithm of a negative number is no number, but a whole power of it is one
 	}
 	logarithm := c.byTable(x, td.Log2Table(), nil)
-	return c.pass(logarithm, &v7function{nonLinear: v7Table, table: td.Exp2Table(), post: tensor.ToF16(power)}, to), true
+	return c.pass(logarithm, &v7function{nonLinear: units.Table, table: td.Exp2Table(), post: tensor.ToF16(power)}, to), true
 }
 
 // prelu is a function that is x above 0 and x times a number for each channel below: the greater of the two, or the lesser.
-func (c *v7chain) prelu(x v7tensor, slopes []float32, to *v7surface, edit func(*v7op)) bool {
+func (c *v7chain) prelu(x v7tensor, slopes []float32, to *units.Surface, edit func(*units.Op)) bool {
 	kind := td.EWMax
 	var most, least float32 = -1, 2
 	for _, s := range slopes {
@@ -188,12 +189,12 @@ type signFunction struct{ below, at, above uint16 }
 func (s signFunction) table() *td.Table { return signTable(s.below, s.at, s.above) }
 
 var (
-	whereZero      = signFunction{0, v7One, 0}
-	whereNotZero   = signFunction{v7One, 0, v7One} // it makes a bool of a number
-	whereBelow     = signFunction{v7One, 0, 0}
-	whereBelowOrAt = signFunction{v7One, v7One, 0}
-	whereAbove     = signFunction{0, 0, v7One}
-	whereAboveOrAt = signFunction{0, v7One, v7One}
+	whereZero      = signFunction{0, units.One, 0}
+	whereNotZero   = signFunction{units.One, 0, units.One} // it makes a bool of a number
+	whereBelow     = signFunction{units.One, 0, 0}
+	whereBelowOrAt = signFunction{units.One, units.One, 0}
+	whereAbove     = signFunction{0, 0, units.One}
+	whereAboveOrAt = signFunction{0, units.One, units.One}
 )
 
 var signFunctions = map[td.Function]signFunction{

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/espalier-ane/espalier/hwx"
+	"github.com/espalier-ane/espalier/internal/units"
 	"github.com/espalier-ane/espalier/td"
 	"github.com/espalier-ane/espalier/tensor"
 )
@@ -12,52 +13,52 @@ import (
 // Tasks of the array with weights.
 
 // backed is scratch memory behind an on-chip tensor of so many channels in rows of the given bytes.
-func (b *v7build) backed(row, channels int) *v7surface {
+func (b *v7build) backed(row, channels int) *units.Surface {
 	total := row * channels
 	at := b.takeScratch(total)
-	return &v7surface{base: at.base, offset: at.offset, row: row, plane: row, depth: total, group: total, backing: true}
+	return &units.Surface{Base: at.base, Offset: at.offset, Row: row, Plane: row, Depth: total, Group: total, Backing: true}
 }
 
 // weigh gives a task its kernel: packs the weights, a bias or a table with them, and says where the streams lie.
-func (b *v7build) weigh(o *v7op, k td.Kernel, w td.Weights, after *v7after, bias []uint16) bool {
-	o.unity, o.operation = false, v7MultiplyAdd
-	o.lanesLog2, o.engines = bits.Len(uint(k.Lanes))-1, k.Engines
+func (b *v7build) weigh(o *units.Op, k td.Kernel, w td.Weights, after *v7after, bias []uint16) bool {
+	o.Unity, o.Operation = false, units.MultiplyAdd
+	o.LanesLog2, o.Engines = bits.Len(uint(k.Lanes))-1, k.Engines
 	if bias != nil && after.offset != 0 {
 		return false
 	}
 	if after.offset != 0 {
 		bias = slices.Repeat([]uint16{tensor.ToF16(after.offset)}, k.Groups*k.Outputs)
 	}
-	o.post = tensor.ToF16(after.scale)
-	if bias != nil && o.post != v7One {
+	o.Post = tensor.ToF16(after.scale)
+	if bias != nil && o.Post != units.One {
 		return false // which comes first is not known
 	}
 	if after.act != nil {
 		f, ok := functionOf(after.act)
-		if !ok || f.epsilon != 0 || f.post != v7One && (o.post != v7One || bias != nil) {
+		if !ok || f.epsilon != 0 || f.post != units.One && (o.Post != units.One || bias != nil) {
 			return false
 		}
-		if f.post != v7One {
-			o.post = f.post
+		if f.post != units.One {
+			o.Post = f.post
 		}
-		o.nonLinear = f.nonLinear
+		o.NonLinear = f.nonLinear
 		if f.table != nil {
 			w.Table, k.Table = f.table.Encode(), true
 		}
 	}
-	w.Bias, k.Bias, o.biased = bias, bias != nil, bias != nil
+	w.Bias, k.Bias, o.Biased = bias, bias != nil, bias != nil
 	if b.dry {
-		o.kernel = &v7kernel{base: hwx.BaseConst, producer: -1}
+		o.Kernel = &units.Kernel{Base: hwx.BaseConst, Producer: -1}
 		return true
 	}
 	streams, err := k.Pack(&w)
 	if err != nil {
 		return false
 	}
-	o.kernel = &v7kernel{base: hwx.BaseConst, zeroSkip: k.ZeroSkip, producer: -1}
-	o.kernel.offsets = b.constants.streams(streams)
+	o.Kernel = &units.Kernel{Base: hwx.BaseConst, ZeroSkip: k.ZeroSkip, Producer: -1}
+	o.Kernel.Offsets = b.constants.streams(streams)
 	for _, s := range streams {
-		o.kernel.sizes = append(o.kernel.sizes, len(s))
+		o.Kernel.Sizes = append(o.Kernel.Sizes, len(s))
 	}
 	return true
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/espalier-ane/espalier/hwx"
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/units"
 	"github.com/espalier-ane/espalier/td"
 	"github.com/espalier-ane/espalier/tensor"
 )
@@ -65,7 +66,7 @@ func (b *v7build) layout(v *anec.Value) (v7layout, bool) {
 		if !ok {
 			return v7layout{}, false
 		}
-		return v7layout{v7spot{s.base, s.offset}, s.strides()}, true
+		return v7layout{v7spot{s.Base, s.Offset}, s.Strides()}, true
 	}
 	b.touched = append(b.touched, v)
 	place, ok := b.plan.Places[v]
@@ -80,11 +81,6 @@ func (b *v7build) layout(v *anec.Value) (v7layout, bool) {
 	return v7layout{}, false
 }
 
-// strides of a surface along the axes of a value.
-func (s *v7surface) strides() [anec.NumAxes]int {
-	return [anec.NumAxes]int{s.group, s.depth, s.plane, s.row, 2}
-}
-
 // constantLayout lays a constant into the constant section.
 func (b *v7build) constantLayout(v *anec.Value) (v7layout, bool) {
 	values, ok := halves(v)
@@ -97,8 +93,8 @@ func (b *v7build) constantLayout(v *anec.Value) (v7layout, bool) {
 		return v7layout{}, false
 	}
 	s := b.constantImage(values, d[anec.W], d[anec.H], d[anec.C])
-	s.group = s.depth * d[anec.D]
-	return v7layout{v7spot{s.base, s.offset}, s.strides()}, true
+	s.Group = s.Depth * d[anec.D]
+	return v7layout{v7spot{s.Base, s.Offset}, s.Strides()}, true
 }
 
 // same reports whether two layouts of a value are one: strides along which there is but one element do not count.
@@ -121,8 +117,8 @@ func (p v7layout) permuted(perm anec.Perm) v7layout {
 }
 
 // moveOf is the move of all elements of a value.
-func moveOf(d anec.Dims, from, to v7layout) v7move {
-	m := v7move{from: from.v7spot, to: to.v7spot}
+func (b *v7build) moveOf(d anec.Dims, from, to v7layout) v7move {
+	m := v7move{Machine: b.Machine, from: from.v7spot, to: to.v7spot}
 	for a, n := range d {
 		m.axes = append(m.axes, v7axis{td.Axis(a), n, from.strides[a], to.strides[a]})
 	}
@@ -130,13 +126,13 @@ func moveOf(d anec.Dims, from, to v7layout) v7move {
 }
 
 // isSurface reports whether registers can say where a value lies, and how.
-func (p v7layout) isSurface(d anec.Dims) (*v7surface, bool) {
-	m := moveOf(d, p, p)
-	if p.offset%v7row != 0 || d[anec.D] != 1 || d[anec.W] > 1 && p.strides[anec.W] != 2 {
+func (b *v7build) isSurface(p v7layout, d anec.Dims) (*units.Surface, bool) {
+	m := b.moveOf(d, p, p)
+	if p.offset%m.RowAlign != 0 || d[anec.D] != 1 || d[anec.W] > 1 && p.strides[anec.W] != 2 {
 		return nil, false
 	}
 	for _, a := range m.axes[:anec.W] {
-		if a.n > 1 && (a.from <= 0 || a.from%v7row != 0) {
+		if a.n > 1 && (a.from <= 0 || a.from%m.RowAlign != 0) {
 			return nil, false
 		}
 	}
@@ -160,7 +156,7 @@ func (b *v7build) inRows(v *anec.Value) bool {
 	for v.Def != nil && isView(v.Def) && !slices.Contains(b.plan.Layers, v.Def) {
 		v = v.Def.Bottoms[0]
 	}
-	return v.Const != nil || b.plan.Places[v].Offset%v7row == 0
+	return v.Const != nil || b.plan.Places[v].Offset%int64(b.RowAlign) == 0
 }
 
 // viewLayout is a layout as the top of a view has it; false if no strides express it.

@@ -3,6 +3,7 @@ package compiler
 import (
 	"github.com/espalier-ane/espalier/hwx"
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/units"
 	"github.com/espalier-ane/espalier/td"
 	"github.com/espalier-ane/espalier/tensor"
 )
@@ -15,7 +16,7 @@ import (
 //
 // No stream that leaves out zeros is known to be made at run time, and one with strides does: the windows of all rows and
 // columns are computed, and those that are wanted are copied.
-func (b *v7build) liveConv(l *anec.Layer, p *anec.Conv) ([]*v7op, bool) {
+func (b *v7build) liveConv(l *anec.Layer, p *anec.Conv) ([]*units.Op, bool) {
 	x, w, y := l.Bottoms[0], l.Bottoms[1], l.Top()
 	after, ok := afterLiveConv(l, p)
 	if !ok || w.Type.DType != tensor.Float16 || w.Type.Dims[anec.D] != 1 {
@@ -23,7 +24,7 @@ func (b *v7build) liveConv(l *anec.Layer, p *anec.Conv) ([]*v7op, bool) {
 	}
 	mx, ok1 := b.surface(x)
 	my, ok2 := b.surface(y)
-	if !ok1 || !ok2 || mx.element != v7fp16 || my.element != v7fp16 {
+	if !ok1 || !ok2 || mx.Element != units.FP16 || my.Element != units.FP16 {
 		return nil, false
 	}
 	c := v7conv{groups: 1}
@@ -31,17 +32,17 @@ func (b *v7build) liveConv(l *anec.Layer, p *anec.Conv) ([]*v7op, bool) {
 	c.in, images = v7sizeOf(x.Type.Dims)
 	c.out, _ = v7sizeOf(y.Type.Dims)
 	c.window = planeWindow(&p.Window)
-	c.window.sx, c.window.sy = 1, 1
+	c.window.SX, c.window.SY = 1, 1
 	strided := p.Stride[1] > 1 || p.Stride[2] > 1
 	to, wanted := *my, c.out
 	if strided {
-		c.out.h, c.out.w = (c.out.h-1)*p.Stride[1]+1, (c.out.w-1)*p.Stride[2]+1
+		c.out.H, c.out.W = (c.out.H-1)*p.Stride[1]+1, (c.out.W-1)*p.Stride[2]+1
 		to = *b.scratchSurface(c.out, 1)
 	}
 	if images > v7maxImages || !c.meets() {
 		return nil, false
 	}
-	matrix := anec.Dims{1, 1, 1, c.out.c, c.in.c * c.window.kh * c.window.kw}
+	matrix := anec.Dims{1, 1, 1, c.out.C, c.in.C * c.window.KH * c.window.KW}
 	s := v7sublayers{v7build: b, tasks: b.tasks}
 	rows := s.layer(matrix, &anec.Reshape{Dims: matrix}, anec.Epilogue{}, w)
 	b.tasks = s.tasks
@@ -54,33 +55,33 @@ func (b *v7build) liveConv(l *anec.Layer, p *anec.Conv) ([]*v7op, bool) {
 	}
 	for n := range images {
 		from, result := *mx, to
-		from.offset += n * mx.group
+		from.Offset += n * mx.Group
 		if !strided {
-			result.offset += n * my.group
+			result.Offset += n * my.Group
 		}
 		for _, part := range rowParts(f.m, 16*f.lanes) {
-			o := newBypass(c.in)
-			if o.kernel, ok = f.streams(0, 0, part); !ok {
+			o := b.Bypass(c.in)
+			if o.Kernel, ok = f.streams(0, 0, part); !ok {
 				return nil, false
 			}
-			o.out, o.window = c.out, c.window
-			o.runtime(part.count, f.lanes)
-			o.post = tensor.ToF16(after.scale)
+			o.Out, o.Window = c.out, c.window
+			b.multiplyLive(o, part.count, f.lanes)
+			o.Post = tensor.ToF16(after.scale)
 			if after.act != nil {
-				o.nonLinear = v7ReLU
+				o.NonLinear = units.ReLU
 			}
 			at := result
-			at.offset += part.first * result.plane
-			o.source1 = v7source{memory: &from, chip: windowChip(c.in, false)}
-			o.result, o.chip = &at, passing(o.source1.chip, c.in.h)
+			at.Offset += part.first * result.Plane
+			o.Source1 = units.Source{Memory: &from, Chip: b.windowChip(c.in, false)}
+			o.Result, o.Chip = &at, b.Passing(o.Source1.Chip, c.in.H)
 			f.ops = append(f.ops, o)
 		}
 		if strided {
-			taken := v7layout{v7spot{hwx.BaseScratch, to.offset}, to.strides()}
+			taken := v7layout{v7spot{hwx.BaseScratch, to.Offset}, to.Strides()}
 			taken.strides[anec.H] *= p.Stride[1]
 			taken.strides[anec.W] *= p.Stride[2]
-			dest := v7layout{v7spot{my.base, my.offset + n*my.group}, my.strides()}
-			moves, ok := b.moves(moveOf(anec.Dims{1, 1, wanted.c, wanted.h, wanted.w}, taken, dest))
+			dest := v7layout{v7spot{my.Base, my.Offset + n*my.Group}, my.Strides()}
+			moves, ok := b.moves(b.moveOf(anec.Dims{1, 1, wanted.C, wanted.H, wanted.W}, taken, dest))
 			if !ok {
 				return nil, false
 			}

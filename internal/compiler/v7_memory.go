@@ -3,63 +3,67 @@ package compiler
 import (
 	"github.com/espalier-ane/espalier/hwx"
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/units"
 	"github.com/espalier-ane/espalier/tensor"
 )
 
 // Scratch memory, for what lies between tasks. Tensors lie there as H13 has them: rows on 64 bytes, planes and groups dense.
 
-// v7page is what pieces of scratch memory begin on.
-const v7page = 0x4000
-
 // takeScratch takes so many bytes of scratch memory.
 func (b *v7build) takeScratch(bytes int) v7spot {
 	at := v7spot{hwx.BaseScratch, b.scratch}
-	b.scratch += v7align(bytes, v7page)
+	b.scratch += units.Align(bytes, b.PageSize)
 	return at
 }
 
 // scratchSurface takes scratch memory for a tensor of fp16.
-func (b *v7build) scratchSurface(size v7size, groups int) *v7surface {
-	s := denseRows(size, 2)
-	at := b.takeScratch(s.group * groups)
-	s.base, s.offset = at.base, at.offset
+func (b *v7build) scratchSurface(size units.Size, groups int) *units.Surface {
+	s := b.denseRows(size, 2)
+	at := b.takeScratch(s.Group * groups)
+	s.Base, s.Offset = at.base, at.offset
 	return s
 }
 
 // scratchFor takes scratch memory for a value.
-func (b *v7build) scratchFor(v *anec.Value) (*v7surface, bool) {
-	s, ok := denseSurface(v.Type)
+func (b *v7build) scratchFor(v *anec.Value) (*units.Surface, bool) {
+	s, ok := b.denseSurface(v.Type)
 	if !ok {
 		return nil, false
 	}
-	at := b.takeScratch(s.group * v.Type.Dims[anec.N])
-	s.base, s.offset = at.base, at.offset
+	at := b.takeScratch(s.Group * v.Type.Dims[anec.N])
+	s.Base, s.Offset = at.base, at.offset
 	b.surfaces[v] = s
 	b.placed = append(b.placed, v)
 	return s, true
 }
 
 // v7sizeOf is the extents of a value as a task has them, and its groups: batch and depth.
-func v7sizeOf(d anec.Dims) (size v7size, groups int) {
-	return v7size{w: d[anec.W], h: d[anec.H], d: 1, c: d[anec.C]}, d[anec.N] * d[anec.D]
+func v7sizeOf(d anec.Dims) (size units.Size, groups int) {
+	return units.Size{W: d[anec.W], H: d[anec.H], D: 1, C: d[anec.C]}, d[anec.N] * d[anec.D]
 }
 
 // denseRows lays a tensor out whose elements have so many bytes.
-func denseRows(size v7size, bytes int) *v7surface {
-	s := &v7surface{row: v7align(bytes*size.w, v7row)}
-	s.plane = s.row * size.h
-	s.depth = s.plane * size.c
-	s.group = s.depth * size.d
+func (b *v7build) denseRows(size units.Size, bytes int) *units.Surface {
+	return denseRows(b.Machine, size, bytes)
+}
+
+func denseRows(m units.Machine, size units.Size, bytes int) *units.Surface {
+	s := &units.Surface{Row: units.Align(bytes*size.W, m.RowAlign)}
+	s.Plane = s.Row * size.H
+	s.Depth = s.Plane * size.C
+	s.Group = s.Depth * size.D
 	return s
 }
 
 // denseSurface lays a value out; false if tasks have no such values.
-func denseSurface(t anec.Type) (*v7surface, bool) {
-	element, bytes := v7fp16, 2
+func (b *v7build) denseSurface(t anec.Type) (*units.Surface, bool) { return denseSurface(b.Machine, t) }
+
+func denseSurface(m units.Machine, t anec.Type) (*units.Surface, bool) {
+	element, bytes := units.FP16, 2
 	switch t.DType {
 	case tensor.Float16:
 	case tensor.Bool:
-		element, bytes = v7byte, 1
+		element, bytes = units.Byte, 1
 	default:
 		return nil, false
 	}
@@ -67,7 +71,7 @@ func denseSurface(t anec.Type) (*v7surface, bool) {
 		return nil, false
 	}
 	size, groups := v7sizeOf(t.Dims)
-	s := denseRows(size, bytes)
-	s.element = element
-	return s, int64(s.group)*int64(groups) < 1<<31
+	s := denseRows(m, size, bytes)
+	s.Element = element
+	return s, int64(s.Group)*int64(groups) < 1<<31
 }

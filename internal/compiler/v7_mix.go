@@ -5,6 +5,7 @@ import (
 
 	"github.com/espalier-ane/espalier/hwx"
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/units"
 )
 
 // In a segment with a layer whose encoding is not certain, tasks of the chip's own and extension records stand side by
@@ -37,14 +38,14 @@ func (s *Segment) mixOwnTasks() map[int][]Task {
 		return nil
 	}
 	m := &v7mix{
-		v7build: newV7build(s.Graph), s: s, layers: s.Plan.Layers,
+		v7build: newV7build(s.Graph, s.machine()), s: s, layers: s.Plan.Layers,
 		at: map[*anec.Layer]int{}, root: map[*anec.Layer]*anec.Layer{}, own: map[int][]Task{}, first: map[int]int{}, reads: map[*anec.Value]bool{},
 	}
 	m.plan = s.Plan
 	for i, l := range m.layers {
 		m.at[l] = i
 	}
-	m.start = v7align(int(s.Plan.Scratch), v7page)
+	m.start = units.Align(int(s.Plan.Scratch), m.PageSize)
 	m.group()
 	for i := 0; i < len(m.layers); {
 		m.scratch = m.start
@@ -131,7 +132,7 @@ func (m *v7mix) choose(i int) int {
 // take selects the tasks of a layer, which stand for those from first to last.
 func (m *v7mix) take(l *anec.Layer, first, last int) bool {
 	m.touched = m.touched[:0]
-	ops, ok := m.attempt(func() ([]*v7op, bool) {
+	ops, ok := m.attempt(func() ([]*units.Op, bool) {
 		ops, ok := selectV7(l, m.v7build)
 		return ops, ok && len(ops) > 0 && m.fits(ops, first, last)
 	})
@@ -152,12 +153,12 @@ func (m *v7mix) take(l *anec.Layer, first, last int) bool {
 
 // fits reports whether tasks may stand for layers of the plan: the registers can say them, the numerics allow them, and no
 // task writes over what a later one reads.
-func (m *v7mix) fits(ops []*v7op, first, last int) bool {
+func (m *v7mix) fits(ops []*units.Op, first, last int) bool {
 	for _, o := range ops {
-		if m.s.exactFunctions && (o.nonLinear == v7Table || o.rounded) || m.s.otherCrops && o.cropped {
+		if m.s.exactFunctions && (o.NonLinear == units.Table || o.Rounded) || m.s.otherCrops && o.Cropped {
 			return false
 		}
-		if _, err := o.encode(1, 3); err != nil {
+		if _, err := encodeOp(o, 1, 3); err != nil {
 			return false
 		}
 	}
@@ -179,55 +180,28 @@ func (m *v7mix) fits(ops []*v7op, first, last int) bool {
 }
 
 // stores reports whether a task stores its result where the plan has values.
-func (m *v7mix) stores(o *v7op) bool {
-	r := o.result
-	return r != nil && !r.backing && (r.base != hwx.BaseScratch || r.offset < m.start)
+func (m *v7mix) stores(o *units.Op) bool {
+	r := o.Result
+	return r != nil && !r.Backing && (r.Base != hwx.BaseScratch || r.Offset < m.start)
 }
 
 // readsStored reports whether a task reads where an earlier one has stored a value of the plan. Tasks that take a value
 // piece by piece, and leave each in its place, do not.
-func (m *v7mix) readsStored(ops []*v7op) bool {
+func (m *v7mix) readsStored(ops []*units.Op) bool {
 	for i, o := range ops {
 		if !m.stores(o) {
 			continue
 		}
-		size := o.out
-		if o.exchange {
-			size.c, size.w = size.w, size.c
+		size := o.Out
+		if o.Exchange {
+			size.C, size.W = size.W, size.C
 		}
-		lo, hi := o.result.hull(size, o.groups)
-		if slices.ContainsFunc(ops[i+1:], func(later *v7op) bool { return later.reads(o.result.base, lo, hi) }) {
+		lo, hi := o.Result.Hull(size, o.Groups)
+		if slices.ContainsFunc(ops[i+1:], func(later *units.Op) bool { return later.Reads(o.Result.Base, lo, hi) }) {
 			return true
 		}
 	}
 	return false
-}
-
-// reads reports whether a task may read one of the bytes from lo to hi behind a base. Of a kernel that is made at run time,
-// only where it begins is known here.
-func (o *v7op) reads(base, lo, hi int) bool {
-	if o.kernel != nil && o.kernel.runtime {
-		return true
-	}
-	for _, s := range []*v7source{&o.source1, o.source2} {
-		if s == nil || s.memory == nil || s.memory.base != base {
-			continue
-		}
-		size := o.in
-		if s == &o.source1 && o.transpose1 || s == o.source2 && o.transpose2 {
-			size.c, size.w = size.w, size.c
-		}
-		if from, to := s.memory.hull(size, o.groups); from < hi && lo < to {
-			return true
-		}
-	}
-	return false
-}
-
-// hull is the first byte of a tensor that lies on a surface, and the first behind it.
-func (s *v7surface) hull(size v7size, groups int) (lo, hi int) {
-	last := (size.c-1)*s.plane + (size.h-1)*s.row + (size.d-1)*s.depth + (groups-1)*s.group
-	return s.offset, s.offset + last + 2*size.w*max(s.interleave, 1)
 }
 
 // dropUnread takes out what is made of constants when the program is loaded, and then read by nobody: the chip's own tasks

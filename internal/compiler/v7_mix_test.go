@@ -49,7 +49,7 @@ func TestOwnTasksStandBesideExtensions(t *testing.T) {
 				switch {
 				case task.own == nil:
 					letters += "e"
-				case task.own.result == nil:
+				case task.own.Result == nil:
 					letters += "c"
 				default:
 					letters += "o"

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/units"
 	"github.com/espalier-ane/espalier/td"
 )
 
@@ -45,6 +46,7 @@ type v7spot struct{ base, offset int }
 
 // A v7move takes elements from one place to another.
 type v7move struct {
+	units.Machine
 	from, to v7spot
 	axes     []v7axis
 
@@ -54,7 +56,7 @@ type v7move struct {
 }
 
 // moves selects the tasks of a move.
-func (b *v7build) moves(m v7move) ([]*v7op, bool) {
+func (b *v7build) moves(m v7move) ([]*units.Op, bool) {
 	m.axes = slices.DeleteFunc(slices.Clone(m.axes), func(a v7axis) bool { return a.n == 1 })
 	if ops, ok := m.tasks(v7maxTasks); ok {
 		return ops, true
@@ -63,10 +65,10 @@ func (b *v7build) moves(m v7move) ([]*v7op, bool) {
 }
 
 // tasks selects tasks that need nothing in between: one, or one for each element of axes that it has no more room for.
-func (m *v7move) tasks(most int) ([]*v7op, bool) {
+func (m *v7move) tasks(most int) ([]*units.Op, bool) {
 	o, long, ok := m.task()
 	if ok {
-		return []*v7op{o}, true
+		return []*units.Op{o}, true
 	}
 	if long.n > 0 {
 		return m.inParts(long, most)
@@ -81,7 +83,7 @@ func (m *v7move) tasks(most int) ([]*v7op, bool) {
 	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(m.axes[i].n, m.axes[j].n) })
 	for _, i := range order {
 		a := m.axes[i]
-		if a.n > most || a.from%v7row != 0 || a.to%v7row != 0 {
+		if a.n > most || a.from%m.RowAlign != 0 || a.to%m.RowAlign != 0 {
 			continue
 		}
 		one := *m
@@ -89,7 +91,7 @@ func (m *v7move) tasks(most int) ([]*v7op, bool) {
 		if _, ok := one.tasks(most / a.n); !ok {
 			continue
 		}
-		var ops []*v7op
+		var ops []*units.Op
 		for range a.n {
 			part, _ := one.tasks(most / a.n)
 			ops = append(ops, part...)
@@ -105,8 +107,8 @@ func (m *v7move) tasks(most int) ([]*v7op, bool) {
 type v7long struct{ axis, n int }
 
 // inParts takes an axis in parts.
-func (m *v7move) inParts(long v7long, most int) ([]*v7op, bool) {
-	var ops []*v7op
+func (m *v7move) inParts(long v7long, most int) ([]*units.Op, bool) {
+	var ops []*units.Op
 	a := m.axes[long.axis]
 	for at := 0; at < a.n; at += long.n {
 		part := *m
@@ -154,7 +156,7 @@ func (m *v7move) columns(stride func(v7axis) int) (c v7columns, ok bool) {
 	c = v7columns{axis: -1, lane: -1, apart: 1}
 	var close []int
 	for i, a := range m.axes {
-		if stride(a)%v7row != 0 {
+		if stride(a)%m.RowAlign != 0 {
 			close = append(close, i)
 		}
 	}
@@ -191,7 +193,7 @@ type v7route struct {
 // route finds the one task of a move.
 func (m *v7move) route() (r v7route, ok bool) {
 	backwards := slices.ContainsFunc(m.axes, func(a v7axis) bool { return a.from < 0 }) // no record has a negative stride
-	if m.from.offset%v7row != 0 || m.to.offset%v7row != 0 || backwards {
+	if m.from.offset%m.RowAlign != 0 || m.to.offset%m.RowAlign != 0 || backwards {
 		return r, false
 	}
 	x, ok1 := m.columns(func(a v7axis) int { return a.from })
@@ -219,27 +221,27 @@ func (m *v7move) route() (r v7route, ok bool) {
 }
 
 // sides are the surfaces of a route's task, and the extents of its source.
-func (m *v7move) sides(r *v7route) (source, result *v7surface, size v7size) {
+func (m *v7move) sides(r *v7route) (source, result *units.Surface, size units.Size) {
 	out := r.v7slots
 	if r.exchange {
 		out.w, out.c = r.c, r.w
 	}
 	source = m.surface(r.v7slots, m.from, func(a v7axis) int { return a.from })
 	result = m.surface(out, m.to, func(a v7axis) int { return a.to })
-	size = v7size{w: m.extent(r.w), h: m.extent(r.h), d: 1, c: m.extent(r.c)}
+	size = units.Size{W: m.extent(r.w), H: m.extent(r.h), D: 1, C: m.extent(r.c)}
 	if r.bundle >= 0 {
-		if size.c *= m.axes[r.bundle].n; r.y.lane >= 0 {
-			result.plane = m.axes[r.bundle].to
+		if size.C *= m.axes[r.bundle].n; r.y.lane >= 0 {
+			result.Plane = m.axes[r.bundle].to
 		} else {
-			source.plane = m.axes[r.bundle].from
+			source.Plane = m.axes[r.bundle].from
 		}
 	}
-	source.interleave, result.interleave = r.x.apart, r.y.apart
+	source.Interleave, result.Interleave = r.x.apart, r.y.apart
 	return source, result, size
 }
 
 // task selects the one task of a move. If it fails only because an axis is too long, long says by how much.
-func (m *v7move) task() (o *v7op, long v7long, ok bool) {
+func (m *v7move) task() (o *units.Op, long v7long, ok bool) {
 	r, ok := m.route()
 	if !ok {
 		return nil, long, false
@@ -254,45 +256,45 @@ func (m *v7move) task() (o *v7op, long v7long, ok bool) {
 	if s.group >= 0 && m.axes[s.group].from == 0 {
 		return nil, long, false
 	}
-	o = newBypass(size)
-	at := arrayChip(0, size)
+	o = m.Bypass(size)
+	at := m.ArrayChip(0, size)
 	switch bits, stored := m.repeated(s, size); {
 	case bits != 0:
-		if o, ok = newRepetition(size, stored, bits, m.extent(s.group)); !ok {
+		if o, ok = m.repetition(size, stored, bits, m.extent(s.group)); !ok {
 			return nil, long, false
 		}
-	case at.row >= v7chipBytes/2:
+	case at.Row >= m.OnChip/2:
 		if r.lane < 0 {
-			long = v7long{s.c, v7chipBytes / 4 / at.channel &^ 31}
+			long = v7long{s.c, m.OnChip / 4 / at.Channel &^ 31}
 		}
 		return nil, long, false
 	default:
-		o.source1.chip, o.chip = at, passing(at, size.h)
+		o.Source1.Chip, o.Chip = at, m.Passing(at, size.H)
 	}
 	if r.exchange {
-		o.exchanged()
+		m.Exchanged(o)
 		if s.h < 0 { // as the recorded turn has it: a row is all there is
-			source.row, result.row = source.depth, result.depth
+			source.Row, result.Row = source.Depth, result.Depth
 		}
 		// The result passes as it leaves (encoder_transpose_r3_021).
-		if at := residentChip(o.chip.base, v7size{w: size.c, h: size.h, d: 1, c: size.w}); at.row < v7chipBytes {
-			at.group = at.depth
-			o.chip = at
+		if at := m.ResidentChip(o.Chip.Base, units.Size{W: size.C, H: size.H, D: 1, C: size.W}); at.Row < m.OnChip {
+			at.Group = at.Depth
+			o.Chip = at
 		}
 	}
-	o.groups = m.extent(s.group)
-	o.source1.memory, o.result = source, result
+	o.Groups = m.extent(s.group)
+	o.Source1.Memory, o.Result = source, result
 	return o, long, true
 }
 
 // repeated are the axes of a task along which the source has one element, and what it has.
-func (m *v7move) repeated(s v7slots, size v7size) (bits uint32, stored v7size) {
+func (m *v7move) repeated(s v7slots, size units.Size) (bits uint32, stored units.Size) {
 	stored = size
 	for _, slot := range []struct {
 		axis   int
 		bit    uint32
 		extent *int
-	}{{s.w, v7BroadcastW, &stored.w}, {s.h, v7BroadcastH, &stored.h}, {s.c, v7BroadcastC, &stored.c}} {
+	}{{s.w, units.BroadcastW, &stored.W}, {s.h, units.BroadcastH, &stored.H}, {s.c, units.BroadcastC, &stored.C}} {
 		if slot.axis >= 0 && m.axes[slot.axis].from == 0 {
 			bits |= slot.bit
 			*slot.extent = 1
@@ -301,22 +303,22 @@ func (m *v7move) repeated(s v7slots, size v7size) (bits uint32, stored v7size) {
 	return bits, stored
 }
 
-// newRepetition begins a task that repeats its source, which is kept on chip; false if it has no room there.
-func newRepetition(size, stored v7size, bits uint32, groups int) (*v7op, bool) {
-	at := planarChip(0, stored)
-	end := at.end(stored.h)
-	if bits&v7BroadcastH != 0 { // as the recorded tiles have it: there is but one row
-		at.row, end = at.channel, at.depth
+// repetition begins a task that repeats its source, which is kept on chip; false if it has no room there.
+func (m *v7move) repetition(size, stored units.Size, bits uint32, groups int) (*units.Op, bool) {
+	at := m.PlanarChip(0, stored)
+	end := at.End(stored.H)
+	if bits&units.BroadcastH != 0 { // as the recorded tiles have it: there is but one row
+		at.Row, end = at.Channel, at.Depth
 	}
 	if groups > 1 {
-		at.group = end
+		at.Group = end
 		end *= groups
 	}
-	o := newPlanar(td.TypePlanarUnary, size)
-	o.broadcast1 = bits
-	o.source1 = v7source{keep: true, chip: at}
-	o.chip = patchChip(end, size)
-	return o, end < v7chipBytes/2
+	o := m.Planar(td.TypePlanarUnary, size)
+	o.Broadcast1 = bits
+	o.Source1 = units.Source{Keep: true, Chip: at}
+	o.Chip = m.patchChip(end, size)
+	return o, end < m.OnChip/2
 }
 
 // slots finds room for all axes: w and c are given (-1: none), one more has room already; the others are h and groups, and c
@@ -367,7 +369,7 @@ func (m *v7move) slots(w, c, other int, fixed bool) (s v7slots, ok bool) {
 func (m *v7move) bundles(lane, apart int) int {
 	l := m.axes[lane]
 	return slices.IndexFunc(m.axes, func(a v7axis) bool {
-		return a != l && l.n == apart && a.to%v7row == 0 && a.from%v7row == 0 &&
+		return a != l && l.n == apart && a.to%m.RowAlign == 0 && a.from%m.RowAlign == 0 &&
 			(l.to == 2 && a.from == l.n*l.from || l.from == 2 && a.to == l.n*l.to)
 	})
 }
@@ -381,36 +383,36 @@ func (m *v7move) extent(axis int) int {
 
 // surface is a side of a move as registers have it. Along an axis of one element, or of one that is repeated, a stride leads
 // nowhere; it is as a dense tensor would have it.
-func (m *v7move) surface(s v7slots, at v7spot, of func(v7axis) int) *v7surface {
+func (m *v7move) surface(s v7slots, at v7spot, of func(v7axis) int) *units.Surface {
 	along := func(axis, otherwise int) (n, stride int) {
 		if axis < 0 || of(m.axes[axis]) == 0 {
 			return 1, otherwise
 		}
 		return m.axes[axis].n, of(m.axes[axis])
 	}
-	f := &v7surface{base: at.base, offset: at.offset}
+	f := &units.Surface{Base: at.base, Offset: at.offset}
 	width, step := along(s.w, 2)
-	height, row := along(s.h, v7align(width*step, v7row))
+	height, row := along(s.h, units.Align(width*step, m.RowAlign))
 	channels, plane := along(s.c, row*height)
-	if plane%v7row != 0 { // they lie between the columns
+	if plane%m.RowAlign != 0 { // they lie between the columns
 		plane = row * height
 	}
-	f.row, f.plane = row, plane
-	f.depth = max(row*height, plane*channels)
-	_, f.group = along(s.group, f.depth)
+	f.Row, f.Plane = row, plane
+	f.Depth = max(row*height, plane*channels)
+	_, f.Group = along(s.group, f.Depth)
 	return f
 }
 
 // patchChip is where a result passes that is made patch by patch, 32 columns wide.
-func patchChip(base int, s v7size) v7chip {
-	c := v7chip{base: base, channel: v7align(2*min(s.w, 32), 16)}
-	c.depth = s.c * c.channel
-	c.row, c.group = c.depth, c.depth
-	if s.c > 1 && c.depth%0x100 == 0 {
-		c.row += 0x10
+func (m *v7move) patchChip(base int, s units.Size) units.Chip {
+	c := units.Chip{Base: base, Channel: m.ChannelBytes(min(s.W, 32))}
+	c.Depth = s.C * c.Channel
+	c.Row, c.Group = c.Depth, c.Depth
+	if s.C > 1 && c.Depth%0x100 == 0 {
+		c.Row += 0x10
 	}
-	if c.row >= v7chipBytes { // it is but a hint
-		return v7chip{base: base}
+	if c.Row >= m.OnChip { // it is but a hint
+		return units.Chip{Base: base}
 	}
 	return c
 }

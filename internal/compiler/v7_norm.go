@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/units"
 	"github.com/espalier-ane/espalier/td"
 	"github.com/espalier-ane/espalier/tensor"
 )
@@ -23,34 +24,34 @@ type v7norm struct {
 	affine  *v7affine // nil: none
 }
 
-func (b *v7build) layerNorm(l *anec.Layer, p *anec.LayerNorm) ([]*v7op, bool) {
+func (b *v7build) layerNorm(l *anec.Layer, p *anec.LayerNorm) ([]*units.Op, bool) {
 	if p.Groups > 1 {
 		return nil, false
 	}
 	return b.norm(l, p.Axes, p.Epsilon, true)
 }
 
-func (b *v7build) instanceNorm(l *anec.Layer, p *anec.InstanceNorm) ([]*v7op, bool) {
+func (b *v7build) instanceNorm(l *anec.Layer, p *anec.InstanceNorm) ([]*units.Op, bool) {
 	return b.norm(l, p.Axes, p.Epsilon, true)
 }
 
-func (b *v7build) l2Norm(l *anec.Layer, p *anec.L2Norm) ([]*v7op, bool) {
+func (b *v7build) l2Norm(l *anec.Layer, p *anec.L2Norm) ([]*units.Op, bool) {
 	return b.norm(l, p.Axes, p.Epsilon, false)
 }
 
-func (b *v7build) norm(l *anec.Layer, axes td.Axes, epsilon float32, centred bool) ([]*v7op, bool) {
+func (b *v7build) norm(l *anec.Layer, axes td.Axes, epsilon float32, centred bool) ([]*units.Op, bool) {
 	half := tensor.ToF16(epsilon)
 	stages, ok := stagesOf(l)
 	if !ok || l.Epilogue.Transpose != nil || half == 0 && epsilon != 0 {
 		return nil, false
 	}
-	return b.staged(l, axes, stages, func(w *v7work) ([]*v7op, bool) {
+	return b.staged(l, axes, stages, func(w *v7work) ([]*units.Op, bool) {
 		return (&v7norm{b: b, epsilon: half, n: 1, centred: centred}).tasks(l, w)
 	})
 }
 
 // tasks selects the form by the axes, and its tasks.
-func (m *v7norm) tasks(l *anec.Layer, work *v7work) ([]*v7op, bool) {
+func (m *v7norm) tasks(l *anec.Layer, work *v7work) ([]*units.Op, bool) {
 	d, axes := work.d, work.axes
 	for a, n := range d {
 		if axes.Has(td.Axis(a)) {
@@ -76,9 +77,9 @@ func (m *v7norm) tasks(l *anec.Layer, work *v7work) ([]*v7op, bool) {
 	if !m.takeAffine(l, work, &form) {
 		return nil, false
 	}
-	someRows := func(n int) v7size { return v7size{w: w, h: n, d: 1, c: form.channels.n} }
-	someChannels := func(n int) v7size { return v7size{w: w, h: form.rows.n, d: 1, c: n} }
-	ops, ok := form.tasks(work, func(from, to *v7surface) ([]*v7op, bool) {
+	someRows := func(n int) units.Size { return units.Size{W: w, H: n, D: 1, C: form.channels.n} }
+	someChannels := func(n int) units.Size { return units.Size{W: w, H: form.rows.n, D: 1, C: n} }
+	ops, ok := form.tasks(work, func(from, to *units.Surface) ([]*units.Op, bool) {
 		switch {
 		case len(along) == 2 && form.exchange:
 			return nil, false
@@ -99,18 +100,18 @@ func (m *v7norm) tasks(l *anec.Layer, work *v7work) ([]*v7op, bool) {
 
 // inPieces selects the tasks for as much at a time as there is room for on chip. A selection says with its tasks how much
 // they take.
-func (m *v7norm) inPieces(form *v7form, axis v7path, from, to *v7surface, sizeOf func(n int) v7size, selection func(from, to *v7surface, size v7size) ([]*v7op, int)) ([]*v7op, bool) {
+func (m *v7norm) inPieces(form *v7form, axis v7path, from, to *units.Surface, sizeOf func(n int) units.Size, selection func(from, to *units.Surface, size units.Size) ([]*units.Op, int)) ([]*units.Op, bool) {
 	bytes := func(n int) int {
 		if axis == form.rows && n > v7maxGroups {
-			return v7chipBytes
+			return m.b.OnChip
 		}
 		_, end := selection(from, to, sizeOf(n))
 		return end
 	}
-	if m.affine != nil && m.affine.vector != anec.W && bytes(axis.n) >= v7chipBytes {
+	if m.affine != nil && m.affine.vector != anec.W && bytes(axis.n) >= m.b.OnChip {
 		return nil, false // each piece would have a part of them
 	}
-	return form.inPieces(axis, from, to, bytes, func(from, to *v7surface, n int) []*v7op {
+	return form.inPieces(axis, from, to, bytes, func(from, to *units.Surface, n int) []*units.Op {
 		ops, _ := selection(from, to, sizeOf(n))
 		return ops
 	})
@@ -125,205 +126,205 @@ func (m *v7norm) base() int {
 }
 
 // mean makes a reduction that of means.
-func (m *v7norm) mean(o *v7op) *v7op {
-	o.finalScale, o.wideResult = 1/float32(m.n), true
+func (m *v7norm) mean(o *units.Op) *units.Op {
+	o.FinalScale, o.WideResult = 1/float32(m.n), true
 	return o
 }
 
 // deviation makes a reduction that of the reciprocal deviation of what has its mean at 0, or is to have: 1/sqrt(mean of
 // squares + ε).
-func (m *v7norm) deviation(o *v7op) *v7op {
-	o.operator, o.final, o.epsilon = planarSquare, planarRSqrt, m.epsilon
-	o.wideResult, o.wideSource = true, true
+func (m *v7norm) deviation(o *units.Op) *units.Op {
+	o.Operator, o.Final, o.Epsilon = planarSquare, planarRSqrt, m.epsilon
+	o.WideResult, o.WideSource = true, true
 	if m.centred {
-		o.finalScale = 1 / float32(m.n)
+		o.FinalScale = 1 / float32(m.n)
 	}
 	return o
 }
 
 // last ends the tasks: the one that normalizes stores its result, or leaves it on chip for a scale and a bias.
-func (m *v7norm) last(ops []*v7op, o *v7op, on v7chip, end int, to *v7surface) []*v7op {
-	o.result, o.chip = to, v7chip{base: end}
+func (m *v7norm) last(ops []*units.Op, o *units.Op, on units.Chip, end int, to *units.Surface) []*units.Op {
+	o.Result, o.Chip = to, units.Chip{Base: end}
 	if m.affine == nil {
 		return append(ops, o)
 	}
-	on.group = 0
-	o.result, o.chip = nil, on
-	return append(append(ops, o), m.affine.tasks(o.in, on, to)...)
+	on.Group = 0
+	o.Result, o.Chip = nil, on
+	return append(append(ops, o), m.affine.tasks(o.In, on, to)...)
 }
 
 // byPlane normalizes the plane of each channel (chain_base_layer_norm_d256_s64, norm_layer_norm_ax2_3_1x64x8x8). What
 // there is for each channel lies in a row.
-func (m *v7norm) byPlane(from, to *v7surface, size v7size) ([]*v7op, int) {
-	channel := v7align(2*size.c, 16)
-	mean := v7chip{base: m.base(), channel: channel, row: channel, depth: channel}
+func (m *v7norm) byPlane(from, to *units.Surface, size units.Size) ([]*units.Op, int) {
+	channel := m.b.ChannelBytes(size.C)
+	mean := units.Chip{Base: m.base(), Channel: channel, Row: channel, Depth: channel}
 	deviation := mean
-	deviation.base = mean.end(1)
-	full := residentChip(deviation.end(1), size)
-	end := full.end(size.h)
+	deviation.Base = mean.End(1)
+	full := m.b.ResidentChip(deviation.End(1), size)
+	end := full.End(size.H)
 	kept := full
-	kept.group = full.depth
-	plane := uint32(v7BroadcastW)
-	if size.h > 1 {
-		plane |= v7BroadcastH
+	kept.Group = full.Depth
+	plane := uint32(units.BroadcastW)
+	if size.H > 1 {
+		plane |= units.BroadcastH
 	}
 	if !m.centred {
-		spread := m.deviation(newPlanar(td.TypePlanarReduce, size).exchanged())
-		spread.source1 = v7source{memory: from, keep: true, chip: kept}
-		spread.chip = mean
-		scale := onChipProduct(size, full, mean, plane)
-		scale.transpose2 = true
-		return m.last([]*v7op{spread}, scale, full, end, to), end
+		spread := m.deviation(m.b.Exchanged(m.b.Planar(td.TypePlanarReduce, size)))
+		spread.Source1 = units.Source{Memory: from, Keep: true, Chip: kept}
+		spread.Chip = mean
+		scale := onChipProduct(m.b.Machine, size, full, mean, plane)
+		scale.Transpose2 = true
+		return m.last([]*units.Op{spread}, scale, full, end, to), end
 	}
 
-	average := m.mean(newPlanar(td.TypePlanarReduce, size).exchanged())
-	average.source1 = v7source{memory: from, keep: true, chip: kept}
-	average.chip = mean
+	average := m.mean(m.b.Exchanged(m.b.Planar(td.TypePlanarReduce, size)))
+	average.Source1 = units.Source{Memory: from, Keep: true, Chip: kept}
+	average.Chip = mean
 
-	spread := m.deviation(newPlanar(td.TypePlanarReduce2, size).exchanged())
-	spread.source1, spread.source2 = v7source{chip: mean}, &v7source{chip: full}
-	spread.broadcast1, spread.transpose1, spread.negate1 = plane, true, true
-	spread.chip = deviation
+	spread := m.deviation(m.b.Exchanged(m.b.Planar(td.TypePlanarReduce2, size)))
+	spread.Source1, spread.Source2 = units.Source{Chip: mean}, &units.Source{Chip: full}
+	spread.Broadcast1, spread.Transpose1, spread.Negate1 = plane, true, true
+	spread.Chip = deviation
 
-	scale := newPlanar(td.TypePlanarGain, size)
-	scale.source1, scale.source2 = v7source{chip: full}, &v7source{chip: mean}
-	scale.transpose2, scale.negate2, scale.wideSource = true, true, true
-	return m.last([]*v7op{average, spread}, scale, full, end, to), end
+	scale := m.b.Planar(td.TypePlanarGain, size)
+	scale.Source1, scale.Source2 = units.Source{Chip: full}, &units.Source{Chip: mean}
+	scale.Transpose2, scale.Negate2, scale.WideSource = true, true, true
+	return m.last([]*units.Op{average, spread}, scale, full, end, to), end
 }
 
 // onChipProduct is the product of what lies on chip with what there is less of.
-func onChipProduct(size v7size, x, z v7chip, broadcast uint32) *v7op {
-	o := newPlanar(td.TypePlanarBinary, size)
-	o.source1, o.source2 = v7source{chip: x}, &v7source{chip: z}
-	o.broadcast2, o.operator, o.wideSource = broadcast, 1, true
+func onChipProduct(m units.Machine, size units.Size, x, z units.Chip, broadcast uint32) *units.Op {
+	o := m.Planar(td.TypePlanarBinary, size)
+	o.Source1, o.Source2 = units.Source{Chip: x}, &units.Source{Chip: z}
+	o.Broadcast2, o.Operator, o.WideSource = broadcast, 1, true
 	return o
 }
 
 // onChipDifference is the difference of the same.
-func onChipDifference(size v7size, x, z v7chip, broadcast uint32) *v7op {
-	o := onChipProduct(size, x, z, broadcast)
-	o.operator, o.negate2, o.wideResult = 0, true, true
+func onChipDifference(m units.Machine, size units.Size, x, z units.Chip, broadcast uint32) *units.Op {
+	o := onChipProduct(m, size, x, z, broadcast)
+	o.Operator, o.Negate2, o.WideResult = 0, true, true
 	return o
 }
 
 // byRow normalizes the rows of planes (norm_layer_norm_ax3_1x64x8x8): a copy brings them on chip, where a row is a group.
-func (m *v7norm) byRow(from, to *v7surface, size v7size) ([]*v7op, int) {
-	row := v7size{w: size.w, h: 1, d: 1, c: size.c}
-	centred := planarChip(m.base(), size)
-	centred.group = 0
-	full := residentChip(centred.end(size.h), size)
-	mean := rowNumbers(full.end(size.h), size)
-	deviation := rowNumbers(full.base, size)
+func (m *v7norm) byRow(from, to *units.Surface, size units.Size) ([]*units.Op, int) {
+	row := units.Size{W: size.W, H: 1, D: 1, C: size.C}
+	centred := m.b.PlanarChip(m.base(), size)
+	centred.Group = 0
+	full := m.b.ResidentChip(centred.End(size.H), size)
+	mean := rowNumbers(full.End(size.H), size)
+	deviation := rowNumbers(full.Base, size)
 
-	load := newBypass(size)
-	load.source1 = v7source{memory: from, chip: arrayChip(full.end(size.h), size)}
-	load.chip = full
-	ops := []*v7op{load}
+	load := m.b.Bypass(size)
+	load.Source1 = units.Source{Memory: from, Chip: m.b.ArrayChip(full.End(size.H), size)}
+	load.Chip = full
+	ops := []*units.Op{load}
 	if m.centred {
-		average := m.mean(newPlanar(td.TypePlanarReduce, row).byRow(full, size.h))
-		average.chip = mean
-		less := onChipDifference(size, full, mean.perRow().chip, v7BroadcastW)
-		less.chip = centred
+		average := m.mean(byRow(m.b.Planar(td.TypePlanarReduce, row), full, size.H))
+		average.Chip = mean
+		less := onChipDifference(m.b.Machine, size, full, perRow(mean).Chip, units.BroadcastW)
+		less.Chip = centred
 		ops = append(ops, average, less)
 	} else {
 		centred, deviation = full, mean
 	}
-	spread := m.deviation(newPlanar(td.TypePlanarReduce, row).byRow(centred, size.h))
-	spread.chip = deviation
-	scale := onChipProduct(size, centred, deviation.perRow().chip, v7BroadcastW)
-	return m.last(append(ops, spread), scale, centred, deviation.end(1), to), mean.end(1)
+	spread := m.deviation(byRow(m.b.Planar(td.TypePlanarReduce, row), centred, size.H))
+	spread.Chip = deviation
+	scale := onChipProduct(m.b.Machine, size, centred, perRow(deviation).Chip, units.BroadcastW)
+	return m.last(append(ops, spread), scale, centred, deviation.End(1), to), mean.End(1)
 }
 
 // acrossChannels normalizes channels at each place (norm_layer_norm_ax1_1x64x8x8): copies that exchange C and W bring them
 // into the rows, of which each is a group.
-func (m *v7norm) acrossChannels(from, to *v7surface, size v7size) ([]*v7op, int) {
-	channel := v7align(2*size.w, 16)
-	small := v7chip{base: m.base(), channel: channel, row: size.h * channel, depth: channel, group: channel}
-	place := v7chip{base: small.base, channel: channel, row: channel, depth: channel}
-	turned := residentChip(small.end(1), v7size{w: size.c, h: size.h, d: 1, c: size.w})
-	centred := planarChip(turned.base, size)
-	centred.group = 0
+func (m *v7norm) acrossChannels(from, to *units.Surface, size units.Size) ([]*units.Op, int) {
+	channel := m.b.ChannelBytes(size.W)
+	small := units.Chip{Base: m.base(), Channel: channel, Row: size.H * channel, Depth: channel, Group: channel}
+	place := units.Chip{Base: small.Base, Channel: channel, Row: channel, Depth: channel}
+	turned := m.b.ResidentChip(small.End(1), units.Size{W: size.C, H: size.H, D: 1, C: size.W})
+	centred := m.b.PlanarChip(turned.Base, size)
+	centred.Group = 0
 	again := turned
-	again.base = max(turned.end(size.h), centred.end(size.h))
-	full := residentChip(again.end(size.h), size)
-	end := full.end(size.h)
-	row := v7size{w: size.c, h: 1, d: 1, c: size.w}
+	again.Base = max(turned.End(size.H), centred.End(size.H))
+	full := m.b.ResidentChip(again.End(size.H), size)
+	end := full.End(size.H)
+	row := units.Size{W: size.C, H: 1, D: 1, C: size.W}
 
-	turn := newBypass(size).exchanged()
-	turn.source1 = v7source{memory: from, keep: true, chip: full}
-	turn.source1.chip.group = full.depth
-	turn.chip = turned
+	turn := m.b.Exchanged(m.b.Bypass(size))
+	turn.Source1 = units.Source{Memory: from, Keep: true, Chip: full}
+	turn.Source1.Chip.Group = full.Depth
+	turn.Chip = turned
 	if !m.centred {
-		spread := m.deviation(newPlanar(td.TypePlanarReduce, row).exchanged().byRow(turned, size.h))
-		spread.chip = small
-		scale := onChipProduct(size, full, place, v7BroadcastC)
-		return m.last([]*v7op{turn, spread}, scale, full, end, to), end
+		spread := m.deviation(byRow(m.b.Exchanged(m.b.Planar(td.TypePlanarReduce, row)), turned, size.H))
+		spread.Chip = small
+		scale := onChipProduct(m.b.Machine, size, full, place, units.BroadcastC)
+		return m.last([]*units.Op{turn, spread}, scale, full, end, to), end
 	}
 
-	average := m.mean(newPlanar(td.TypePlanarReduce, row).exchanged().byRow(turned, size.h))
-	average.chip = small
+	average := m.mean(byRow(m.b.Exchanged(m.b.Planar(td.TypePlanarReduce, row)), turned, size.H))
+	average.Chip = small
 
-	less := onChipDifference(size, full, place, v7BroadcastC)
-	less.chip = centred
+	less := onChipDifference(m.b.Machine, size, full, place, units.BroadcastC)
+	less.Chip = centred
 
-	back := newBypass(size).exchanged()
-	back.source1 = v7source{chip: centred}
-	back.chip = again
-	back.wideResult = true
+	back := m.b.Exchanged(m.b.Bypass(size))
+	back.Source1 = units.Source{Chip: centred}
+	back.Chip = again
+	back.WideResult = true
 
-	spread := m.deviation(newPlanar(td.TypePlanarReduce, row).exchanged().byRow(again, size.h))
-	spread.chip = small
+	spread := m.deviation(byRow(m.b.Exchanged(m.b.Planar(td.TypePlanarReduce, row)), again, size.H))
+	spread.Chip = small
 
-	scale := onChipProduct(size, centred, place, v7BroadcastC)
-	return m.last([]*v7op{turn, average, less, back, spread}, scale, centred, again.base, to), end
+	scale := onChipProduct(m.b.Machine, size, centred, place, units.BroadcastC)
+	return m.last([]*units.Op{turn, average, less, back, spread}, scale, centred, again.Base, to), end
 }
 
 // whole has one mean for all (layer_norm_1x64x8x8): channels are read as rows and rows as depth.
-func (m *v7norm) whole(mx, my *v7surface, native v7size) ([]*v7op, bool) {
-	size := v7size{w: native.w, h: native.c, d: native.h, c: 1}
+func (m *v7norm) whole(mx, my *units.Surface, native units.Size) ([]*units.Op, bool) {
+	size := units.Size{W: native.W, H: native.C, D: native.H, C: 1}
 	from := *mx
-	from.row, from.plane, from.depth = mx.plane, mx.group, mx.row
-	mean := v7chip{base: m.base(), channel: 0x10, row: 0x20, depth: 0x10}
+	from.Row, from.Plane, from.Depth = mx.Plane, mx.Group, mx.Row
+	mean := units.Chip{Base: m.base(), Channel: 0x10, Row: 0x20, Depth: 0x10}
 	deviation := mean
-	deviation.base = mean.end(1)
-	full := v7chip{base: deviation.end(1), channel: v7align(2*size.w, 16)}
-	full.depth = full.channel
-	full.row = size.d * full.channel
-	streams := planarChip(full.base, native)
-	on := residentChip(full.base, native)
-	if full.end(size.h) >= v7chipBytes || m.affine != nil && on.end(native.h) >= v7chipBytes {
+	deviation.Base = mean.End(1)
+	full := units.Chip{Base: deviation.End(1), Channel: m.b.ChannelBytes(size.W)}
+	full.Depth = full.Channel
+	full.Row = size.D * full.Channel
+	streams := m.b.PlanarChip(full.Base, native)
+	on := m.b.ResidentChip(full.Base, native)
+	if full.End(size.H) >= m.b.OnChip || m.affine != nil && on.End(native.H) >= m.b.OnChip {
 		return nil, false
 	}
 	kept := full
-	kept.group = full.row
-	const all = v7BroadcastW | v7BroadcastH | v7BroadcastD
-	var ops []*v7op
-	var scale *v7op
+	kept.Group = full.Row
+	const all = units.BroadcastW | units.BroadcastH | units.BroadcastD
+	var ops []*units.Op
+	var scale *units.Op
 	if m.centred {
-		average := m.mean(newPlanar(td.TypePlanarReduce, size))
-		average.source1 = v7source{memory: &from, keep: true, chip: kept}
-		average.chip = mean
+		average := m.mean(m.b.Planar(td.TypePlanarReduce, size))
+		average.Source1 = units.Source{Memory: &from, Keep: true, Chip: kept}
+		average.Chip = mean
 
-		spread := m.deviation(newPlanar(td.TypePlanarReduce2, size))
-		spread.source1, spread.source2 = v7source{chip: mean}, &v7source{chip: full}
-		spread.broadcast1, spread.negate1 = all, true
-		spread.chip = deviation
+		spread := m.deviation(m.b.Planar(td.TypePlanarReduce2, size))
+		spread.Source1, spread.Source2 = units.Source{Chip: mean}, &units.Source{Chip: full}
+		spread.Broadcast1, spread.Negate1 = all, true
+		spread.Chip = deviation
 
-		scale = newPlanar(td.TypePlanarGain, native)
-		scale.source2 = &v7source{chip: mean}
-		scale.broadcast2, scale.negate2, scale.wideSource = v7BroadcastC, true, true
-		ops = []*v7op{average, spread}
+		scale = m.b.Planar(td.TypePlanarGain, native)
+		scale.Source2 = &units.Source{Chip: mean}
+		scale.Broadcast2, scale.Negate2, scale.WideSource = units.BroadcastC, true, true
+		ops = []*units.Op{average, spread}
 	} else {
-		spread := m.deviation(newPlanar(td.TypePlanarReduce, size))
-		spread.source1 = v7source{memory: &from, keep: true, chip: kept}
-		spread.chip = mean
-		scale = onChipProduct(native, streams, mean, v7BroadcastW|v7BroadcastH|v7BroadcastC)
-		ops = []*v7op{spread}
+		spread := m.deviation(m.b.Planar(td.TypePlanarReduce, size))
+		spread.Source1 = units.Source{Memory: &from, Keep: true, Chip: kept}
+		spread.Chip = mean
+		scale = onChipProduct(m.b.Machine, native, streams, mean, units.BroadcastW|units.BroadcastH|units.BroadcastC)
+		ops = []*units.Op{spread}
 	}
-	scale.source1 = v7source{memory: mx, chip: streams}
-	end := passing(streams, native.h).base
+	scale.Source1 = units.Source{Memory: mx, Chip: streams}
+	end := m.b.Passing(streams, native.H).Base
 	if m.affine != nil {
-		scale.source1.chip.base = on.end(native.h)
+		scale.Source1.Chip.Base = on.End(native.H)
 	}
 	return m.last(ops, scale, on, end, my), true
 }

@@ -2,22 +2,24 @@ package compiler
 
 import (
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/units"
 	"github.com/espalier-ane/espalier/td"
 )
 
 // A v7affine is the scale and the bias behind a normalization: in rows, which a task brings on chip, one for each column or
 // one for each channel; or as large as what they scale.
 type v7affine struct {
+	units.Machine
 	vector td.Axis // W, or C: the channels; D: none
-	loads  []*v7op
+	loads  []*units.Op
 	end    int // on chip
 	steps  []v7affineStep
 }
 
 type v7affineStep struct {
 	operator uint32
-	chip     v7chip     // of a vector
-	memory   *v7surface // else
+	chip     units.Chip     // of a vector
+	memory   *units.Surface // else
 }
 
 // takeAffine reads gamma and beta.
@@ -25,7 +27,7 @@ func (m *v7norm) takeAffine(l *anec.Layer, work *v7work, form *v7form) bool {
 	d := work.d
 	var values [][]uint16
 	var stored anec.Dims
-	a := &v7affine{}
+	a := &v7affine{Machine: m.b.Machine}
 	for i, v := range l.Bottoms[1:] {
 		if v == nil {
 			continue
@@ -68,15 +70,15 @@ func (m *v7norm) takeAffine(l *anec.Layer, work *v7work, form *v7form) bool {
 			rows = append(rows, list[j%n])
 		}
 	}
-	size := v7size{w: width, h: len(values), d: 1, c: 1}
-	load := newBypass(size)
-	load.chip = residentChip(0, size)
-	a.end = load.chip.end(size.h)
-	load.source1 = v7source{memory: m.b.constantImage(rows, width, size.h, 1), chip: arrayChip(a.end, size)}
-	a.loads = []*v7op{load}
+	size := units.Size{W: width, H: len(values), D: 1, C: 1}
+	load := m.b.Bypass(size)
+	load.Chip = m.b.ResidentChip(0, size)
+	a.end = load.Chip.End(size.H)
+	load.Source1 = units.Source{Memory: m.b.constantImage(rows, width, size.H, 1), Chip: m.b.ArrayChip(a.end, size)}
+	a.loads = []*units.Op{load}
 	for i := range a.steps {
-		c := load.chip
-		a.steps[i].chip = v7chip{base: c.base + i*c.row, channel: c.channel, row: c.channel, depth: c.channel}
+		c := load.Chip
+		a.steps[i].chip = units.Chip{Base: c.Base + i*c.Row, Channel: c.Channel, Row: c.Channel, Depth: c.Channel}
 	}
 	return true
 }
@@ -105,7 +107,7 @@ func (m *v7norm) takeTensors(values [][]uint16, stored anec.Dims, work *v7work, 
 		at *= stored[a]
 	}
 	step = work.exchanged(step)
-	if denseRows(v7size{w: d[anec.W], h: h.n, d: 1, c: c.n}, 2).group > v7chipBytes {
+	if denseRows(m.b.Machine, units.Size{W: d[anec.W], H: h.n, D: 1, C: c.n}, 2).Group > m.b.OnChip {
 		return false
 	}
 	for k, list := range values {
@@ -123,25 +125,25 @@ func (m *v7norm) takeTensors(values [][]uint16, stored anec.Dims, work *v7work, 
 }
 
 // tasks scale what lies on chip.
-func (a *v7affine) tasks(size v7size, on v7chip, to *v7surface) []*v7op {
-	var ops []*v7op
+func (a *v7affine) tasks(size units.Size, on units.Chip, to *units.Surface) []*units.Op {
+	var ops []*units.Op
 	for i := range a.steps {
 		s := &a.steps[i]
-		o := newPlanar(td.TypePlanarBinary, size)
-		o.operator = s.operator
-		o.source1, o.source2 = v7source{chip: on}, &v7source{chip: s.chip}
-		o.chip = on
+		o := a.Planar(td.TypePlanarBinary, size)
+		o.Operator = s.operator
+		o.Source1, o.Source2 = units.Source{Chip: on}, &units.Source{Chip: s.chip}
+		o.Chip = on
 		switch a.vector {
 		case anec.W:
-			o.broadcast2 = broadcastBits(size, v7size{w: size.w, h: 1, d: 1, c: 1})
+			o.Broadcast2 = broadcastBits(size, units.Size{W: size.W, H: 1, D: 1, C: 1})
 		case anec.C:
-			o.broadcast2, o.transpose2 = broadcastBits(size, v7size{w: 1, h: 1, d: 1, c: size.c}), true
+			o.Broadcast2, o.Transpose2 = broadcastBits(size, units.Size{W: 1, H: 1, D: 1, C: size.C}), true
 		default:
-			o.source2 = &v7source{memory: s.memory, chip: planarChip(on.end(size.h), size)}
+			o.Source2 = &units.Source{Memory: s.memory, Chip: a.PlanarChip(on.End(size.H), size)}
 		}
 		if i == len(a.steps)-1 {
-			o.result = to
-			o.chip = v7chip{base: on.end(size.h)}
+			o.Result = to
+			o.Chip = units.Chip{Base: on.End(size.H)}
 		}
 		ops = append(ops, o)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/espalier-ane/espalier/hal"
 	"github.com/espalier-ane/espalier/internal/anec"
 	"github.com/espalier-ane/espalier/internal/testkit"
+	"github.com/espalier-ane/espalier/internal/units"
 	"github.com/espalier-ane/espalier/mil"
 	"github.com/espalier-ane/espalier/td"
 	"github.com/espalier-ane/espalier/tensor"
@@ -113,6 +114,14 @@ func v7Graph(t testing.TB, fn *mil.Function) (*anec.Graph, []string, error) {
 	return g, s.Outputs, nil
 }
 
+var h13Machine = func() units.Machine {
+	target, err := hal.Lookup("h13")
+	if err != nil {
+		panic(err)
+	}
+	return units.Machine{Sizes: target.Sizes}
+}()
+
 // hintMasks are the bits that are not compared: hints of the scheduler and of caches, dependencies, aliases.
 var hintMasks = map[uint32]uint32{
 	0x28: ^uint32(0), 0x2c: ^uint32(0),
@@ -197,7 +206,7 @@ func (r *appleRecord) compare(t testing.TB) *parity {
 		result.err = err
 		return result
 	}
-	p, err := emitV7(g, outputs, 1)
+	p, err := emitV7(g, h13Machine, outputs, 1)
 	if err != nil {
 		result.err = err
 		return result

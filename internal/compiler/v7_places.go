@@ -3,26 +3,27 @@ package compiler
 import (
 	"github.com/espalier-ane/espalier/hwx"
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/units"
 	"github.com/espalier-ane/espalier/td"
 )
 
 // Where the memory plan has values, in the words of registers.
 
 // surface is where a value lies, as the registers have it; false if they cannot say it.
-func (p *Plan) surface(v *anec.Value) (*v7surface, bool) {
+func (p *Plan) surface(m units.Machine, v *anec.Value) (*units.Surface, bool) {
 	place, ok := p.Places[v]
 	if !ok {
 		return nil, false
 	}
-	s, ok := surfaceAt(place.Offset, place.Strides, v.Type)
+	s, ok := surfaceAt(m, place.Offset, place.Strides, v.Type)
 	if !ok {
 		return nil, false
 	}
 	switch place.Region {
 	case InScratch:
-		s.base = hwx.BaseScratch
+		s.Base = hwx.BaseScratch
 	case InPort:
-		s.base = hwx.BasePorts + place.Port
+		s.Base = hwx.BasePorts + place.Port
 		if port := &p.Ports[place.Port]; port.In && port.Out {
 			return nil, false // no record has a state
 		}
@@ -33,30 +34,30 @@ func (p *Plan) surface(v *anec.Value) (*v7surface, bool) {
 }
 
 // surfaceAt is a tensor at an offset, with strides, in some memory; false if the registers cannot say it.
-func surfaceAt(offset int64, strides [anec.NumAxes]int64, t anec.Type) (*v7surface, bool) {
-	s, ok := denseSurface(t)
+func surfaceAt(m units.Machine, offset int64, strides [anec.NumAxes]int64, t anec.Type) (*units.Surface, bool) {
+	s, ok := denseSurface(m, t)
 	d := t.Dims
-	if !ok || offset%v7row != 0 || offset >= 1<<31 || d[anec.W] > 1 && strides[anec.W] != int64(t.DType.Size()) {
+	if !ok || offset%int64(m.RowAlign) != 0 || offset >= 1<<31 || d[anec.W] > 1 && strides[anec.W] != int64(t.DType.Size()) {
 		return nil, false
 	}
-	s.offset = int(offset)
+	s.Offset = int(offset)
 	// Along an axis of one element a stride leads nowhere; it is as a dense tensor would have it.
-	next := int64(s.row)
+	next := int64(s.Row)
 	for _, axis := range []struct {
 		axis   td.Axis
 		stride *int
-	}{{anec.H, &s.row}, {anec.C, &s.plane}, {anec.N, &s.group}} {
+	}{{anec.H, &s.Row}, {anec.C, &s.Plane}, {anec.N, &s.Group}} {
 		stride := next
 		if d[axis.axis] > 1 {
 			stride = strides[axis.axis]
 		}
-		if stride <= 0 || stride%v7row != 0 || stride >= 1<<31 {
+		if stride <= 0 || stride%int64(m.RowAlign) != 0 || stride >= 1<<31 {
 			return nil, false
 		}
 		*axis.stride = int(stride)
 		next = stride * int64(d[axis.axis])
 		if axis.axis == anec.C {
-			s.depth = int(next)
+			s.Depth = int(next)
 		}
 	}
 	return s, true

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/units"
 	"github.com/espalier-ane/espalier/td"
 	"github.com/espalier-ane/espalier/tensor"
 )
@@ -16,7 +17,7 @@ var planarOperators = map[td.EWKind]uint32{td.EWAdd: 0, td.EWSub: 0, td.EWMult: 
 const v7sign = 0x8000
 
 // elementWise selects the tasks of an elementwise layer.
-func (b *v7build) elementWise(l *anec.Layer, p *anec.ElementWise) ([]*v7op, bool) {
+func (b *v7build) elementWise(l *anec.Layer, p *anec.ElementWise) ([]*units.Op, bool) {
 	if p.Type.Unary() {
 		return b.elementWiseUnary(l, p.Type)
 	}
@@ -34,21 +35,21 @@ func (b *v7build) elementWise(l *anec.Layer, p *anec.ElementWise) ([]*v7op, bool
 	case x.Const != nil && z.Const != nil:
 		return nil, false // it is computed when the program is compiled
 	case z.Const != nil:
-		if ops, ok := b.attempt(func() ([]*v7op, bool) { return b.withConstant(l, p.Type, x, z, false) }); ok {
+		if ops, ok := b.attempt(func() ([]*units.Op, bool) { return b.withConstant(l, p.Type, x, z, false) }); ok {
 			return ops, true
 		}
 	case x.Const != nil:
-		if ops, ok := b.attempt(func() ([]*v7op, bool) { return b.withConstant(l, p.Type, z, x, true) }); ok {
+		if ops, ok := b.attempt(func() ([]*units.Op, bool) { return b.withConstant(l, p.Type, z, x, true) }); ok {
 			return ops, true
 		}
 	case z.Def != nil && b.joined[z.Def]:
 		return b.withJoined(l, p.Type, x, z)
 	case p.Type == td.EWPower && x.Type.Dims == z.Type.Dims:
-		if ops, ok := b.attempt(func() ([]*v7op, bool) { return b.power(l, x, z) }); ok {
+		if ops, ok := b.attempt(func() ([]*units.Op, bool) { return b.power(l, x, z) }); ok {
 			return ops, true
 		}
 	}
-	return b.chained(l, func(c *v7chain, like v7tensor, to *v7surface, stages []v7stage) bool {
+	return b.chained(l, func(c *v7chain, like v7tensor, to *units.Surface, stages []v7stage) bool {
 		tx, ok1 := b.tensorOf(x)
 		tz, ok2 := b.tensorOf(z)
 		return ok1 && ok2 && c.elementWise(p.Type, tx, tz, like, to, stages)
@@ -57,7 +58,7 @@ func (b *v7build) elementWise(l *anec.Layer, p *anec.ElementWise) ([]*v7op, bool
 
 // chained begins a layer's chain: its tasks make something like the top, before the layer's transpose, and do the stages
 // of its epilogue with it, the last of them to the destination.
-func (b *v7build) chained(l *anec.Layer, tasks func(c *v7chain, like v7tensor, to *v7surface, stages []v7stage) bool) ([]*v7op, bool) {
+func (b *v7build) chained(l *anec.Layer, tasks func(c *v7chain, like v7tensor, to *units.Surface, stages []v7stage) bool) ([]*units.Op, bool) {
 	stages, ok := stagesOf(l)
 	if !ok {
 		return nil, false
@@ -77,7 +78,7 @@ func (b *v7build) chained(l *anec.Layer, tasks func(c *v7chain, like v7tensor, t
 	}
 	like := v7tensor{}
 	like.size, like.groups = v7sizeOf(d)
-	if to, ok := turned.isSurface(d); ok {
+	if to, ok := b.isSurface(turned, d); ok {
 		ok = tasks(c, like, to, stages)
 		return c.ops, ok
 	}
@@ -85,7 +86,7 @@ func (b *v7build) chained(l *anec.Layer, tasks func(c *v7chain, like v7tensor, t
 	if !tasks(c, like, to, stages) {
 		return nil, false
 	}
-	moves, ok := b.moves(moveOf(d, v7layout{v7spot{to.base, to.offset}, to.strides()}, turned))
+	moves, ok := b.moves(b.moveOf(d, v7layout{v7spot{to.Base, to.Offset}, to.Strides()}, turned))
 	return append(c.ops, moves...), ok
 }
 
@@ -98,13 +99,13 @@ func (b *v7build) beforeTranspose(l *anec.Layer) (anec.Dims, v7layout, bool) {
 }
 
 // elementWise is an operation of two operands that broadcast, and stages after it.
-func (c *v7chain) elementWise(kind td.EWKind, x, z, like v7tensor, to *v7surface, stages []v7stage) bool {
+func (c *v7chain) elementWise(kind td.EWKind, x, z, like v7tensor, to *units.Surface, stages []v7stage) bool {
 	after := stages[foldable(stages):]
 	dest := to
 	if len(after) > 0 {
 		dest = nil
 	}
-	edit := func(o *v7op) { fold(o, stages) }
+	edit := func(o *units.Op) { fold(o, stages) }
 	var y v7tensor
 	ok := true
 	switch kind {
@@ -124,7 +125,7 @@ func (c *v7chain) elementWise(kind td.EWKind, x, z, like v7tensor, to *v7surface
 }
 
 // elementWiseUnary is an elementwise layer of one operand.
-func (b *v7build) elementWiseUnary(l *anec.Layer, kind td.EWKind) ([]*v7op, bool) {
+func (b *v7build) elementWiseUnary(l *anec.Layer, kind td.EWKind) ([]*units.Op, bool) {
 	if f, ok := unaryFunctions[kind]; ok && l.Top().Type.DType == tensor.Float16 {
 		return b.functionLayer(l, l.Bottoms[0], f)
 	}
@@ -137,23 +138,23 @@ func (b *v7build) elementWiseUnary(l *anec.Layer, kind td.EWKind) ([]*v7op, bool
 var unaryFunctions = map[td.EWKind]td.Function{td.EWAbs: td.FuncAbs, td.EWSquare: td.FuncSquare}
 
 // functionLayer is a layer that is a function of one operand.
-func (b *v7build) functionLayer(l *anec.Layer, x *anec.Value, f td.Function) ([]*v7op, bool) {
+func (b *v7build) functionLayer(l *anec.Layer, x *anec.Value, f td.Function) ([]*units.Op, bool) {
 	return b.stageLayer(l, x, v7stage{act: &anec.Activation{Function: f}})
 }
 
 // stageLayer is a layer that does stages with each element of x, and then those of its epilogue.
-func (b *v7build) stageLayer(l *anec.Layer, x *anec.Value, first ...v7stage) ([]*v7op, bool) {
+func (b *v7build) stageLayer(l *anec.Layer, x *anec.Value, first ...v7stage) ([]*units.Op, bool) {
 	if x.Type.DType != tensor.Float16 || l.Top().Type.DType != tensor.Float16 {
 		return nil, false
 	}
-	return b.chained(l, func(c *v7chain, like v7tensor, to *v7surface, stages []v7stage) bool {
+	return b.chained(l, func(c *v7chain, like v7tensor, to *units.Surface, stages []v7stage) bool {
 		t, ok := b.tensorOf(x)
 		return ok && t.size == like.size && t.groups == like.groups && c.finish(t, merged(append(first, stages...)), to)
 	})
 }
 
 // withJoined is x op z where z is a function of a value that the same tasks compute.
-func (b *v7build) withJoined(l *anec.Layer, kind td.EWKind, x, z *anec.Value) ([]*v7op, bool) {
+func (b *v7build) withJoined(l *anec.Layer, kind td.EWKind, x, z *anec.Value) ([]*units.Op, bool) {
 	n, ok := z.Def.Params.(*anec.Neuron)
 	if !ok {
 		return b.withProduct(l, kind, x, z.Def)
@@ -169,7 +170,7 @@ func (b *v7build) withJoined(l *anec.Layer, kind td.EWKind, x, z *anec.Value) ([
 //	x ─┐
 //	   ├─ op ─ y
 //	z ─┘
-func (b *v7build) pair(l *anec.Layer, kind td.EWKind, x, z *anec.Value, relu2, swapped bool) ([]*v7op, bool) {
+func (b *v7build) pair(l *anec.Layer, kind td.EWKind, x, z *anec.Value, relu2, swapped bool) ([]*units.Op, bool) {
 	stages, _ := stagesOf(l)
 	if relu2 && l.Kind() != anec.KindElementWise {
 		stages = nil // they are what is done here
@@ -181,10 +182,10 @@ func (b *v7build) pair(l *anec.Layer, kind td.EWKind, x, z *anec.Value, relu2, s
 		return nil, false
 	}
 	c := &v7chain{b: b}
-	_, ok := c.two(kind, tx, tz, to, to.memory, func(o *v7op) {
-		o.relu2 = relu2
+	_, ok := c.two(kind, tx, tz, to, to.memory, func(o *units.Op) {
+		o.ReLU2 = relu2
 		if kind == td.EWSub {
-			o.negate1, o.negate2 = swapped, !swapped
+			o.Negate1, o.Negate2 = swapped, !swapped
 		}
 		fold(o, stages)
 	})
@@ -192,23 +193,23 @@ func (b *v7build) pair(l *anec.Layer, kind td.EWKind, x, z *anec.Value, relu2, s
 }
 
 // planarLayer begins the task of a layer on the planar engine: sizes, result, and its epilogue.
-func (b *v7build) planarLayer(l *anec.Layer, kind int) (*v7op, bool) {
+func (b *v7build) planarLayer(l *anec.Layer, kind int) (*units.Op, bool) {
 	size, groups := v7sizeOf(l.Top().Type.Dims)
-	o := newPlanar(kind, size)
-	o.groups = groups
+	o := b.Planar(kind, size)
+	o.Groups = groups
 	after, ok := afterButTranspose(l)
 	if !ok || l.Epilogue.Transpose != nil || after.bias != nil || (after.act != nil && after.act.Function != td.FuncReLU) {
 		return nil, false
 	}
-	o.scale, o.bias, o.relu = tensor.ToF16(after.scale), tensor.ToF16(after.offset), after.act != nil
+	o.Scale, o.Bias, o.ReLU = tensor.ToF16(after.scale), tensor.ToF16(after.offset), after.act != nil
 	m, ok := b.surface(l.Top())
-	o.result = m
+	o.Result = m
 	return o, ok
 }
 
 // withConstant is an elementwise layer with a constant: a number, or one for each channel. swapped: the constant is the
 // first operand.
-func (b *v7build) withConstant(l *anec.Layer, kind td.EWKind, x, constant *anec.Value, swapped bool) ([]*v7op, bool) {
+func (b *v7build) withConstant(l *anec.Layer, kind td.EWKind, x, constant *anec.Value, swapped bool) ([]*units.Op, bool) {
 	if x.Type.Dims != l.Top().Type.Dims {
 		return nil, false
 	}
@@ -228,9 +229,9 @@ func (b *v7build) withConstant(l *anec.Layer, kind td.EWKind, x, constant *anec.
 		}
 		return b.stageLayer(l, x, v7stage{scale: 1, offset: -number})
 	case td.EWMax:
-		return b.tableLayer(l, x, td.MaxTable(v), v7One)
+		return b.tableLayer(l, x, td.MaxTable(v), units.One)
 	case td.EWMin:
-		return b.tableLayer(l, x, td.MinTable(v), v7One)
+		return b.tableLayer(l, x, td.MinTable(v), units.One)
 	case td.EWDiv:
 		if swapped { // a multiple of the reciprocal
 			return b.stageLayer(l, x, v7stage{act: &anec.Activation{Function: td.FuncInverse}}, v7stage{scale: number})
@@ -247,13 +248,13 @@ func (b *v7build) withConstant(l *anec.Layer, kind td.EWKind, x, constant *anec.
 func reciprocalHalf(v uint16) uint16 { return tensor.ToF16(1 / tensor.F16(v)) }
 
 // withChannels is an operation with a constant that has a number for each channel.
-func (b *v7build) withChannels(l *anec.Layer, kind td.EWKind, x, constant *anec.Value, swapped bool) ([]*v7op, bool) {
+func (b *v7build) withChannels(l *anec.Layer, kind td.EWKind, x, constant *anec.Value, swapped bool) ([]*units.Op, bool) {
 	channels := l.Top().Type.Dims[anec.C]
 	values, ok := halves(constant)
 	if !ok || constant.Type.Dims != (anec.Dims{1, 1, channels, 1, 1}) {
 		return nil, false
 	}
-	offset, gain := make([]uint16, channels), slices.Repeat([]uint16{v7One}, channels)
+	offset, gain := make([]uint16, channels), slices.Repeat([]uint16{units.One}, channels)
 	switch {
 	case kind == td.EWAdd:
 		offset = values
@@ -276,8 +277,8 @@ func (b *v7build) withChannels(l *anec.Layer, kind td.EWKind, x, constant *anec.
 }
 
 // gainLayer is (x + offset)*gain with a number of each for each channel.
-func (b *v7build) gainLayer(l *anec.Layer, x *anec.Value, offset, gain []uint16) ([]*v7op, bool) {
-	return b.chained(l, func(c *v7chain, like v7tensor, to *v7surface, stages []v7stage) bool {
+func (b *v7build) gainLayer(l *anec.Layer, x *anec.Value, offset, gain []uint16) ([]*units.Op, bool) {
+	return b.chained(l, func(c *v7chain, like v7tensor, to *units.Surface, stages []v7stage) bool {
 		t, ok := b.tensorOf(x)
 		if !ok || t.size != like.size || t.groups != like.groups {
 			return false
@@ -290,23 +291,23 @@ func (b *v7build) gainLayer(l *anec.Layer, x *anec.Value, offset, gain []uint16)
 		if len(stages) > 0 {
 			dest = nil
 		}
-		y, ok := c.gain(t, offset, gain, dest, func(o *v7op) { o.relu = relu })
+		y, ok := c.gain(t, offset, gain, dest, func(o *units.Op) { o.ReLU = relu })
 		return ok && (len(stages) == 0 || c.finish(y, stages, to))
 	})
 }
 
 // withRow is the greater or lesser of x and a number for each channel, for which the constants come on chip as a row and
 // are read as channels (oracles, binary_maximum_c64_constant_blob). What a broadcast does to such a row is not known.
-func (b *v7build) withRow(l *anec.Layer, kind td.EWKind, x *anec.Value, values []uint16) ([]*v7op, bool) {
-	return b.chained(l, func(c *v7chain, like v7tensor, to *v7surface, stages []v7stage) bool {
+func (b *v7build) withRow(l *anec.Layer, kind td.EWKind, x *anec.Value, values []uint16) ([]*units.Op, bool) {
+	return b.chained(l, func(c *v7chain, like v7tensor, to *units.Surface, stages []v7stage) bool {
 		t, ok := b.tensorOf(x)
-		if !ok || like.size.w != 1 || like.size.h != 1 || foldable(stages) < len(stages) {
+		if !ok || like.size.W != 1 || like.size.H != 1 || foldable(stages) < len(stages) {
 			return false
 		}
 		m := b.constantImage(values, len(values), 1, 1)
-		row := c.pass(v7tensor{size: v7size{w: len(values), h: 1, d: 1, c: 1}, groups: 1, memory: m}, nil, nil)
-		o := newPlanar(td.TypePlanarBinary, like.size)
-		o.groups, o.operator, o.transpose2, o.result = like.groups, planarOperators[kind], true, to
+		row := c.pass(v7tensor{size: units.Size{W: len(values), H: 1, D: 1, C: 1}, groups: 1, memory: m}, nil, nil)
+		o := b.Planar(td.TypePlanarBinary, like.size)
+		o.Groups, o.Operator, o.Transpose2, o.Result = like.groups, planarOperators[kind], true, to
 		fold(o, stages)
 		c.connect(o, t, row)
 		c.add(o)
@@ -315,11 +316,11 @@ func (b *v7build) withRow(l *anec.Layer, kind td.EWKind, x *anec.Value, values [
 }
 
 // powerOfNumber is x to a constant power; swapped: a constant to the power of x, which is exp2(x*log2 v).
-func (b *v7build) powerOfNumber(l *anec.Layer, x *anec.Value, v float32, swapped bool) ([]*v7op, bool) {
+func (b *v7build) powerOfNumber(l *anec.Layer, x *anec.Value, v float32, swapped bool) ([]*units.Op, bool) {
 	if swapped {
 		return b.stageLayer(l, x, v7stage{scale: log2Half(v)}, v7stage{act: &anec.Activation{Function: td.FuncExp2}})
 	}
-	return b.chained(l, func(c *v7chain, like v7tensor, to *v7surface, stages []v7stage) bool {
+	return b.chained(l, func(c *v7chain, like v7tensor, to *units.Surface, stages []v7stage) bool {
 		t, ok := b.tensorOf(x)
 		if !ok {
 			return false

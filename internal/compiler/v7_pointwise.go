@@ -2,6 +2,7 @@ package compiler
 
 import (
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/units"
 	"github.com/espalier-ane/espalier/td"
 	"github.com/espalier-ane/espalier/tensor"
 )
@@ -9,32 +10,32 @@ import (
 // Layers of one operand that work on each element by itself.
 
 // neuronLayer is a function of each element.
-func (b *v7build) neuronLayer(l *anec.Layer, p *anec.Neuron) ([]*v7op, bool) {
+func (b *v7build) neuronLayer(l *anec.Layer, p *anec.Neuron) ([]*units.Op, bool) {
 	x := l.Bottoms[0]
 	if len(l.Bottoms) > 1 && l.Bottoms[1] != nil {
 		return b.preluLayer(l, x, l.Bottoms[1])
 	}
-	if ops, ok := b.attempt(func() ([]*v7op, bool) { return b.neuron(l, p) }); ok {
+	if ops, ok := b.attempt(func() ([]*units.Op, bool) { return b.neuron(l, p) }); ok {
 		return ops, true
 	}
 	return b.stageLayer(l, x, v7stage{act: &anec.Activation{Function: p.Type, A: p.A, B: p.B}})
 }
 
 // preluLayer is a relu with a slope for each channel.
-func (b *v7build) preluLayer(l *anec.Layer, x, slope *anec.Value) ([]*v7op, bool) {
+func (b *v7build) preluLayer(l *anec.Layer, x, slope *anec.Value) ([]*units.Op, bool) {
 	r := stageReader{channels: x.Type.Dims[anec.C]}
 	slopes, ok := r.perChannel(slope)
 	if !ok || x.Type.DType != tensor.Float16 {
 		return nil, false
 	}
-	return b.chained(l, func(c *v7chain, _ v7tensor, to *v7surface, stages []v7stage) bool {
+	return b.chained(l, func(c *v7chain, _ v7tensor, to *units.Surface, stages []v7stage) bool {
 		t, ok := b.tensorOf(x)
-		return ok && foldable(stages) == len(stages) && c.prelu(t, slopes, to, func(o *v7op) { fold(o, stages) })
+		return ok && foldable(stages) == len(stages) && c.prelu(t, slopes, to, func(o *units.Op) { fold(o, stages) })
 	})
 }
 
 // gainOffset is x*scale + bias, each a number or a constant with one for each channel.
-func (b *v7build) gainOffset(l *anec.Layer, p *anec.GOC) ([]*v7op, bool) {
+func (b *v7build) gainOffset(l *anec.Layer, p *anec.GOC) ([]*units.Op, bool) {
 	r := stageReader{channels: l.Bottoms[0].Type.Dims[anec.C], ok: true}
 	scale, bias := bottom(l, 1), bottom(l, 2)
 	if scale == nil {
@@ -52,7 +53,7 @@ func (b *v7build) gainOffset(l *anec.Layer, p *anec.GOC) ([]*v7op, bool) {
 }
 
 // copyLayer is a copy, with what its epilogue does.
-func (b *v7build) copyLayer(l *anec.Layer) ([]*v7op, bool) {
+func (b *v7build) copyLayer(l *anec.Layer) ([]*units.Op, bool) {
 	if ops, ok := b.throughReLU(l); ok {
 		return ops, true
 	}
@@ -60,14 +61,14 @@ func (b *v7build) copyLayer(l *anec.Layer) ([]*v7op, bool) {
 	if x.Type.DType == tensor.Bool && y.Type.DType == tensor.Bool && x.Const == nil {
 		return b.signLayer(l, x, whereNotZero)
 	}
-	if ops, ok := b.attempt(func() ([]*v7op, bool) { return b.stageLayer(l, x) }); ok || !bare(l) {
+	if ops, ok := b.attempt(func() ([]*units.Op, bool) { return b.stageLayer(l, x) }); ok || !bare(l) {
 		return ops, ok
 	}
 	return b.carry(l)
 }
 
 // throughReLU is an elementwise layer of which one operand is read through relu: relu(x) op z.
-func (b *v7build) throughReLU(l *anec.Layer) ([]*v7op, bool) {
+func (b *v7build) throughReLU(l *anec.Layer) ([]*units.Op, bool) {
 	e := &l.Epilogue
 	if e.Pre != nil || e.GOC != nil || e.Post == nil || e.Post.Function != td.FuncReLU || len(e.Steps) != 1 || e.Transpose != nil || e.Quant != nil {
 		return nil, false
@@ -80,16 +81,16 @@ func (b *v7build) throughReLU(l *anec.Layer) ([]*v7op, bool) {
 }
 
 // cast reads a bool as a number, or a number as a bool; of fp16 to fp16 it is a copy.
-func (b *v7build) cast(l *anec.Layer) ([]*v7op, bool) {
+func (b *v7build) cast(l *anec.Layer) ([]*units.Op, bool) {
 	x, y := l.Bottoms[0], l.Top()
 	switch from, to := x.Type.DType, y.Type.DType; {
 	case from == tensor.Bool && to == tensor.Float16 && x.Const == nil:
-		return b.chained(l, func(c *v7chain, _ v7tensor, to *v7surface, stages []v7stage) bool {
+		return b.chained(l, func(c *v7chain, _ v7tensor, to *units.Surface, stages []v7stage) bool {
 			t, ok := b.tensorOf(x)
 			if !ok || foldable(stages) < len(stages) {
 				return false
 			}
-			c.one(t, to, func(o *v7op) { fold(o, stages) })
+			c.one(t, to, func(o *units.Op) { fold(o, stages) })
 			return true
 		})
 	case from == tensor.Float16 && to == tensor.Bool:

@@ -5,6 +5,7 @@ import (
 
 	"github.com/espalier-ane/espalier/hwx"
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/units"
 	"github.com/espalier-ane/espalier/td"
 	"github.com/espalier-ane/espalier/tensor"
 )
@@ -18,51 +19,52 @@ import (
 
 // A v7pool is a pooling of windows.
 type v7pool struct {
+	units.Machine
 	operator   uint32
-	fill       uint16     // what there is beside the image,
-	beside     *v7surface // and where it lies; nil: nothing is
-	w          v7window
+	fill       uint16         // what there is beside the image,
+	beside     *units.Surface // and where it lies; nil: nothing is
+	w          units.Window
 	dx, dy     int // dilation
-	in, out    v7size
-	wide, high int        // with what there is beside the image
-	scale      uint16     // of the result,
-	counts     *v7surface // or one for each place
+	in, out    units.Size
+	wide, high int            // with what there is beside the image
+	scale      uint16         // of the result,
+	counts     *units.Surface // or one for each place
 }
 
 var v7pools = map[td.PoolKind]uint32{td.PoolAvg: 0, td.PoolMax: 2, td.PoolMin: 3}
 
 // pooling selects the tasks of a layer that pools.
-func (b *v7build) pooling(l *anec.Layer, p *anec.Pooling) ([]*v7op, bool) {
+func (b *v7build) pooling(l *anec.Layer, p *anec.Pooling) ([]*units.Op, bool) {
 	operator, known := v7pools[p.Type]
 	stages, ok := stagesOf(l)
 	if !ok || !known || l.Epilogue.Transpose != nil || !inPlane(&p.Window) {
 		return nil, false
 	}
-	return b.staged(l, 0, stages, func(w *v7work) ([]*v7op, bool) { return b.pool(l, p, operator, w) })
+	return b.staged(l, 0, stages, func(w *v7work) ([]*units.Op, bool) { return b.pool(l, p, operator, w) })
 }
 
 // pool selects the tasks without what follows.
-func (b *v7build) pool(l *anec.Layer, p *anec.Pooling, operator uint32, work *v7work) ([]*v7op, bool) {
+func (b *v7build) pool(l *anec.Layer, p *anec.Pooling, operator uint32, work *v7work) ([]*units.Op, bool) {
 	if work.columns != anec.W || work.apart != 0 {
 		return nil, false
 	}
-	q := &v7pool{operator: operator, dx: p.Dilation[2], dy: p.Dilation[1], scale: v7One}
+	q := &v7pool{Machine: b.Machine, operator: operator, dx: p.Dilation[2], dy: p.Dilation[1], scale: units.One}
 	q.w = planeWindow(&p.Window)
 	q.in, _ = v7sizeOf(l.Bottoms[0].Type.Dims)
 	q.out, _ = v7sizeOf(l.Top().Type.Dims)
-	right, bottom := (q.out.w-1)*q.w.sx+(q.w.kw-1)*q.dx+1, (q.out.h-1)*q.w.sy+(q.w.kh-1)*q.dy+1
-	q.wide, q.high = max(q.w.px+q.in.w, right), max(q.w.py+q.in.h, bottom)
-	padded := q.wide > q.in.w || q.high > q.in.h
+	right, bottom := (q.out.W-1)*q.w.SX+(q.w.KW-1)*q.dx+1, (q.out.H-1)*q.w.SY+(q.w.KH-1)*q.dy+1
+	q.wide, q.high = max(q.w.PX+q.in.W, right), max(q.w.PY+q.in.H, bottom)
+	padded := q.wide > q.in.W || q.high > q.in.H
 	if padded {
 		if !q.meets() || !q.fillWith(p) {
 			return nil, false
 		}
-		q.beside = &v7surface{base: hwx.BaseConst, offset: b.constants.repeated(q.fill, 1), row: v7row, plane: v7row, depth: v7row, group: v7row}
+		q.beside = &units.Surface{Base: hwx.BaseConst, Offset: b.constants.repeated(q.fill, 1), Row: b.RowAlign, Plane: b.RowAlign, Depth: b.RowAlign, Group: b.RowAlign}
 	}
 	if p.Type == td.PoolAvg {
-		q.scale = tensor.ToF16(1 / float32(q.w.kw*q.w.kh))
+		q.scale = tensor.ToF16(1 / float32(q.w.KW*q.w.KH))
 		if padded && p.ExcludePad {
-			if q.scale = v7One; v7row*q.out.w*q.out.h > v7chipBytes {
+			if q.scale = units.One; b.RowAlign*q.out.W*q.out.H > b.OnChip {
 				return nil, false
 			}
 			q.counts = q.counted(b)
@@ -71,27 +73,27 @@ func (b *v7build) pool(l *anec.Layer, p *anec.Pooling, operator uint32, work *v7
 	// Rows stay rows; the other axes are channels, as one if they may.
 	kept, _ := v7paths(work.d, td.AxesOf(anec.H), work.from, work.to)
 	kept = asOne(kept, 1)
-	channels := v7path{axis: anec.C, n: 1, from: work.from.plane, to: work.to.plane}
+	channels := v7path{axis: anec.C, n: 1, from: work.from.Plane, to: work.to.Plane}
 	if n := len(kept); n > 0 {
 		kept, channels = kept[:n-1], kept[n-1]
 	}
 	from, to := *work.from, *work.to
-	from.plane, to.plane = channels.from, channels.to
-	var average *v7op
+	from.Plane, to.Plane = channels.from, channels.to
+	var average *units.Op
 	if p.Type == td.PoolAvg && q.counts == nil {
 		average = q.convolution(b, channels.n)
 	}
-	return forEach(kept, &from, &to, func(from, to *v7surface) ([]*v7op, bool) {
+	return forEach(kept, &from, &to, func(from, to *units.Surface) ([]*units.Op, bool) {
 		if average != nil {
 			o := *average
-			o.source1.memory, o.result = from, to
-			return []*v7op{&o}, true
+			o.Source1.Memory, o.Result = from, to
+			return []*units.Op{&o}, true
 		}
 		bytes := func(n int) int {
 			_, end := q.tasks(from, to, n)
 			return end
 		}
-		return inPieces(channels, from, to, bytes, func(from, to *v7surface, n int) []*v7op {
+		return inPieces(q.Machine, channels, from, to, bytes, func(from, to *units.Surface, n int) []*units.Op {
 			ops, _ := q.tasks(from, to, n)
 			return ops
 		})
@@ -99,17 +101,17 @@ func (b *v7build) pool(l *anec.Layer, p *anec.Pooling, operator uint32, work *v7
 }
 
 // convolution is an average as a convolution of each channel by itself, if the array has one; else nil.
-func (q *v7pool) convolution(b *v7build, channels int) *v7op {
+func (q *v7pool) convolution(b *v7build, channels int) *units.Op {
 	c := &v7conv{in: q.in, out: q.out, groups: channels, window: q.w, after: v7after{scale: tensor.F16(q.scale)}}
-	c.in.c, c.out.c = channels, channels
-	c.weights = slices.Repeat([]uint16{v7One}, channels*q.w.kw*q.w.kh)
+	c.in.C, c.out.C = channels, channels
+	c.weights = slices.Repeat([]uint16{units.One}, channels*q.w.KW*q.w.KH)
 	c.dilate(q.dy, q.dx)
 	if !c.evenStrides() {
 		return nil
 	}
-	ops, ok := b.attempt(func() ([]*v7op, bool) {
+	ops, ok := b.attempt(func() ([]*units.Op, bool) {
 		o, ok := b.convTask(c)
-		return []*v7op{o}, ok
+		return []*units.Op{o}, ok
 	})
 	if !ok {
 		return nil
@@ -119,7 +121,7 @@ func (q *v7pool) convolution(b *v7build, channels int) *v7op {
 
 // meets reports whether every window has an element of the image.
 func (q *v7pool) meets() bool {
-	return q.dx == 1 && q.dy == 1 && q.w.meets(q.in, q.out)
+	return q.dx == 1 && q.dy == 1 && q.w.Meets(q.in, q.out)
 }
 
 // fillWith says what there is beside the image.
@@ -137,103 +139,103 @@ func (q *v7pool) fillWith(p *anec.Pooling) bool {
 
 // counted lays, for each place, the reciprocal of how many elements of the image its window has: channels are the places of
 // a row.
-func (q *v7pool) counted(b *v7build) *v7surface {
+func (q *v7pool) counted(b *v7build) *units.Surface {
 	along := func(at, stride, before, kernel, n int) int {
 		first := at*stride - before
 		return min(first+kernel, n) - max(first, 0)
 	}
-	shares := make([]uint16, 0, q.out.w*q.out.h)
-	for x := range q.out.w {
-		for y := range q.out.h {
-			n := along(x, q.w.sx, q.w.px, q.w.kw, q.in.w) * along(y, q.w.sy, q.w.py, q.w.kh, q.in.h)
+	shares := make([]uint16, 0, q.out.W*q.out.H)
+	for x := range q.out.W {
+		for y := range q.out.H {
+			n := along(x, q.w.SX, q.w.PX, q.w.KW, q.in.W) * along(y, q.w.SY, q.w.PY, q.w.KH, q.in.H)
 			shares = append(shares, tensor.ToF16(1/float32(n)))
 		}
 	}
-	return b.constantImage(shares, 1, q.out.h, q.out.w)
+	return b.constantImage(shares, 1, q.out.H, q.out.W)
 }
 
 // tasks pool so many channels. They return the first byte on chip that is free.
-func (q *v7pool) tasks(from, to *v7surface, channels int) (ops []*v7op, end int) {
+func (q *v7pool) tasks(from, to *units.Surface, channels int) (ops []*units.Op, end int) {
 	in := q.in
-	in.c = channels
+	in.C = channels
 	// Columns are channels here, and channels are columns.
-	image := residentChip(0, v7size{w: channels, h: q.high, d: 1, c: q.wide})
-	image.row = max(image.row, q.wide*image.channel)
-	end = image.end(q.high)
+	image := q.ResidentChip(0, units.Size{W: channels, H: q.high, D: 1, C: q.wide})
+	image.Row = max(image.Row, q.wide*image.Channel)
+	end = image.End(q.high)
 
 	if q.beside != nil {
-		all := newPlanar(td.TypePlanarUnary, v7size{w: channels, h: q.high, d: 1, c: q.wide})
-		all.broadcast1 = v7BroadcastW | v7BroadcastH | v7BroadcastC
-		all.source1 = v7source{memory: q.beside, chip: v7chip{base: end, channel: 0x10, row: 0x20, depth: 0x10}}
-		all.chip = image
+		all := q.Planar(td.TypePlanarUnary, units.Size{W: channels, H: q.high, D: 1, C: q.wide})
+		all.Broadcast1 = units.BroadcastW | units.BroadcastH | units.BroadcastC
+		all.Source1 = units.Source{Memory: q.beside, Chip: units.Chip{Base: end, Channel: 0x10, Row: 0x20, Depth: 0x10}}
+		all.Chip = image
 		ops = append(ops, all)
 	}
-	turn := newBypass(in).exchanged()
-	turn.source1 = v7source{memory: from, chip: arrayChip(end, in)}
-	turn.chip = image
-	turn.chip.base += q.w.py*image.row + q.w.px*image.channel
+	turn := q.Exchanged(q.Bypass(in))
+	turn.Source1 = units.Source{Memory: from, Chip: q.ArrayChip(end, in)}
+	turn.Chip = image
+	turn.Chip.Base += q.w.PY*image.Row + q.w.PX*image.Channel
 	ops = append(ops, turn)
 
 	// Along columns, then along rows.
-	at, size := image, v7size{w: channels, h: q.high, d: 1, c: q.out.w}
-	at.channel *= q.w.sx
-	if q.w.kh == 1 {
-		size.h = q.out.h
-		at.row *= q.w.sy
+	at, size := image, units.Size{W: channels, H: q.high, D: 1, C: q.out.W}
+	at.Channel *= q.w.SX
+	if q.w.KH == 1 {
+		size.H = q.out.H
+		at.Row *= q.w.SY
 	}
-	if q.w.kw > 1 {
-		next := residentChip(end, size)
-		end = next.end(size.h)
-		ops = append(ops, q.along(size, at, next, q.w.kw, q.dx*image.channel)...)
+	if q.w.KW > 1 {
+		next := q.ResidentChip(end, size)
+		end = next.End(size.H)
+		ops = append(ops, q.along(size, at, next, q.w.KW, q.dx*image.Channel)...)
 		at = next
 	}
-	if q.w.kh > 1 {
-		size.h = q.out.h
-		step := q.dy * at.row
-		at.row *= q.w.sy
-		next := residentChip(end, size)
-		end = next.end(size.h)
-		ops = append(ops, q.along(size, at, next, q.w.kh, step)...)
+	if q.w.KH > 1 {
+		size.H = q.out.H
+		step := q.dy * at.Row
+		at.Row *= q.w.SY
+		next := q.ResidentChip(end, size)
+		end = next.End(size.H)
+		ops = append(ops, q.along(size, at, next, q.w.KH, step)...)
 		at = next
 	}
-	var last *v7op
+	var last *units.Op
 	switch {
 	case q.counts != nil:
-		small := v7size{w: 1, h: size.h, d: 1, c: size.c}
-		load := newBypass(small)
-		load.chip = residentChip(end, small)
-		end = load.chip.end(small.h)
-		load.source1 = v7source{memory: q.counts, chip: arrayChip(end, small)}
+		small := units.Size{W: 1, H: size.H, D: 1, C: size.C}
+		load := q.Bypass(small)
+		load.Chip = q.ResidentChip(end, small)
+		end = load.Chip.End(small.H)
+		load.Source1 = units.Source{Memory: q.counts, Chip: q.ArrayChip(end, small)}
 		ops = append(ops, load)
-		last = onChipProduct(size, at, load.chip, v7BroadcastW)
-		last.wideSource = false
+		last = onChipProduct(q.Machine, size, at, load.Chip, units.BroadcastW)
+		last.WideSource = false
 		ops = append(ops, last)
-	case q.w.kw > 1 || q.w.kh > 1:
+	case q.w.KW > 1 || q.w.KH > 1:
 		last = ops[len(ops)-1]
-		last.scale = q.scale
+		last.Scale = q.scale
 	default: // nothing but strides
-		last = newPlanar(td.TypePlanarUnary, size)
-		last.source1 = v7source{chip: at}
+		last = q.Planar(td.TypePlanarUnary, size)
+		last.Source1 = units.Source{Chip: at}
 		ops = append(ops, last)
 	}
-	last.exchanged()
-	last.result, last.chip = to, v7chip{base: end}
+	q.Exchanged(last)
+	last.Result, last.Chip = to, units.Chip{Base: end}
 	return ops, end
 }
 
 // along joins so many views, each some bytes further on.
-func (q *v7pool) along(size v7size, from, to v7chip, n, step int) []*v7op {
-	var ops []*v7op
+func (q *v7pool) along(size units.Size, from, to units.Chip, n, step int) []*units.Op {
+	var ops []*units.Op
 	for i := 1; i < n; i++ {
-		o := newPlanar(td.TypePlanarBinary, size)
-		o.operator = q.operator
+		o := q.Planar(td.TypePlanarBinary, size)
+		o.Operator = q.operator
 		next := from
-		next.base += i * step
-		o.source1, o.source2 = v7source{chip: to}, &v7source{chip: next}
+		next.Base += i * step
+		o.Source1, o.Source2 = units.Source{Chip: to}, &units.Source{Chip: next}
 		if i == 1 {
-			o.source1.chip = from
+			o.Source1.Chip = from
 		}
-		o.chip = to
+		o.Chip = to
 		ops = append(ops, o)
 	}
 	return ops

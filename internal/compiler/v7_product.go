@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/units"
 	"github.com/espalier-ane/espalier/tensor"
 )
 
@@ -24,7 +25,7 @@ const (
 )
 
 // matMul is a product of matrices.
-func (b *v7build) matMul(l *anec.Layer, p *anec.MatMul) ([]*v7op, bool) {
+func (b *v7build) matMul(l *anec.Layer, p *anec.MatMul) ([]*units.Op, bool) {
 	x, z := l.Bottoms[0], l.Bottoms[1]
 	switch constantX, constantZ := isWeights(x), isWeights(z); {
 	case constantX && constantZ:
@@ -33,7 +34,7 @@ func (b *v7build) matMul(l *anec.Layer, p *anec.MatMul) ([]*v7op, bool) {
 		return b.constantTimes(l, p)
 	case constantZ && z.Type.Dims[anec.N]*z.Type.Dims[anec.C] > 1:
 		// Apple's compiler has a batch of constants as images, like live ones (record bmm_r3rb_m375_k128_n749_tx0_ty0_b2).
-		if ops, ok := b.attempt(func() ([]*v7op, bool) { return b.runtimeProduct(l, p) }); ok {
+		if ops, ok := b.attempt(func() ([]*units.Op, bool) { return b.runtimeProduct(l, p) }); ok {
 			return ops, true
 		}
 		return b.timesConstant(l)
@@ -44,7 +45,7 @@ func (b *v7build) matMul(l *anec.Layer, p *anec.MatMul) ([]*v7op, bool) {
 }
 
 // linear is a product with the rows of a constant matrix, which becomes no convolution because of its size.
-func (b *v7build) linear(l *anec.Layer) ([]*v7op, bool) {
+func (b *v7build) linear(l *anec.Layer) ([]*units.Op, bool) {
 	if !isWeights(l.Bottoms[1]) {
 		return nil, false
 	}
@@ -80,23 +81,23 @@ func (b *v7build) operand(v *anec.Value, turned bool) (v7matrices, bool, bool) {
 	at, ok := b.layout(v)
 	d := v.Type.Dims
 	m := v7matrices{rows: d[anec.W], columns: d[anec.H], n: d[anec.N], c: d[anec.C]}
-	if !ok || d[anec.D] != 1 || d[anec.H] > 1 && at.strides[anec.H] != 2 || at.offset%v7row != 0 {
+	if !ok || d[anec.D] != 1 || d[anec.H] > 1 && at.strides[anec.H] != 2 || at.offset%b.RowAlign != 0 {
 		return m, turned, false
 	}
-	m.base, m.offset = at.base, at.offset
-	next := v7align(2*m.columns, v7row)
+	m.Base, m.Offset = at.base, at.offset
+	next := b.RowBytes(m.columns)
 	for _, axis := range []struct{ count, stride, of *int }{
-		{&m.rows, &m.row, &at.strides[anec.W]}, {&m.c, &m.perC, &at.strides[anec.C]}, {&m.n, &m.perN, &at.strides[anec.N]},
+		{&m.rows, &m.Row, &at.strides[anec.W]}, {&m.c, &m.perC, &at.strides[anec.C]}, {&m.n, &m.perN, &at.strides[anec.N]},
 	} {
 		if *axis.stride = next; *axis.count > 1 {
 			*axis.stride = *axis.of
 		}
-		if *axis.stride <= 0 || *axis.stride%v7row != 0 {
+		if *axis.stride <= 0 || *axis.stride%b.RowAlign != 0 {
 			return m, turned, false
 		}
 		next = *axis.stride * *axis.count
 	}
-	m.plane, m.depth, m.group = m.perC, m.perN, m.perN
+	m.Plane, m.Depth, m.Group = m.perC, m.perN, m.perN
 	return m, !turned, true
 }
 
@@ -108,23 +109,23 @@ type v7factor struct {
 	diagonal        bool // weights has one number for each channel
 	after           v7after
 	bias            []uint16
-	tasks           map[int]v7op // by the first output
+	tasks           map[int]units.Op // by the first output
 }
 
 // apart makes two factors of one whose product is scaled and then has something added, which are not known to go together:
 // the second multiplies nothing and adds.
 func (f *v7factor) apart() []*v7factor {
-	if tensor.ToF16(f.after.scale) == v7One || f.bias == nil && f.after.offset == 0 {
+	if tensor.ToF16(f.after.scale) == units.One || f.bias == nil && f.after.offset == 0 {
 		return []*v7factor{f}
 	}
-	second := &v7factor{weights: slices.Repeat([]uint16{v7One}, f.outputs), inputs: f.outputs, outputs: f.outputs, diagonal: true, after: f.after, bias: f.bias}
+	second := &v7factor{weights: slices.Repeat([]uint16{units.One}, f.outputs), inputs: f.outputs, outputs: f.outputs, diagonal: true, after: f.after, bias: f.bias}
 	second.after.scale = 1
 	f.after, f.bias = v7after{scale: f.after.scale}, nil
 	return []*v7factor{f, second}
 }
 
 // timesConstant is x·z with a constant z, or one for each matrix of x.
-func (b *v7build) timesConstant(l *anec.Layer) ([]*v7op, bool) {
+func (b *v7build) timesConstant(l *anec.Layer) ([]*units.Op, bool) {
 	factors, turned, ok := constantFactors(l)
 	if !ok {
 		return nil, false
@@ -139,7 +140,7 @@ func (b *v7build) timesConstant(l *anec.Layer) ([]*v7op, bool) {
 		return b.eachBatch(x, y, turned, factors[0].apart())
 	}
 	d := l.Bottoms[1].Type.Dims
-	var ops []*v7op
+	var ops []*units.Op
 	for n := range y.n {
 		for c := range y.c {
 			f := factors[min(n, d[anec.N]-1)*d[anec.C]+min(c, d[anec.C]-1)]
@@ -196,7 +197,7 @@ func constantFactors(l *anec.Layer) (factors []*v7factor, turned, ok bool) {
 }
 
 // eachBatch multiplies every matrix of x with the same matrices. turned says that x has its rows as columns.
-func (b *v7build) eachBatch(x, y v7matrices, turned bool, factors []*v7factor) (ops []*v7op, ok bool) {
+func (b *v7build) eachBatch(x, y v7matrices, turned bool, factors []*v7factor) (ops []*units.Op, ok bool) {
 	if !turned {
 		mergeRows(&x, &y)
 	}
@@ -216,12 +217,12 @@ func (b *v7build) eachBatch(x, y v7matrices, turned bool, factors []*v7factor) (
 }
 
 // oneBatch multiplies one matrix, as many rows at a time as registers can say.
-func (b *v7build) oneBatch(x, y *v7matrices, n, c int, turned bool, factors []*v7factor) (ops []*v7op, ok bool) {
+func (b *v7build) oneBatch(x, y *v7matrices, n, c int, turned bool, factors []*v7factor) (ops []*units.Op, ok bool) {
 	for first := 0; first < y.rows; first += v7productRows {
 		r := v7rows{to: y.part(n, c, first), rows: min(v7productRows, y.rows-first), columns: factors[0].inputs, turned: turned}
 		if turned {
 			r.from = x.part(n, c, 0)
-			r.from.offset += 2 * first
+			r.from.Offset += 2 * first
 		} else {
 			r.from = x.part(n, c, first)
 		}
@@ -236,12 +237,12 @@ func (b *v7build) oneBatch(x, y *v7matrices, n, c int, turned bool, factors []*v
 
 // mergeRows makes one matrix of those of a batch, where rows follow each other in both tensors.
 func mergeRows(x, y *v7matrices) {
-	if x.c > 1 && x.c == y.c && x.perC == x.rows*x.row && y.perC == y.rows*y.row {
+	if x.c > 1 && x.c == y.c && x.perC == x.rows*x.Row && y.perC == y.rows*y.Row {
 		for _, m := range []*v7matrices{x, y} {
 			m.rows, m.c = m.rows*m.c, 1
 		}
 	}
-	if x.c == 1 && x.n > 1 && x.n == y.n && x.perN == x.rows*x.row && y.perN == y.rows*y.row {
+	if x.c == 1 && x.n > 1 && x.n == y.n && x.perN == x.rows*x.Row && y.perN == y.rows*y.Row {
 		for _, m := range []*v7matrices{x, y} {
 			m.rows, m.n = m.rows*m.n, 1
 		}
@@ -264,7 +265,7 @@ func transposed(w []uint16, k, n int) []uint16 {
 //	z[K,N] ─ image ─ convolution ─ [M,1,N] ─ y[M,N]
 //
 // A z that is stored with rows and columns exchanged is turned first.
-func (b *v7build) constantTimes(l *anec.Layer, p *anec.MatMul) ([]*v7op, bool) {
+func (b *v7build) constantTimes(l *anec.Layer, p *anec.MatMul) ([]*units.Op, bool) {
 	after, perm, ok := afterProduct(l)
 	x := l.Bottoms[0]
 	weights, plain := halves(x)
@@ -287,14 +288,14 @@ func (b *v7build) constantTimes(l *anec.Layer, p *anec.MatMul) ([]*v7op, bool) {
 	f := &liveProduct{v7build: b, z: z, y: y, turnZ: turnZ, m: m, k: k, n: y.columns}
 	for n := y.n - 1; n >= 0; n-- {
 		for c := y.c - 1; c >= 0; c-- {
-			o := newBypass(v7size{w: f.n, h: 1, d: 1, c: k})
-			if o.source1, ok = f.imageOf(n, c, false); !ok {
+			o := b.Bypass(units.Size{W: f.n, H: 1, D: 1, C: k})
+			if o.Source1, ok = f.imageOf(n, c, false); !ok {
 				return nil, false
 			}
 			factor := factors[min(n, d[anec.N]-1)*d[anec.C]+min(c, d[anec.C]-1)]
-			o.result = y.part(n, c, 0)
-			o.chip = v7chip{base: o.source1.chip.end(1)}
-			if o.chip.base >= v7chipBytes || !b.multiply(o, factor, 0, m, 16) {
+			o.Result = y.part(n, c, 0)
+			o.Chip = units.Chip{Base: o.Source1.Chip.End(1)}
+			if o.Chip.Base >= b.OnChip || !b.multiply(o, factor, 0, m, 16) {
 				return nil, false
 			}
 			f.ops = append(f.ops, o)

@@ -2,19 +2,21 @@ package compiler
 
 import "github.com/espalier-ane/espalier/td"
 
+import "github.com/espalier-ane/espalier/internal/units"
+
 // The tasks of products of rows with constant matrices.
 
 // v7rows are the rows that are multiplied, and where the products go: each row a channel.
 type v7rows struct {
-	from, to      *v7surface
+	from, to      *units.Surface
 	rows, columns int
 	turned        bool // from has the rows as columns already
 }
 
 // products multiplies rows with matrices, one after the other.
-func (b *v7build) products(r v7rows, factors []*v7factor) ([]*v7op, bool) {
+func (b *v7build) products(r v7rows, factors []*v7factor) ([]*units.Op, bool) {
 	if r.tiled(factors) {
-		if ops, ok := b.attempt(func() ([]*v7op, bool) { return b.tiledProducts(r, factors) }); ok {
+		if ops, ok := b.attempt(func() ([]*units.Op, bool) { return b.tiledProducts(r, factors) }); ok {
 			return ops, true
 		}
 		for _, f := range factors {
@@ -33,17 +35,17 @@ type columnProducts struct {
 	channel int // bytes of a channel on chip
 	far     int // where every second tensor lies; what passes is behind all
 	end     int
-	ops     []*v7op
+	ops     []*units.Op
 }
 
 // A v7held is a tensor between tasks of a product: [channels,1,rows].
 type v7held struct {
-	memory *v7surface
-	chip   *v7chip
+	memory *units.Surface
+	chip   *units.Chip
 }
 
-func (c *columnProducts) run() ([]*v7op, bool) {
-	if c.channel = v7align(2*c.rows, 16); c.channel%0x80 == 0 {
+func (c *columnProducts) run() ([]*units.Op, bool) {
+	if c.channel = c.ChannelBytes(c.rows); c.channel%0x80 == 0 {
 		c.channel += 0x10
 	}
 	// Tensors lie by turns at the beginning and behind.
@@ -56,7 +58,7 @@ func (c *columnProducts) run() ([]*v7op, bool) {
 		*at = max(*at, f.outputs*c.channel)
 	}
 	c.far, c.end = sizes[0], sizes[0]+sizes[1]
-	onChip := c.end+c.rows*min(0x100, v7align(2*c.columns, 16)) < v7chipBytes
+	onChip := c.end+c.rows*min(0x100, c.ChannelBytes(c.columns)) < c.OnChip
 	if !onChip {
 		c.far, c.end = 0, 0
 	}
@@ -64,7 +66,7 @@ func (c *columnProducts) run() ([]*v7op, bool) {
 	if !c.turned {
 		at = c.hold(0, c.columns, onChip)
 		if at.chip != nil {
-			at.memory = c.backed(v7align(2*c.rows, v7row), c.columns)
+			at.memory = c.backed(c.RowBytes(c.rows), c.columns)
 		}
 		c.turn(at)
 	}
@@ -85,9 +87,9 @@ func (c *columnProducts) run() ([]*v7op, bool) {
 // hold takes room for the i-th tensor.
 func (c *columnProducts) hold(i, channels int, onChip bool) v7held {
 	if onChip {
-		chip := v7chip{channel: c.channel, row: channels * c.channel, depth: channels * c.channel}
+		chip := units.Chip{Channel: c.channel, Row: channels * c.channel, Depth: channels * c.channel}
 		if i%2 == 1 {
-			chip.base = c.far
+			chip.Base = c.far
 		}
 		return v7held{chip: &chip}
 	}
@@ -97,12 +99,12 @@ func (c *columnProducts) hold(i, channels int, onChip bool) v7held {
 
 // turn makes columns of rows.
 func (c *columnProducts) turn(to v7held) {
-	size := v7size{w: c.columns, h: 1, d: 1, c: c.rows}
-	o := newBypass(size).exchanged()
-	o.source1 = v7source{memory: c.from, chip: stripChip(c.end, size)}
-	o.result = to.memory
-	if o.chip = passing(o.source1.chip, 1); to.chip != nil {
-		o.chip = *to.chip
+	size := units.Size{W: c.columns, H: 1, D: 1, C: c.rows}
+	o := c.Exchanged(c.Bypass(size))
+	o.Source1 = units.Source{Memory: c.from, Chip: c.stripChip(c.end, size)}
+	o.Result = to.memory
+	if o.Chip = c.Passing(o.Source1.Chip, 1); to.chip != nil {
+		o.Chip = *to.chip
 	}
 	c.ops = append(c.ops, o)
 }
@@ -114,32 +116,32 @@ func (c *columnProducts) multiply(f *v7factor, from, to v7held, last bool) bool 
 		step = max(32, v7productWeights/f.inputs/32*32)
 	}
 	for first := 0; first < f.outputs; first += step {
-		size := v7size{w: c.rows, h: 1, d: 1, c: f.inputs}
-		o := newBypass(size)
-		o.source1 = v7source{memory: from.memory}
+		size := units.Size{W: c.rows, H: 1, D: 1, C: f.inputs}
+		o := c.Bypass(size)
+		o.Source1 = units.Source{Memory: from.memory}
 		if from.chip != nil {
-			if o.source1.chip = *from.chip; first > 0 {
-				o.source1.memory = nil
+			if o.Source1.Chip = *from.chip; first > 0 {
+				o.Source1.Memory = nil
 			}
 		} else {
-			o.source1.chip = stripChip(c.end, size)
+			o.Source1.Chip = c.stripChip(c.end, size)
 		}
 		switch {
 		case last:
 			result := *c.to
-			result.offset += 2 * first
-			o.result, o.exchange = &result, true
-			o.chip = v7chip{base: max(c.end, o.source1.chip.end(1))}
+			result.Offset += 2 * first
+			o.Result, o.Exchange = &result, true
+			o.Chip = units.Chip{Base: max(c.end, o.Source1.Chip.End(1))}
 		case to.chip != nil:
-			o.chip = *to.chip
-			o.chip.base += first * c.channel
+			o.Chip = *to.chip
+			o.Chip.Base += first * c.channel
 		default:
 			result := *to.memory
-			result.offset += first * result.plane
-			o.result = &result
-			o.chip = v7chip{base: o.source1.chip.end(1)}
+			result.Offset += first * result.Plane
+			o.Result = &result
+			o.Chip = units.Chip{Base: o.Source1.Chip.End(1)}
 		}
-		if o.chip.base >= v7chipBytes || !c.v7build.multiply(o, f, first, min(step, f.outputs-first), 16) {
+		if o.Chip.Base >= c.OnChip || !c.v7build.multiply(o, f, first, min(step, f.outputs-first), 16) {
 			return false
 		}
 		c.ops = append(c.ops, o)
@@ -148,19 +150,19 @@ func (c *columnProducts) multiply(f *v7factor, from, to v7held, last bool) bool 
 }
 
 // multiply makes a task the product with some of the rows of a matrix.
-func (b *v7build) multiply(o *v7op, f *v7factor, first, count, most int) bool {
-	o.out.c, o.unicast = count, 0
+func (b *v7build) multiply(o *units.Op, f *v7factor, first, count, most int) bool {
+	o.Out.C, o.Unicast = count, 0
 	if f.diagonal {
-		o.unicast = 1
+		o.Unicast = 1
 	}
 	if made, ok := f.tasks[first]; ok {
-		o.kernel, o.unity, o.operation, o.lanesLog2, o.engines = made.kernel, made.unity, made.operation, made.lanesLog2, made.engines
-		o.post, o.nonLinear, o.biased = made.post, made.nonLinear, made.biased
+		o.Kernel, o.Unity, o.Operation, o.LanesLog2, o.Engines = made.Kernel, made.Unity, made.Operation, made.LanesLog2, made.Engines
+		o.Post, o.NonLinear, o.Biased = made.Post, made.NonLinear, made.Biased
 		return true
 	}
 	k := td.Kernel{
 		Groups: 1, Outputs: count, Inputs: f.inputs, Height: 1, Width: 1, StrideY: 1, StrideX: 1,
-		Format: td.KernelFP16, Lanes: v7lanes(count, most), Engines: v7engines(count),
+		Format: td.KernelFP16, Lanes: v7lanes(count, most), Engines: b.EnginesFor(count),
 	}
 	if f.diagonal {
 		k.Inputs, k.Lanes = 1, 1
@@ -173,26 +175,26 @@ func (b *v7build) multiply(o *v7op, f *v7factor, first, count, most int) bool {
 		return false
 	}
 	if f.tasks == nil {
-		f.tasks = map[int]v7op{}
+		f.tasks = map[int]units.Op{}
 	}
 	f.tasks[first] = *o
 	return true
 }
 
 // stripChip is arrayChip with narrower strips where there are very many channels.
-func stripChip(base int, s v7size) v7chip {
-	c := arrayChip(base, s)
-	for c.end(1) >= v7chipBytes && c.channel > 16 {
-		c.channel = v7align(c.channel/2, 16)
-		c.depth = s.c * c.channel
-		c.row, c.group = c.depth, c.depth
+func (b *v7build) stripChip(base int, s units.Size) units.Chip {
+	c := b.ArrayChip(base, s)
+	for c.End(1) >= b.OnChip && c.Channel > 16 {
+		c.Channel = units.Align(c.Channel/2, 16)
+		c.Depth = s.C * c.Channel
+		c.Row, c.Group = c.Depth, c.Depth
 	}
 	return c
 }
 
 // backedImage is scratch memory behind an on-chip tensor of so many channels, in rows of columns.
-func (b *v7build) backedImage(columns, rows, channels int) *v7surface {
-	s := b.scratchSurface(v7size{w: columns, h: rows, d: 1, c: channels}, 1)
-	s.backing = true
+func (b *v7build) backedImage(columns, rows, channels int) *units.Surface {
+	s := b.scratchSurface(units.Size{W: columns, H: rows, D: 1, C: channels}, 1)
+	s.Backing = true
 	return s
 }

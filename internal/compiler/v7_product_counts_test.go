@@ -59,7 +59,7 @@ func TestV7ProductsHaveApplesTasks(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", c.record, err)
 		}
-		p, err := emitV7(g, outputs, math.MaxInt)
+		p, err := emitV7(g, h13Machine, outputs, math.MaxInt)
 		if err != nil {
 			t.Errorf("%s: %v", c.record, err)
 			continue

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/units"
 	"github.com/espalier-ane/espalier/td"
 )
 
@@ -111,8 +112,8 @@ func (b *v7build) productChain(l *anec.Layer) ([]*anec.Layer, bool) {
 }
 
 // productLayer is the last layer of a product that joinProducts found. What does not fit on chip goes layer by layer.
-func (b *v7build) productLayer(l *anec.Layer, chain []*anec.Layer) ([]*v7op, bool) {
-	if ops, ok := b.attempt(func() ([]*v7op, bool) { return b.productOf(l, chain) }); ok {
+func (b *v7build) productLayer(l *anec.Layer, chain []*anec.Layer) ([]*units.Op, bool) {
+	if ops, ok := b.attempt(func() ([]*units.Op, bool) { return b.productOf(l, chain) }); ok {
 		return ops, true
 	}
 	layers := slices.Clone(chain)
@@ -124,7 +125,7 @@ func (b *v7build) productLayer(l *anec.Layer, chain []*anec.Layer) ([]*v7op, boo
 }
 
 // productOf is the product of a chain.
-func (b *v7build) productOf(l *anec.Layer, chain []*anec.Layer) ([]*v7op, bool) {
+func (b *v7build) productOf(l *anec.Layer, chain []*anec.Layer) ([]*units.Op, bool) {
 	factors, ok := factorsOf(chain)
 	if !ok {
 		return nil, false
@@ -201,14 +202,14 @@ func (b *v7build) joinProductParts(l *anec.Layer) {
 }
 
 // partsLayer is the concatenation of products that joinProductParts found.
-func (b *v7build) partsLayer(l *anec.Layer, parts []*anec.Layer) ([]*v7op, bool) {
-	if ops, ok := b.attempt(func() ([]*v7op, bool) { return b.wholeProduct(l, parts) }); ok {
+func (b *v7build) partsLayer(l *anec.Layer, parts []*anec.Layer) ([]*units.Op, bool) {
+	if ops, ok := b.attempt(func() ([]*units.Op, bool) { return b.wholeProduct(l, parts) }); ok {
 		return ops, true
 	}
 	return b.layerByLayer(append(parts, l)...)
 }
 
-func (b *v7build) wholeProduct(l *anec.Layer, parts []*anec.Layer) ([]*v7op, bool) {
+func (b *v7build) wholeProduct(l *anec.Layer, parts []*anec.Layer) ([]*units.Op, bool) {
 	var whole *v7factor
 	var turned bool
 	for i, part := range parts {
@@ -245,7 +246,7 @@ func (b *v7build) joinWithProduct(x, z *anec.Value) bool {
 		return false
 	}
 	d := x.Type.Dims
-	if d[anec.N]*d[anec.C] != 1 || d[anec.W] < 16 || 3*d[anec.H]*(2*d[anec.W]+0x20)+0x20*d[anec.W] > v7chipBytes/2 {
+	if d[anec.N]*d[anec.C] != 1 || d[anec.W] < 16 || 3*d[anec.H]*(2*d[anec.W]+0x20)+0x20*d[anec.W] > b.OnChip/2 {
 		return false
 	}
 	b.joined[z.Def] = true
@@ -259,7 +260,7 @@ func (b *v7build) joinWithProduct(x, z *anec.Value) bool {
 //
 //	x[M,K] ─ copy ─ [1,M,K] on chip ─┬─ copy ─ [K,1,M] ─ convolution ─ [1,M,K]─┐
 //	                                 └──────────────────────────────────────── op ─ y
-func (b *v7build) withProduct(l *anec.Layer, kind td.EWKind, x *anec.Value, product *anec.Layer) ([]*v7op, bool) {
+func (b *v7build) withProduct(l *anec.Layer, kind td.EWKind, x *anec.Value, product *anec.Layer) ([]*units.Op, bool) {
 	chain, ok := b.productChain(product)
 	mx, ok1 := b.surface(x)
 	o, ok2 := b.planarLayer(l, td.TypePlanarBinary)
@@ -268,37 +269,37 @@ func (b *v7build) withProduct(l *anec.Layer, kind td.EWKind, x *anec.Value, prod
 		return nil, false
 	}
 	f := factors[0]
-	size := o.in
-	rows, inputs := size.h, size.w
-	load := newBypass(size)
-	load.chip = residentChip(0, size)
-	end := load.chip.end(rows)
-	load.source1 = v7source{memory: mx, chip: arrayChip(end, size)}
+	size := o.In
+	rows, inputs := size.H, size.W
+	load := b.Bypass(size)
+	load.Chip = b.ResidentChip(0, size)
+	end := load.Chip.End(rows)
+	load.Source1 = units.Source{Memory: mx, Chip: b.ArrayChip(end, size)}
 
-	turn := newBypass(v7size{w: inputs, h: 1, d: 1, c: rows}).exchanged()
-	turn.source1 = v7source{chip: v7chip{channel: load.chip.row, row: load.chip.depth, depth: load.chip.depth}}
-	turn.chip = v7chip{base: end, channel: v7align(2*rows, 16)}
-	if turn.chip.channel%0x80 == 0 {
-		turn.chip.channel += 0x10
+	turn := b.Exchanged(b.Bypass(units.Size{W: inputs, H: 1, D: 1, C: rows}))
+	turn.Source1 = units.Source{Chip: units.Chip{Channel: load.Chip.Row, Row: load.Chip.Depth, Depth: load.Chip.Depth}}
+	turn.Chip = units.Chip{Base: end, Channel: b.ChannelBytes(rows)}
+	if turn.Chip.Channel%0x80 == 0 {
+		turn.Chip.Channel += 0x10
 	}
-	turn.chip.depth = inputs * turn.chip.channel
-	turn.chip.row = turn.chip.depth
+	turn.Chip.Depth = inputs * turn.Chip.Channel
+	turn.Chip.Row = turn.Chip.Depth
 
-	multiply := newBypass(v7size{w: rows, h: 1, d: 1, c: inputs})
-	multiply.source1 = v7source{chip: turn.chip}
-	multiply.exchange = true
-	result := residentChip(turn.chip.end(1), size) // of the planar engine's view: [1,M,N]
-	multiply.chip = v7chip{base: result.base, channel: result.row, row: rows * result.row, depth: rows * result.row}
+	multiply := b.Bypass(units.Size{W: rows, H: 1, D: 1, C: inputs})
+	multiply.Source1 = units.Source{Chip: turn.Chip}
+	multiply.Exchange = true
+	result := b.ResidentChip(turn.Chip.End(1), size) // of the planar engine's view: [1,M,N]
+	multiply.Chip = units.Chip{Base: result.Base, Channel: result.Row, Row: rows * result.Row, Depth: rows * result.Row}
 	if !b.multiply(multiply, f, 0, f.outputs, 16) {
 		return nil, false
 	}
-	o.source1 = v7source{chip: load.chip}
+	o.Source1 = units.Source{Chip: load.Chip}
 	second := result
-	second.channel, second.depth = multiply.chip.row, multiply.chip.row
-	o.source2 = &v7source{chip: second}
-	o.operator, o.negate2 = planarOperators[kind], kind == td.EWSub
-	o.chip = v7chip{base: result.end(rows)}
-	return []*v7op{load, turn, multiply, o}, true
+	second.Channel, second.Depth = multiply.Chip.Row, multiply.Chip.Row
+	o.Source2 = &units.Source{Chip: second}
+	o.Operator, o.Negate2 = planarOperators[kind], kind == td.EWSub
+	o.Chip = units.Chip{Base: result.End(rows)}
+	return []*units.Op{load, turn, multiply, o}, true
 }
 
 func isTranspose(l *anec.Layer, perm anec.Perm) bool {

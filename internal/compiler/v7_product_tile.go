@@ -1,5 +1,7 @@
 package compiler
 
+import "github.com/espalier-ane/espalier/internal/units"
+
 // Products of rows that lie in a tile of 8 columns, of which the array has more at hand than of one long row; a last copy
 // brings them back:
 //
@@ -30,75 +32,75 @@ func (r *v7rows) tiled(factors []*v7factor) bool {
 }
 
 // tiledProducts is products of rows that lie in a tile.
-func (b *v7build) tiledProducts(r v7rows, factors []*v7factor) ([]*v7op, bool) {
+func (b *v7build) tiledProducts(r v7rows, factors []*v7factor) ([]*units.Op, bool) {
 	height := r.rows / v7tile
-	in := v7size{w: r.columns, h: height, d: 1, c: v7tile}
+	in := units.Size{W: r.columns, H: height, D: 1, C: v7tile}
 	source := *r.from
-	source.row = v7tile * r.from.plane
-	resident := func(base, channels int) v7chip {
-		c := v7chip{base: base, channel: 2 * v7tile}
-		c.depth = channels * c.channel
-		c.row = c.depth + 0x30
+	source.Row = v7tile * r.from.Plane
+	resident := func(base, channels int) units.Chip {
+		c := units.Chip{Base: base, Channel: 2 * v7tile}
+		c.Depth = channels * c.Channel
+		c.Row = c.Depth + 0x30
 		if height < v7tile {
-			c.row = c.depth + 0x50
+			c.Row = c.Depth + 0x50
 		}
 		return c
 	}
 	last := factors[len(factors)-1]
-	line := v7align(2*last.outputs, 16)
+	line := b.ChannelBytes(last.outputs)
 	// What a product reads lies behind what it makes, by turns; of one product, the smaller lies behind.
 	far := r.rows * line
 	if len(factors) > 1 {
-		far = resident(0, factors[0].outputs).end(height)
+		far = resident(0, factors[0].outputs).End(height)
 	}
 	first := far
-	if size := resident(0, r.columns).end(height); len(factors) == 1 && size > far {
+	if size := resident(0, r.columns).End(height); len(factors) == 1 && size > far {
 		first, far = 0, size
 	}
-	if 2*far >= v7chipBytes {
+	if 2*far >= b.OnChip {
 		return nil, false
 	}
-	turn := newBypass(in).exchanged()
-	turn.chip = resident(first, r.columns)
-	chip := v7chip{base: turn.chip.end(height), channel: 0x40, row: v7tile * 0x40, depth: v7tile * 0x40, group: v7tile * 0x40}
+	turn := b.Exchanged(b.Bypass(in))
+	turn.Chip = resident(first, r.columns)
+	chip := units.Chip{Base: turn.Chip.End(height), Channel: 0x40, Row: v7tile * 0x40, Depth: v7tile * 0x40, Group: v7tile * 0x40}
 	if first == 0 {
-		chip.base = far
+		chip.Base = far
 	}
 	if height == v7tile {
-		chip.row += 0x20
+		chip.Row += 0x20
 	}
-	turn.source1 = v7source{memory: &source, chip: chip}
-	turn.result = b.backedImage(v7tile, height, r.columns)
-	ops := []*v7op{turn}
-	at := turn.chip
+	turn.Source1 = units.Source{Memory: &source, Chip: chip}
+	turn.Result = b.backedImage(v7tile, height, r.columns)
+	ops := []*units.Op{turn}
+	at := turn.Chip
 	for i, f := range factors {
-		o := newBypass(v7size{w: v7tile, h: height, d: 1, c: f.inputs})
-		o.source1 = v7source{chip: at}
+		o := b.Bypass(units.Size{W: v7tile, H: height, D: 1, C: f.inputs})
+		o.Source1 = units.Source{Chip: at}
 		if i == 0 {
-			o.source1.memory = turn.result
+			o.Source1.Memory = turn.Result
 		}
 		base := 0
-		if at.base == 0 {
+		if at.Base == 0 {
 			base = far
 		}
 		most := 16
 		if i+1 < len(factors) {
 			at, most = resident(base, f.outputs), 32
-			o.chip = at
+			o.Chip = at
 		} else {
 			// The last lies with its channels side by side: [row of the tile][column][channel].
-			o.exchange = true
-			o.chip = v7chip{base: base, channel: line, row: v7tile * line, depth: r.rows * line}
-			at = o.chip
+			o.Exchange = true
+			o.Chip = units.Chip{Base: base, Channel: line, Row: v7tile * line, Depth: r.rows * line}
+			at = o.Chip
 		}
 		if !b.multiply(o, f, 0, f.outputs, most) {
 			return nil, false
 		}
 		ops = append(ops, o)
 	}
-	back := newBypass(v7size{w: last.outputs, h: 1, d: 1, c: r.rows})
-	back.source1 = v7source{chip: v7chip{base: at.base, channel: at.channel, row: at.depth, depth: at.depth}}
-	back.result = r.to
-	back.chip = v7chip{base: back.source1.chip.end(1)}
+	back := b.Bypass(units.Size{W: last.outputs, H: 1, D: 1, C: r.rows})
+	back.Source1 = units.Source{Chip: units.Chip{Base: at.Base, Channel: at.Channel, Row: at.Depth, Depth: at.Depth}}
+	back.Result = r.to
+	back.Chip = units.Chip{Base: back.Source1.Chip.End(1)}
 	return append(ops, back), true
 }

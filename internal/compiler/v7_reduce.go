@@ -2,6 +2,7 @@ package compiler
 
 import (
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/units"
 	"github.com/espalier-ane/espalier/td"
 	"github.com/espalier-ane/espalier/tensor"
 )
@@ -11,6 +12,7 @@ import (
 
 // A v7folding is what a reduction makes of a plane: of each element, of all of them, and of the result.
 type v7folding struct {
+	units.Machine
 	negate, square bool    // each element; -max(-x) is the minimum
 	largest        bool    // the maximum, not the sum
 	scale          float32 // of the result,
@@ -44,21 +46,22 @@ var v7foldings = map[td.ReductionKind]v7folding{
 var v7roots = map[td.ReductionKind]td.Function{td.ReduceL2: td.FuncInverse, td.ReduceLogSum: td.FuncLog}
 
 // task begins a task that folds planes.
-func (f *v7folding) task(size v7size) *v7op {
-	o := newPlanar(td.TypePlanarReduce, size)
-	o.finalScale, o.epsilon, o.final, o.negate1 = f.scale, f.epsilon, f.final, f.negate
+func (f *v7folding) task(size units.Size) *units.Op {
+	o := f.Planar(td.TypePlanarReduce, size)
+	o.FinalScale, o.Epsilon, o.Final, o.Negate1 = f.scale, f.epsilon, f.final, f.negate
 	if f.square {
-		o.operator = planarSquare
+		o.Operator = planarSquare
 	}
 	if f.largest {
-		o.reduction, o.lowest = planarLargest, true
+		o.Reduction, o.Lowest = planarLargest, true
 	}
 	return o
 }
 
 // foldingOf reads a reduction and its epilogue. What the task that folds cannot do with the result is left.
-func foldingOf(l *anec.Layer, p *anec.Reduction) (f v7folding, rest []v7stage, ok bool) {
+func (b *v7build) foldingOf(l *anec.Layer, p *anec.Reduction) (f v7folding, rest []v7stage, ok bool) {
 	f, known := v7foldings[p.Type]
+	f.Machine = b.Machine
 	rest, simple := stagesOf(l)
 	if !known || !simple || p.Square || l.Epilogue.Transpose != nil {
 		return f, nil, false
@@ -96,9 +99,9 @@ func foldingOf(l *anec.Layer, p *anec.Reduction) (f v7folding, rest []v7stage, o
 	return f, rest, true
 }
 
-func (b *v7build) reduction(l *anec.Layer, p *anec.Reduction) ([]*v7op, bool) {
+func (b *v7build) reduction(l *anec.Layer, p *anec.Reduction) ([]*units.Op, bool) {
 	x := l.Bottoms[0]
-	f, rest, ok := foldingOf(l, p)
+	f, rest, ok := b.foldingOf(l, p)
 	if !ok {
 		return nil, false
 	}
@@ -109,7 +112,7 @@ func (b *v7build) reduction(l *anec.Layer, p *anec.Reduction) ([]*v7op, bool) {
 			return f.flat(x.Type.Dims, mx, my), true
 		}
 	}
-	return b.staged(l, p.Axes, rest, func(w *v7work) ([]*v7op, bool) {
+	return b.staged(l, p.Axes, rest, func(w *v7work) ([]*units.Op, bool) {
 		if p.Type != td.ReduceL1 {
 			return f.over(w, w.to)
 		}
@@ -120,22 +123,22 @@ func (b *v7build) reduction(l *anec.Layer, p *anec.Reduction) ([]*v7op, bool) {
 		size, groups := v7sizeOf(x.Type.Dims)
 		from, to := *w.from, *magnitudes
 		if d := x.Type.Dims; d[anec.D] > 1 { // to each element, depth is another batch
-			if d[anec.N] > 1 && from.group != d[anec.D]*from.depth {
+			if d[anec.N] > 1 && from.Group != d[anec.D]*from.Depth {
 				return nil, false
 			}
-			from.group, to.group = from.depth, to.depth
+			from.Group, to.Group = from.Depth, to.Depth
 		}
-		o := newPlanar(td.TypePlanarUnary, size).fromTo(&from, &to)
-		o.groups, o.condition = groups, 1
+		o := b.Between(b.Planar(td.TypePlanarUnary, size), &from, &to)
+		o.Groups, o.Condition = groups, 1
 		w.from = magnitudes
 		sums, ok := f.over(w, w.to)
-		return append([]*v7op{o}, sums...), ok
+		return append([]*units.Op{o}, sums...), ok
 	})
 }
 
 // staged selects the tasks of a layer with one source. If there are stages of its epilogue left, its result lies in scratch
 // memory first.
-func (b *v7build) staged(l *anec.Layer, axes td.Axes, stages []v7stage, selection func(w *v7work) ([]*v7op, bool)) ([]*v7op, bool) {
+func (b *v7build) staged(l *anec.Layer, axes td.Axes, stages []v7stage, selection func(w *v7work) ([]*units.Op, bool)) ([]*units.Op, bool) {
 	w, ok := b.workOf(l, axes)
 	switch {
 	case !ok:
@@ -145,14 +148,14 @@ func (b *v7build) staged(l *anec.Layer, axes td.Axes, stages []v7stage, selectio
 	}
 	d := l.Top().Type.Dims
 	between, ok := b.between(l.Top().Type)
-	if !ok || w.columns != anec.W || w.apart != 0 || d[anec.D] > 1 && d[anec.N] > 1 && w.to.group != d[anec.D]*w.to.depth {
+	if !ok || w.columns != anec.W || w.apart != 0 || d[anec.D] > 1 && d[anec.N] > 1 && w.to.Group != d[anec.D]*w.to.Depth {
 		return nil, false
 	}
 	// To what follows, depth is another batch.
-	t, to := v7tensor{memory: between.moved(0)}, w.to.moved(0)
+	t, to := v7tensor{memory: between.Moved(0)}, w.to.Moved(0)
 	t.size, t.groups = v7sizeOf(d)
 	if d[anec.D] > 1 {
-		t.memory.group, to.group = between.depth, w.to.depth
+		t.memory.Group, to.Group = between.Depth, w.to.Depth
 	}
 	w.to = between
 	ops, ok := selection(&w)
@@ -162,29 +165,29 @@ func (b *v7build) staged(l *anec.Layer, axes td.Axes, stages []v7stage, selectio
 }
 
 // between is memory for a value between two tasks of a layer.
-func (b *v7build) between(t anec.Type) (*v7surface, bool) {
+func (b *v7build) between(t anec.Type) (*units.Surface, bool) {
 	d := t.Dims
 	if t.DType != tensor.Float16 {
 		return nil, false
 	}
-	s := b.scratchSurface(v7size{w: d[anec.W], h: d[anec.H], d: d[anec.D], c: d[anec.C]}, d[anec.N])
+	s := b.scratchSurface(units.Size{W: d[anec.W], H: d[anec.H], D: d[anec.D], C: d[anec.C]}, d[anec.N])
 	return s, b.scratch < 1<<31
 }
 
 // flat is a reduction of planes that is only laid in a row then: the task lays it there.
-func (f *v7folding) flat(d anec.Dims, from, to *v7surface) []*v7op {
-	size := v7size{w: d[anec.W], h: d[anec.H], d: 1, c: d[anec.C]}
-	o := f.task(size).fromTo(from, to)
-	o.intoRow()
-	return []*v7op{o}
+func (f *v7folding) flat(d anec.Dims, from, to *units.Surface) []*units.Op {
+	size := units.Size{W: d[anec.W], H: d[anec.H], D: 1, C: d[anec.C]}
+	o := f.Between(f.task(size), from, to)
+	intoRow(f.Machine, o)
+	return []*units.Op{o}
 }
 
 // intoRow lays the numbers of channels in a row.
-func (o *v7op) intoRow() {
-	o.exchanged()
-	o.chip.channel = v7align(2*o.in.c, 16)
-	o.chip.row, o.chip.depth, o.chip.group = o.chip.channel, o.chip.channel, o.chip.channel
-	o.resides = true
+func intoRow(m units.Machine, o *units.Op) {
+	m.Exchanged(o)
+	o.Chip.Channel = m.ChannelBytes(o.In.C)
+	o.Chip.Row, o.Chip.Depth, o.Chip.Group = o.Chip.Channel, o.Chip.Channel, o.Chip.Channel
+	o.Resides = true
 }
 
 // flattened is the output that a reduction is only flattened into, if it is: one number for each channel, in a row.
@@ -203,7 +206,7 @@ func (b *v7build) joinFlat(l *anec.Layer) {
 	if !ok || !b.readOnce(top) {
 		return
 	}
-	_, rest, ok := foldingOf(l, p)
+	_, rest, ok := b.foldingOf(l, p)
 	if !ok || len(rest) > 0 {
 		return
 	}

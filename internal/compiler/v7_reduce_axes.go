@@ -5,6 +5,7 @@ import (
 
 	"github.com/espalier-ane/espalier/hwx"
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/units"
 	"github.com/espalier-ane/espalier/td"
 )
 
@@ -19,9 +20,10 @@ type v7path struct {
 
 // A v7work is what a layer with one source does, in the words of registers: columns of the source lie side by side.
 type v7work struct {
+	units.Machine
 	d        anec.Dims // of the source
 	axes     td.Axes   // along which the layer works
-	from, to *v7surface
+	from, to *units.Surface
 	columns  td.Axis // what is W here
 
 	// Where the result has other columns than the source, the axis that they are has a stride of 2 there, and W this one.
@@ -40,7 +42,7 @@ func (b *v7build) workOf(l *anec.Layer, axes td.Axes) (w v7work, ok bool) {
 	if !ok1 || !ok2 {
 		return w, false
 	}
-	w = v7work{d: x.Type.Dims, axes: axes, columns: anec.W}
+	w = v7work{Machine: b.Machine, d: x.Type.Dims, axes: axes, columns: anec.W}
 	for _, a := range []td.Axis{anec.W, anec.C, anec.H, anec.D, anec.N} {
 		if w.d[a] > 1 && from.strides[a] == 2 {
 			w.columns = a
@@ -69,34 +71,34 @@ func (w *v7work) exchanged(d anec.Dims) anec.Dims {
 }
 
 // surface is a layout in registers; false if they cannot say it.
-func (w *v7work) surface(at v7layout, d anec.Dims) (*v7surface, bool) {
+func (w *v7work) surface(at v7layout, d anec.Dims) (*units.Surface, bool) {
 	s := at.strides
 	s[w.columns], s[anec.W] = s[anec.W], s[w.columns]
-	if at.offset < 0 || at.offset%v7row != 0 || d[anec.W] > 1 && s[anec.W] != 2 {
+	if at.offset < 0 || at.offset%w.RowAlign != 0 || d[anec.W] > 1 && s[anec.W] != 2 {
 		return nil, false
 	}
 	// Along an axis of one element a stride leads nowhere; it is as a dense tensor would have it.
-	next := v7align(2*d[anec.W], v7row)
+	next := w.RowBytes(d[anec.W])
 	for a := int(anec.H); a >= 0; a-- {
 		if d[a] == 1 {
 			s[a] = next
 		}
-		if s[a] <= 0 || s[a]%v7row != 0 {
+		if s[a] <= 0 || s[a]%w.RowAlign != 0 {
 			return nil, false
 		}
 		next = s[a] * d[a]
 	}
-	return &v7surface{base: at.base, offset: at.offset, row: s[anec.H], plane: s[anec.C], depth: s[anec.D], group: s[anec.N]}, true
+	return &units.Surface{Base: at.base, Offset: at.offset, Row: s[anec.H], Plane: s[anec.C], Depth: s[anec.D], Group: s[anec.N]}, true
 }
 
 // turned is the surface of a result that has other columns than the source.
-func (w *v7work) turned(at v7layout, d anec.Dims) (*v7surface, bool) {
+func (w *v7work) turned(at v7layout, d anec.Dims) (*units.Surface, bool) {
 	strides := at.strides
 	strides[w.columns], strides[anec.W] = strides[anec.W], strides[w.columns]
 	if w.apart = strides[anec.W]; d[anec.W] == 1 {
-		w.apart = v7row
+		w.apart = w.RowAlign
 	}
-	if w.apart <= 0 || w.apart%v7row != 0 {
+	if w.apart <= 0 || w.apart%w.RowAlign != 0 {
 		return nil, false
 	}
 	for a := range anec.W {
@@ -104,7 +106,7 @@ func (w *v7work) turned(at v7layout, d anec.Dims) (*v7surface, bool) {
 			continue
 		}
 		// Read with these columns, it is a surface.
-		plain := v7work{columns: anec.W}
+		plain := v7work{Machine: w.Machine, columns: anec.W}
 		turned := at
 		turned.strides = strides
 		turned.strides[a], turned.strides[anec.W] = w.apart, 2
@@ -114,17 +116,17 @@ func (w *v7work) turned(at v7layout, d anec.Dims) (*v7surface, bool) {
 		if !ok {
 			return nil, false
 		}
-		*[anec.NumAxes]*int{&s.group, &s.depth, &s.plane, &s.row, new(int)}[a] = 2
+		*[anec.NumAxes]*int{&s.Group, &s.Depth, &s.Plane, &s.Row, new(int)}[a] = 2
 		return s, true
 	}
 	return nil, false
 }
 
 // v7paths are the axes but W of a source, from the outermost: those of a set and the others.
-func v7paths(d anec.Dims, axes td.Axes, from, to *v7surface) (kept, folded []v7path) {
+func v7paths(d anec.Dims, axes td.Axes, from, to *units.Surface) (kept, folded []v7path) {
 	for _, a := range []v7path{
-		{anec.N, d[anec.N], from.group, to.group}, {anec.D, d[anec.D], from.depth, to.depth},
-		{anec.C, d[anec.C], from.plane, to.plane}, {anec.H, d[anec.H], from.row, to.row},
+		{anec.N, d[anec.N], from.Group, to.Group}, {anec.D, d[anec.D], from.Depth, to.Depth},
+		{anec.C, d[anec.C], from.Plane, to.Plane}, {anec.H, d[anec.H], from.Row, to.Row},
 	} {
 		switch {
 		case a.n == 1:
@@ -152,21 +154,14 @@ func asOne(list []v7path, most int) []v7path {
 	return list
 }
 
-// moved is the surface from so many bytes on.
-func (s *v7surface) moved(bytes int) *v7surface {
-	m := *s
-	m.offset += bytes
-	return &m
-}
-
 // forEach selects tasks for each element of some axes, one after the other.
-func forEach(axes []v7path, from, to *v7surface, selection func(from, to *v7surface) ([]*v7op, bool)) ([]*v7op, bool) {
+func forEach(axes []v7path, from, to *units.Surface, selection func(from, to *units.Surface) ([]*units.Op, bool)) ([]*units.Op, bool) {
 	if len(axes) == 0 {
 		return selection(from, to)
 	}
-	var all []*v7op
+	var all []*units.Op
 	for i := range axes[0].n {
-		ops, ok := forEach(axes[1:], from.moved(i*axes[0].from), to.moved(i*axes[0].to), selection)
+		ops, ok := forEach(axes[1:], from.Moved(i*axes[0].from), to.Moved(i*axes[0].to), selection)
 		if all = append(all, ops...); !ok || len(all) > v7maxTasks {
 			return nil, false
 		}
@@ -176,34 +171,34 @@ func forEach(axes []v7path, from, to *v7surface, selection func(from, to *v7surf
 
 // inPieces selects tasks for as many elements of an axis at a time as there is room for on chip. The last of them may leave
 // with C and W exchanged.
-func (f *v7form) inPieces(axis v7path, from, to *v7surface, bytes func(n int) int, selection func(from, to *v7surface, n int) []*v7op) ([]*v7op, bool) {
-	return inPieces(axis, from, to, bytes, func(from, to *v7surface, n int) []*v7op {
+func (f *v7form) inPieces(axis v7path, from, to *units.Surface, bytes func(n int) int, selection func(from, to *units.Surface, n int) []*units.Op) ([]*units.Op, bool) {
+	return inPieces(f.Machine, axis, from, to, bytes, func(from, to *units.Surface, n int) []*units.Op {
 		ops := selection(from, to, n)
 		if f.exchange {
-			ops[len(ops)-1].exchanged()
+			f.Exchanged(ops[len(ops)-1])
 		}
 		return ops
 	})
 }
 
 // inPieces selects tasks for as many elements of an axis at a time as there is room for on chip.
-func inPieces(axis v7path, from, to *v7surface, bytes func(n int) int, selection func(from, to *v7surface, n int) []*v7op) ([]*v7op, bool) {
+func inPieces(m units.Machine, axis v7path, from, to *units.Surface, bytes func(n int) int, selection func(from, to *units.Surface, n int) []*units.Op) ([]*units.Op, bool) {
 	room := axis.n
-	for bytes(room) >= v7chipBytes {
+	for bytes(room) >= m.OnChip {
 		if room == 1 {
 			return nil, false
 		}
 		room = (room + 1) / 2
 	}
 	if axis.to == 2 && room < axis.n {
-		room = room / (v7row / 2) * (v7row / 2) // they are columns of the result
+		room = room / (m.RowAlign / 2) * (m.RowAlign / 2) // they are columns of the result
 	}
 	if room == 0 {
 		return nil, false
 	}
-	var all []*v7op
+	var all []*units.Op
 	for at := 0; at < axis.n; at += room {
-		all = append(all, selection(from.moved(at*axis.from), to.moved(at*axis.to), min(room, axis.n-at))...)
+		all = append(all, selection(from.Moved(at*axis.from), to.Moved(at*axis.to), min(room, axis.n-at))...)
 		if len(all) > v7maxTasks {
 			return nil, false
 		}
@@ -213,6 +208,7 @@ func inPieces(axis v7path, from, to *v7surface, bytes func(n int) int, selection
 
 // A v7form is how a layer with channels and rows of its own reads a surface.
 type v7form struct {
+	units.Machine
 	channels, rows v7path // n is 1 if there are none
 	outside        []v7path
 	exchange       bool // channels are the columns of the result
@@ -262,32 +258,33 @@ func formOfChannels(kept []v7path, along v7path) v7form {
 }
 
 // tasks selects the tasks of a form for each element of what is outside of it.
-func (f *v7form) tasks(w *v7work, selection func(from, to *v7surface) ([]*v7op, bool)) ([]*v7op, bool) {
+func (f *v7form) tasks(w *v7work, selection func(from, to *units.Surface) ([]*units.Op, bool)) ([]*units.Op, bool) {
+	f.Machine = w.Machine
 	if f.exchange = f.channels.n > 1 && f.channels.to == 2; !f.exchange && w.apart != 0 {
 		return nil, false
 	}
 	from, to := f.read(w.from, w.to)
 	if f.exchange {
-		to.plane, to.depth, to.group = w.apart, w.apart, w.apart
+		to.Plane, to.Depth, to.Group = w.apart, w.apart, w.apart
 		if f.rows.n == 1 {
-			to.row = w.apart
+			to.Row = w.apart
 		}
 	}
 	return forEach(f.outside, from, to, selection)
 }
 
 // read is the surface as the form reads it.
-func (f *v7form) read(from, to *v7surface) (*v7surface, *v7surface) {
+func (f *v7form) read(from, to *units.Surface) (*units.Surface, *units.Surface) {
 	source, result := *from, *to
 	if c := f.channels; c.n > 1 {
-		source.plane, result.plane = c.from, c.to
+		source.Plane, result.Plane = c.from, c.to
 		if c.axis != anec.C && f.rows.n == 1 { // nothing lies between channels
-			source.row, source.depth, source.group = c.n*c.from, c.n*c.from, c.n*c.from
-			result.row, result.depth, result.group = c.n*c.to, c.n*c.to, c.n*c.to
+			source.Row, source.Depth, source.Group = c.n*c.from, c.n*c.from, c.n*c.from
+			result.Row, result.Depth, result.Group = c.n*c.to, c.n*c.to, c.n*c.to
 		}
 	}
 	if f.rows.n > 1 {
-		source.row, result.row = f.rows.from, f.rows.to
+		source.Row, result.Row = f.rows.from, f.rows.to
 	}
 	return &source, &result
 }

@@ -2,10 +2,12 @@ package compiler
 
 import "github.com/espalier-ane/espalier/internal/anec"
 
+import "github.com/espalier-ane/espalier/internal/units"
+
 // The tasks of reductions, by the axes.
 
 // over folds a source over axes.
-func (f *v7folding) over(work *v7work, to *v7surface) ([]*v7op, bool) {
+func (f *v7folding) over(work *v7work, to *units.Surface) ([]*units.Op, bool) {
 	d, axes, from := work.d, work.axes, work.from
 	kept, folded := v7paths(d, axes, from, to)
 	for i := range folded {
@@ -14,7 +16,7 @@ func (f *v7folding) over(work *v7work, to *v7surface) ([]*v7op, bool) {
 	w := d[anec.W]
 	turns := w > 1 && !axes.Has(anec.W)
 	if turns && len(folded) == 0 { // of one element each
-		folded = []v7path{{axis: anec.D, n: 1, from: from.depth}}
+		folded = []v7path{{axis: anec.D, n: 1, from: from.Depth}}
 	}
 	if turns && work.apart != 0 {
 		return nil, false
@@ -36,7 +38,7 @@ func (f *v7folding) over(work *v7work, to *v7surface) ([]*v7op, bool) {
 func (f *v7folding) plain() bool { return f.scale == 1 && f.epsilon == 0 && f.final == 0 }
 
 // planes folds rows, and with them other axes: those lie in the plane, the others are channels and groups.
-func (f *v7folding) planes(w int, kept, folded []v7path, from, to *v7surface) ([]*v7op, bool) {
+func (f *v7folding) planes(w int, kept, folded []v7path, from, to *units.Surface) ([]*units.Op, bool) {
 	folded, kept = asOne(folded, 1), asOne(kept, 2)
 	if len(folded) > 2 {
 		return nil, false
@@ -71,68 +73,68 @@ func (f *v7folding) planes(w int, kept, folded []v7path, from, to *v7surface) ([
 	case len(kept) == 2:
 		channels, groups = kept[0], kept[1]
 	}
-	size := v7size{w: w, h: 1, d: 1, c: max(channels.n, 1)}
+	size := units.Size{W: w, H: 1, D: 1, C: max(channels.n, 1)}
 	source, result := *from, *to
 	switch len(folded) {
 	case 0:
 		if channels.axis == anec.H || groups.axis == anec.H {
-			source.row, result.row = from.group, to.group
+			source.Row, result.Row = from.Group, to.Group
 		}
 	case 1:
-		size.h, source.row = folded[0].n, folded[0].from
+		size.H, source.Row = folded[0].n, folded[0].from
 	case 2:
-		size.h, source.row = folded[0].n, folded[0].from
-		size.d, source.depth = folded[1].n, folded[1].from
+		size.H, source.Row = folded[0].n, folded[0].from
+		size.D, source.Depth = folded[1].n, folded[1].from
 	}
 	switch {
 	case channels.n == 0:
-		source.plane = source.row * size.h
-		source.group = source.plane
-		if size.d == 1 {
-			source.depth = source.plane
+		source.Plane = source.Row * size.H
+		source.Group = source.Plane
+		if size.D == 1 {
+			source.Depth = source.Plane
 		}
 	default:
-		source.plane, result.plane = channels.from, channels.to
+		source.Plane, result.Plane = channels.from, channels.to
 	}
 	if exchange {
-		total := v7align(2*channels.n, v7row)
-		result.row, result.plane, result.depth = total, total, total
+		total := f.RowBytes(channels.n)
+		result.Row, result.Plane, result.Depth = total, total, total
 	}
 	if groups.n > 0 {
-		source.group, result.group = groups.from, groups.to
+		source.Group, result.Group = groups.from, groups.to
 	}
-	return forEach(outside, &source, &result, func(from, to *v7surface) ([]*v7op, bool) {
-		o := f.task(size).fromTo(from, to)
-		o.groups = max(groups.n, 1)
+	return forEach(outside, &source, &result, func(from, to *units.Surface) ([]*units.Op, bool) {
+		o := f.Between(f.task(size), from, to)
+		o.Groups = max(groups.n, 1)
 		if exchange {
-			o.intoRow()
+			intoRow(f.Machine, o)
 		}
-		return []*v7op{o}, true
+		return []*units.Op{o}, true
 	})
 }
 
 // acrossChannels is the maximum across channels: the array does it.
-func (f *v7folding) acrossChannels(w int, kept []v7path, folded v7path, from, to *v7surface) ([]*v7op, bool) {
+func (f *v7folding) acrossChannels(w int, kept []v7path, folded v7path, from, to *units.Surface) ([]*units.Op, bool) {
 	kept = asOne(kept, 2)
 	source, result := *from, *to
-	size := v7size{w: w, h: 1, d: 1, c: folded.n}
-	source.plane = folded.from
+	size := units.Size{W: w, H: 1, D: 1, C: folded.n}
+	source.Plane = folded.from
 	if n := len(kept); n > 0 {
 		rows := kept[n-1]
-		size.h, source.row, result.row = rows.n, rows.from, rows.to
+		size.H, source.Row, result.Row = rows.n, rows.from, rows.to
 		kept = kept[:n-1]
 	}
 	groups := 1
 	if n := len(kept); n > 0 {
-		groups, source.group, result.group = kept[n-1].n, kept[n-1].from, kept[n-1].to
+		groups, source.Group, result.Group = kept[n-1].n, kept[n-1].from, kept[n-1].to
 		kept = kept[:n-1]
 	}
-	return forEach(kept, &source, &result, func(from, to *v7surface) ([]*v7op, bool) {
-		o := newBypass(size).fromTo(from, to)
-		o.groups = groups
-		o.out.c, o.unicast, o.operation, o.engines = 1, size.c, v7Maximum, 1
-		o.lowest = true
-		return []*v7op{o}, true
+	return forEach(kept, &source, &result, func(from, to *units.Surface) ([]*units.Op, bool) {
+		o := f.Between(f.Bypass(size), from, to)
+		o.Groups = groups
+		o.Out.C, o.Unicast, o.Operation, o.Engines = 1, size.C, units.Maximum, 1
+		o.Lowest = true
+		return []*units.Op{o}, true
 	})
 }
 
@@ -140,13 +142,13 @@ func (f *v7folding) acrossChannels(w int, kept []v7path, folded v7path, from, to
 // axis, that stays, is a group each (reduce_mean_axes_1); one that is folded too lies in the plane.
 //
 //	x[C,H,W] ─ copy ─ [W,H,C] on chip ─ fold C, for each H ─ [W,H,1] ─ y[1,H,W]
-func (f *v7folding) turned(w int, kept, folded []v7path, from, to *v7surface) ([]*v7op, bool) {
+func (f *v7folding) turned(w int, kept, folded []v7path, from, to *units.Surface) ([]*units.Op, bool) {
 	folded = asOne(folded, 2)
 	if len(folded) > 2 {
 		return nil, false
 	}
 	across := folded[len(folded)-1]
-	rows := v7path{n: 1, from: from.row, to: to.row} // folded too, or one for each group
+	rows := v7path{n: 1, from: from.Row, to: to.Row} // folded too, or one for each group
 	groups := rows
 	var outside []v7path
 	if n := len(kept); n > 0 {
@@ -156,54 +158,54 @@ func (f *v7folding) turned(w int, kept, folded []v7path, from, to *v7surface) ([
 		rows = folded[0]
 	}
 	// Groups are the copy's rows, unless those are folded too.
-	size := v7size{w: w, h: rows.n, d: 1, c: across.n}
+	size := units.Size{W: w, H: rows.n, D: 1, C: across.n}
 	grouped := len(folded) == 2
-	chipOf := func(n int) (chip v7chip, step int) {
+	chipOf := func(n int) (chip units.Chip, step int) {
 		if grouped {
-			chip = residentChip(0, v7size{w: across.n, h: rows.n, d: 1, c: w})
-			chip.group = rows.n * chip.row
-			return chip, chip.group
+			chip = f.ResidentChip(0, units.Size{W: across.n, H: rows.n, D: 1, C: w})
+			chip.Group = rows.n * chip.Row
+			return chip, chip.Group
 		}
-		chip = residentChip(0, v7size{w: across.n, h: n, d: 1, c: w})
-		return chip, chip.row
+		chip = f.ResidentChip(0, units.Size{W: across.n, H: n, D: 1, C: w})
+		return chip, chip.Row
 	}
 	bytes := func(n int) int {
 		if n > v7maxGroups {
-			return v7chipBytes
+			return f.OnChip
 		}
 		_, step := chipOf(n)
-		return n*step + n*v7align(2*w, 16)
+		return n*step + n*f.ChannelBytes(w)
 	}
-	return forEach(outside, from, to, func(from, to *v7surface) ([]*v7op, bool) {
-		return inPieces(groups, from, to, bytes, func(from, to *v7surface, n int) []*v7op {
+	return forEach(outside, from, to, func(from, to *units.Surface) ([]*units.Op, bool) {
+		return inPieces(f.Machine, groups, from, to, bytes, func(from, to *units.Surface, n int) []*units.Op {
 			chip, step := chipOf(n)
 			end := n * step
 			size := size
-			source := from.moved(0)
-			source.plane, source.row = across.from, groups.from
+			source := from.Moved(0)
+			source.Plane, source.Row = across.from, groups.from
 			if grouped {
-				source.row, source.group = rows.from, groups.from
+				source.Row, source.Group = rows.from, groups.from
 			} else {
-				size.h = n
+				size.H = n
 			}
-			turn := newBypass(size).exchanged()
-			turn.source1 = v7source{memory: source, chip: arrayChip(end, size)}
-			turn.chip = chip
+			turn := f.Exchanged(f.Bypass(size))
+			turn.Source1 = units.Source{Memory: source, Chip: f.ArrayChip(end, size)}
+			turn.Chip = chip
 
-			o := f.task(v7size{w: across.n, h: rows.n, d: 1, c: w}).exchanged()
-			o.groups = n
-			o.source1 = v7source{chip: v7chip{channel: chip.channel, row: chip.depth, depth: chip.depth, group: step}}
+			o := f.Exchanged(f.task(units.Size{W: across.n, H: rows.n, D: 1, C: w}))
+			o.Groups = n
+			o.Source1 = units.Source{Chip: units.Chip{Channel: chip.Channel, Row: chip.Depth, Depth: chip.Depth, Group: step}}
 			if grouped {
-				turn.groups = n
-				o.source1.chip.row = chip.row
+				turn.Groups = n
+				o.Source1.Chip.Row = chip.Row
 			}
-			result := to.moved(0)
-			result.group, result.row, result.depth = groups.to, to.plane, to.plane
-			o.result = result
-			channel := v7align(2*w, 16)
-			o.chip = v7chip{base: end, channel: channel, row: n * channel, depth: channel}
-			o.resides = true
-			return []*v7op{turn, o}
+			result := to.Moved(0)
+			result.Group, result.Row, result.Depth = groups.to, to.Plane, to.Plane
+			o.Result = result
+			channel := f.ChannelBytes(w)
+			o.Chip = units.Chip{Base: end, Channel: channel, Row: n * channel, Depth: channel}
+			o.Resides = true
+			return []*units.Op{turn, o}
 		})
 	})
 }
@@ -212,37 +214,37 @@ func (f *v7folding) turned(w int, kept, folded []v7path, from, to *v7surface) ([
 // folds, another copy brings the columns back.
 //
 //	x[C,H,W] ─ copy ─ [C,W,H] on chip ─ fold H, for each W ─ [C,1] ─ copy ─ y[C,1,W]
-func (f *v7folding) height(w int, kept []v7path, folded v7path, from, to *v7surface) ([]*v7op, bool) {
-	channels := v7path{n: 1, from: from.plane, to: to.plane}
+func (f *v7folding) height(w int, kept []v7path, folded v7path, from, to *units.Surface) ([]*units.Op, bool) {
+	channels := v7path{n: 1, from: from.Plane, to: to.Plane}
 	var outside []v7path
 	if n := len(kept); n > 0 {
 		outside, channels = kept[:n-1], kept[n-1]
 	}
-	in := v7size{w: w, h: channels.n, d: 1, c: folded.n}
-	chip := residentChip(0, v7size{w: folded.n, h: channels.n, d: 1, c: w})
-	end := chip.end(channels.n)
+	in := units.Size{W: w, H: channels.n, D: 1, C: folded.n}
+	chip := f.ResidentChip(0, units.Size{W: folded.n, H: channels.n, D: 1, C: w})
+	end := chip.End(channels.n)
 	plane := channels.n * 0x10
-	if end+w*plane >= v7chipBytes || w > v7maxGroups {
+	if end+w*plane >= f.OnChip || w > v7maxGroups {
 		return nil, false
 	}
-	return forEach(outside, from, to, func(from, to *v7surface) ([]*v7op, bool) {
-		source := from.moved(0)
-		source.row, source.plane = channels.from, folded.from
-		turn := newBypass(in).exchanged()
-		turn.chip = chip
-		turn.source1 = v7source{memory: source, chip: arrayChip(end, in)}
+	return forEach(outside, from, to, func(from, to *units.Surface) ([]*units.Op, bool) {
+		source := from.Moved(0)
+		source.Row, source.Plane = channels.from, folded.from
+		turn := f.Exchanged(f.Bypass(in))
+		turn.Chip = chip
+		turn.Source1 = units.Source{Memory: source, Chip: f.ArrayChip(end, in)}
 
-		o := f.task(v7size{w: folded.n, h: 1, d: 1, c: channels.n})
-		o.groups = w
-		o.source1 = v7source{chip: v7chip{channel: chip.row, row: chip.depth, depth: chip.depth, group: chip.channel}}
-		o.chip = v7chip{base: end, channel: 0x10, row: w * plane, depth: plane, group: plane}
+		o := f.task(units.Size{W: folded.n, H: 1, D: 1, C: channels.n})
+		o.Groups = w
+		o.Source1 = units.Source{Chip: units.Chip{Channel: chip.Row, Row: chip.Depth, Depth: chip.Depth, Group: chip.Channel}}
+		o.Chip = units.Chip{Base: end, Channel: 0x10, Row: w * plane, Depth: plane, Group: plane}
 
-		back := newBypass(v7size{w: 1, h: channels.n, d: 1, c: w}).exchanged()
-		back.source1 = v7source{chip: v7chip{base: end, channel: plane, row: 0x10, depth: plane}}
-		result := to.moved(0)
-		result.row = channels.to
-		back.result = result
-		back.chip = v7chip{base: end + w*plane}
-		return []*v7op{turn, o, back}, true
+		back := f.Exchanged(f.Bypass(units.Size{W: 1, H: channels.n, D: 1, C: w}))
+		back.Source1 = units.Source{Chip: units.Chip{Base: end, Channel: plane, Row: 0x10, Depth: plane}}
+		result := to.Moved(0)
+		result.Row = channels.to
+		back.Result = result
+		back.Chip = units.Chip{Base: end + w*plane}
+		return []*units.Op{turn, o, back}, true
 	})
 }

@@ -200,7 +200,7 @@ func runV7Cases(t *testing.T, cases []v7Case) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			p, err := emitV7(g, outputs, math.MaxInt)
+			p, err := emitV7(g, h13Machine, outputs, math.MaxInt)
 			if err != nil {
 				t.Fatal(err)
 			}

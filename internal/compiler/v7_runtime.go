@@ -5,6 +5,7 @@ import (
 
 	"github.com/espalier-ane/espalier/hwx"
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/units"
 	"github.com/espalier-ane/espalier/td"
 	"github.com/espalier-ane/espalier/tensor"
 )
@@ -27,7 +28,7 @@ const v7turnedLanes = 8
 
 // v7matrices is where the matrices of a tensor lie: one for each n and c, in rows. An axis of one matrix is there for all.
 type v7matrices struct {
-	v7surface
+	units.Surface
 	rows, columns int
 	n, c          int
 	perN, perC    int // bytes from one to the next
@@ -35,10 +36,10 @@ type v7matrices struct {
 
 // matricesOf reads a tensor as matrices. perm is how the axes of the matrices were exchanged to what lies there; columns
 // have to lie side by side still.
-func matricesOf(s *v7surface, d anec.Dims, perm anec.Perm) (v7matrices, bool) {
+func matricesOf(s *units.Surface, d anec.Dims, perm anec.Perm) (v7matrices, bool) {
 	var strides anec.Dims
-	strides[anec.N], strides[anec.C], strides[anec.H] = s.group, s.plane, s.row
-	m := v7matrices{v7surface: *s}
+	strides[anec.N], strides[anec.C], strides[anec.H] = s.Group, s.Plane, s.Row
+	m := v7matrices{Surface: *s}
 	for to, from := range perm {
 		switch from {
 		case anec.N:
@@ -46,40 +47,40 @@ func matricesOf(s *v7surface, d anec.Dims, perm anec.Perm) (v7matrices, bool) {
 		case anec.C:
 			m.c, m.perC = d[to], strides[to]
 		case anec.H:
-			m.rows, m.row = d[to], strides[to]
+			m.rows, m.Row = d[to], strides[to]
 		}
 	}
 	m.columns = d[anec.W]
-	return m, perm[anec.W] == anec.W && d[anec.D] == 1 && perm[anec.D] == anec.D && s.element == v7fp16
+	return m, perm[anec.W] == anec.W && d[anec.D] == 1 && perm[anec.D] == anec.D && s.Element == units.FP16
 }
 
 // index is which matrix of the tensor that of a batch is.
 func (m *v7matrices) index(n, c int) (int, int) { return min(n, m.n-1), min(c, m.c-1) }
 
 // part is a matrix from some row on, each row a channel.
-func (m *v7matrices) part(n, c, first int) *v7surface {
+func (m *v7matrices) part(n, c, first int) *units.Surface {
 	n, c = m.index(n, c)
-	s := m.v7surface
-	s.offset += n*m.perN + c*m.perC + first*m.row
-	total := m.rows * m.row
+	s := m.Surface
+	s.Offset += n*m.perN + c*m.perC + first*m.Row
+	total := m.rows * m.Row
 	if m.c > 1 {
 		total = m.perC
 	}
-	s.row, s.plane, s.depth, s.group = total, m.row, total*m.c, total*m.c
+	s.Row, s.Plane, s.Depth, s.Group = total, m.Row, total*m.c, total*m.c
 	return &s
 }
 
 // all is every matrix of an n, rows as channels and matrices above each other.
-func (m *v7matrices) all(n int) (*v7surface, v7size) {
+func (m *v7matrices) all(n int) (*units.Surface, units.Size) {
 	s := m.part(n, 0, 0)
-	return s, v7size{w: m.columns, h: m.c, d: 1, c: m.rows}
+	return s, units.Size{W: m.columns, H: m.c, D: 1, C: m.rows}
 }
 
 // scratchMatrices takes memory for matrices.
 func (b *v7build) scratchMatrices(n, c, rows, columns int) v7matrices {
 	m := v7matrices{rows: rows, columns: columns, n: n, c: c}
-	m.v7surface = *b.scratchSurface(v7size{w: columns, h: rows, d: 1, c: c}, n)
-	m.perC, m.perN = m.plane, m.group
+	m.Surface = *b.scratchSurface(units.Size{W: columns, H: rows, D: 1, C: c}, n)
+	m.perC, m.perN = m.Plane, m.Group
 	return m
 }
 
@@ -93,12 +94,12 @@ type liveProduct struct {
 	post    uint16
 	relu    bool
 
-	lanes  int     // rows side by side in a stream
-	room   int     // where on chip the image may begin
-	onChip *v7chip // where the results stay, one matrix behind the other; nil: they go to y
+	lanes  int         // rows side by side in a stream
+	room   int         // where on chip the image may begin
+	onChip *units.Chip // where the results stay, one matrix behind the other; nil: they go to y
 	stored v7stored
 	image  v7image
-	ops    []*v7op
+	ops    []*units.Op
 }
 
 // A v7stored is the kernel as a task stored it.
@@ -115,12 +116,12 @@ type v7image struct {
 	valid  bool
 	n, c   int
 	single bool // only matrix c, not every one of n
-	memory *v7surface
-	chip   v7chip
+	memory *units.Surface
+	chip   units.Chip
 }
 
 // runtimeProduct selects the tasks of a product of two live tensors.
-func (b *v7build) runtimeProduct(l *anec.Layer, p *anec.MatMul) ([]*v7op, bool) {
+func (b *v7build) runtimeProduct(l *anec.Layer, p *anec.MatMul) ([]*units.Op, bool) {
 	after, perm, ok := afterProduct(l)
 	if !ok || after.bias != nil {
 		return nil, false
@@ -153,26 +154,26 @@ func (b *v7build) runtimeProduct(l *anec.Layer, p *anec.MatMul) ([]*v7op, bool) 
 }
 
 // finish does what an epilogue says with matrices, on the way to where they are wanted.
-func (b *v7build) finish(from, to *v7matrices, after *v7after) (ops []*v7op, ok bool) {
-	pass := func(o *v7op, from, to *v7matrices) {
-		at := func(m *v7matrices) *v7surface {
-			s := m.v7surface
-			s.plane, s.depth, s.group = m.perC, m.perC*m.c, m.perN
+func (b *v7build) finish(from, to *v7matrices, after *v7after) (ops []*units.Op, ok bool) {
+	pass := func(o *units.Op, from, to *v7matrices) {
+		at := func(m *v7matrices) *units.Surface {
+			s := m.Surface
+			s.Plane, s.Depth, s.Group = m.perC, m.perC*m.c, m.perN
 			return &s
 		}
-		o.groups = from.n
-		o.result = at(to)
-		o.source1 = v7source{memory: at(from), chip: planarChip(0, o.in)}
-		if !o.planar {
-			o.source1.chip = stripChip(0, o.in)
+		o.Groups = from.n
+		o.Result = at(to)
+		o.Source1 = units.Source{Memory: at(from), Chip: b.PlanarChip(0, o.In)}
+		if !o.Planar {
+			o.Source1.Chip = b.stripChip(0, o.In)
 		}
-		o.chip = passing(o.source1.chip, o.in.h)
+		o.Chip = b.Passing(o.Source1.Chip, o.In.H)
 		ops = append(ops, o)
 	}
-	size := v7size{w: from.columns, h: from.rows, d: 1, c: from.c}
+	size := units.Size{W: from.columns, H: from.rows, D: 1, C: from.c}
 	if after.offset != 0 {
-		o := newPlanar(td.TypePlanarUnary, size)
-		o.bias = tensor.ToF16(after.offset)
+		o := b.Planar(td.TypePlanarUnary, size)
+		o.Bias = tensor.ToF16(after.offset)
 		middle := *to
 		if after.act != nil {
 			middle = b.scratchMatrices(from.n, from.c, from.rows, from.columns)
@@ -185,7 +186,7 @@ func (b *v7build) finish(from, to *v7matrices, after *v7after) (ops []*v7op, ok 
 		if !ok {
 			return nil, false
 		}
-		o := newBypass(size)
+		o := b.Bypass(size)
 		b.apply(o, f)
 		pass(o, from, to)
 	}
@@ -204,7 +205,7 @@ func kernelLanes(rows int) int {
 }
 
 // run makes the tasks.
-func (f *liveProduct) run() ([]*v7op, bool) {
+func (f *liveProduct) run() ([]*units.Op, bool) {
 	f.lanes = kernelLanes(f.m)
 	parts := rowParts(f.m, 16*f.lanes)
 	if f.y.n*f.y.c*len(parts) > v7productTasks {
@@ -248,24 +249,24 @@ func (f *liveProduct) multiplyPart(n, c int, part v7rowPart, more bool) bool {
 	if !ok {
 		return false
 	}
-	o := newBypass(v7size{w: f.n, h: 1, d: 1, c: f.k})
-	if o.source1, ok = f.imageOf(n, c, more); !ok {
+	o := f.Bypass(units.Size{W: f.n, H: 1, D: 1, C: f.k})
+	if o.Source1, ok = f.imageOf(n, c, more); !ok {
 		return false
 	}
-	o.runtime(part.count, f.lanes)
-	o.kernel, o.post = kernel, f.post
+	f.multiplyLive(o, part.count, f.lanes)
+	o.Kernel, o.Post = kernel, f.post
 	if f.relu {
-		o.nonLinear = v7ReLU
+		o.NonLinear = units.ReLU
 	}
 	if f.onChip != nil {
-		o.chip = *f.onChip
-		o.chip.base += (c*f.m + part.first) * f.onChip.channel
+		o.Chip = *f.onChip
+		o.Chip.Base += (c*f.m + part.first) * f.onChip.Channel
 	} else {
-		o.result = f.y.part(n, c, part.first)
-		o.chip = v7chip{base: max(o.source1.chip.end(1), f.free())}
+		o.Result = f.y.part(n, c, part.first)
+		o.Chip = units.Chip{Base: max(o.Source1.Chip.End(1), f.free())}
 	}
 	f.ops = append(f.ops, o)
-	return max(o.source1.chip.end(1), o.chip.base) < v7chipBytes
+	return max(o.Source1.Chip.End(1), o.Chip.Base) < f.OnChip
 }
 
 // free is the first byte on chip behind what later tasks read there.
@@ -277,23 +278,23 @@ func (f *liveProduct) free() int {
 	switch i := &f.image; {
 	case !i.valid || i.memory != nil:
 	case i.single:
-		free = max(free, i.chip.end(1))
+		free = max(free, i.chip.End(1))
 	default:
-		free = max(free, i.chip.end(f.z.c))
+		free = max(free, i.chip.End(f.z.c))
 	}
 	return free
 }
 
-// runtime makes a task of the array multiply with so many rows of a kernel that is made at run time.
-func (o *v7op) runtime(rows, lanes int) {
-	o.out.c, o.unicast, o.unity, o.operation = rows, 0, false, v7MultiplyAdd
-	o.engines, o.lanesLog2 = v7engines(rows), bits.Len(uint(lanes))-1
+// multiplyLive makes a task of the array multiply with so many rows of a kernel that is made at run time.
+func (b *v7build) multiplyLive(o *units.Op, rows, lanes int) {
+	o.Out.C, o.Unicast, o.Unity, o.Operation = rows, 0, false, units.MultiplyAdd
+	o.Engines, o.LanesLog2 = b.EnginesFor(rows), bits.Len(uint(lanes))-1
 }
 
 // streams says where the streams of a part's rows lie: in x itself if its rows are the streams, else where a task stores
 // them.
-func (f *liveProduct) streams(n, c int, part v7rowPart) (*v7kernel, bool) {
-	kernel := &v7kernel{base: f.x.base, runtime: true, producer: -1}
+func (f *liveProduct) streams(n, c int, part v7rowPart) (*units.Kernel, bool) {
+	kernel := &units.Kernel{Base: f.x.Base, Runtime: true, Producer: -1}
 	rows, first := &f.x, part.first
 	nx, cx := f.x.index(n, c)
 	if f.turnX || f.lanes > 1 || f.stored.valid {
@@ -302,13 +303,13 @@ func (f *liveProduct) streams(n, c int, part v7rowPart) (*v7kernel, bool) {
 				return nil, false
 			}
 		}
-		kernel.base, kernel.producer = hwx.BaseScratch, f.stored.producer
+		kernel.Base, kernel.Producer = hwx.BaseScratch, f.stored.producer
 		rows, first = &f.stored.base, part.first/f.lanes
 	}
-	start := rows.part(nx, cx, first).offset
+	start := rows.part(nx, cx, first).Offset
 	for e := range part.count / f.lanes {
-		kernel.offsets = append(kernel.offsets, start+e*rows.row)
-		kernel.sizes = append(kernel.sizes, v7align(2*f.k*f.lanes, v7row))
+		kernel.Offsets = append(kernel.Offsets, start+e*rows.Row)
+		kernel.Sizes = append(kernel.Sizes, units.Align(2*f.k*f.lanes, f.RowAlign))
 	}
 	return kernel, true
 }
@@ -319,9 +320,9 @@ func (f *liveProduct) streams(n, c int, part v7rowPart) (*v7kernel, bool) {
 //	x[K,M] ─ copy that exchanges rows and columns ─ the same
 func (f *liveProduct) store(n, c int) bool {
 	from := f.x.part(n, c, 0)
-	size := v7size{w: f.x.columns, h: 1, d: 1, c: f.x.rows}
+	size := units.Size{W: f.x.columns, H: 1, D: 1, C: f.x.rows}
 	s := v7stored{valid: true, n: n, c: c, producer: f.tasks + len(f.ops)}
-	var o *v7op
+	var o *units.Op
 	switch {
 	case f.turnX && f.lanes == 1 && f.x.c > 1:
 		// Every matrix at once: streams of a row lie side by side, [M][c][K].
@@ -331,76 +332,76 @@ func (f *liveProduct) store(n, c int) bool {
 		}
 		from, size = f.x.all(n)
 		s.base = f.scratchMatrices(1, f.x.c, f.m, f.k)
-		s.base.perC, s.base.row = s.base.row, f.x.c*s.base.row
+		s.base.perC, s.base.Row = s.base.Row, f.x.c*s.base.Row
 		s.base.n, s.base.perN = f.x.n, 0 // of this n alone
-		o = newBypass(size).exchanged()
-		total := f.m * s.base.row
-		o.result = &v7surface{base: hwx.BaseScratch, offset: s.base.offset, row: s.base.perC, plane: s.base.row, depth: total, group: total}
+		o = f.Exchanged(f.Bypass(size))
+		total := f.m * s.base.Row
+		o.Result = &units.Surface{Base: hwx.BaseScratch, Offset: s.base.Offset, Row: s.base.perC, Plane: s.base.Row, Depth: total, Group: total}
 	default:
 		s.base = f.scratchMatrices(1, 1, f.m/f.lanes, f.k*f.lanes)
 		s.base.n, s.base.c, s.base.perN, s.base.perC = f.x.n, f.x.c, 0, 0
 		switch {
 		case f.turnX:
-			o = newBypass(size).exchanged()
+			o = f.Exchanged(f.Bypass(size))
 		case f.m > v7rowsAtOnce:
-			o = newBypass(size)
+			o = f.Bypass(size)
 		default:
-			o = newPlanar(td.TypePlanarUnary, size)
+			o = f.Planar(td.TypePlanarUnary, size)
 		}
-		total := s.base.rows * s.base.row
-		o.result = &v7surface{base: hwx.BaseScratch, offset: s.base.offset, row: s.base.row, plane: s.base.row, depth: total, group: total, interleave: f.lanes}
+		total := s.base.rows * s.base.Row
+		o.Result = &units.Surface{Base: hwx.BaseScratch, Offset: s.base.Offset, Row: s.base.Row, Plane: s.base.Row, Depth: total, Group: total, Interleave: f.lanes}
 	}
-	chip := stripChip(f.free(), size)
-	if o.planar { // strips of 512 columns
-		chip.channel = min(v7align(2*size.w, 16), 0x400)
-		chip.depth = size.c * chip.channel
+	chip := f.stripChip(f.free(), size)
+	if o.Planar { // strips of 512 columns
+		chip.Channel = min(f.ChannelBytes(size.W), 0x400)
+		chip.Depth = size.C * chip.Channel
 	}
-	chip.row, chip.group = chip.depth, chip.depth
-	o.source1 = v7source{memory: from, chip: chip}
-	if o.chip = (v7chip{base: chip.end(size.h)}); size.h > 1 { // it passes in rows of its own
-		o.chip.channel = v7align(2*f.k, 16)
-		o.chip.row = f.m * o.chip.channel
-		o.chip.depth, o.chip.group = o.chip.row, o.chip.row
+	chip.Row, chip.Group = chip.Depth, chip.Depth
+	o.Source1 = units.Source{Memory: from, Chip: chip}
+	if o.Chip = (units.Chip{Base: chip.End(size.H)}); size.H > 1 { // it passes in rows of its own
+		o.Chip.Channel = f.ChannelBytes(f.k)
+		o.Chip.Row = f.m * o.Chip.Channel
+		o.Chip.Depth, o.Chip.Group = o.Chip.Row, o.Chip.Row
 	}
 	f.ops = append(f.ops, o)
 	f.stored = s
-	return o.chip.base < v7chipBytes
+	return o.Chip.Base < f.OnChip
 }
 
 // imageOf is z as the image of a product: from memory, and kept on chip for the parts that follow; or where it is already.
-func (f *liveProduct) imageOf(n, c int, more bool) (v7source, bool) {
+func (f *liveProduct) imageOf(n, c int, more bool) (units.Source, bool) {
 	nz, cz := f.z.index(n, c)
 	i := &f.image
 	if !i.valid || i.n != nz || i.single && i.c != cz {
 		if f.turnZ {
 			if !f.turnImage(nz, cz) {
-				return v7source{}, false
+				return units.Source{}, false
 			}
 		} else {
 			return f.newImage(nz, cz, more || f.z.n*f.z.c < f.y.n*f.y.c)
 		}
 	}
 	if i.memory != nil {
-		return v7source{memory: i.memory, chip: stripChip(f.room, v7size{w: f.n, h: 1, d: 1, c: f.k})}, true
+		return units.Source{Memory: i.memory, Chip: f.stripChip(f.room, units.Size{W: f.n, H: 1, D: 1, C: f.k})}, true
 	}
 	chip := i.chip
 	if !i.single {
-		chip.base += cz * chip.row
+		chip.Base += cz * chip.Row
 	}
-	chip.row, chip.group = chip.depth, 0
-	return v7source{chip: chip}, true
+	chip.Row, chip.Group = chip.Depth, 0
+	return units.Source{Chip: chip}, true
 }
 
 // newImage brings a matrix of z in, and leaves it on chip if it is needed again and there is room.
-func (f *liveProduct) newImage(n, c int, again bool) (v7source, bool) {
-	size := v7size{w: f.n, h: 1, d: 1, c: f.k}
-	s := v7source{memory: f.z.part(n, c, 0), chip: stripChip(f.room, size)}
-	whole := v7chip{base: f.room, channel: v7align(2*f.n, 16)}
-	whole.depth = f.k * whole.channel
-	whole.row, whole.group = whole.depth, whole.depth
+func (f *liveProduct) newImage(n, c int, again bool) (units.Source, bool) {
+	size := units.Size{W: f.n, H: 1, D: 1, C: f.k}
+	s := units.Source{Memory: f.z.part(n, c, 0), Chip: f.stripChip(f.room, size)}
+	whole := units.Chip{Base: f.room, Channel: f.ChannelBytes(f.n)}
+	whole.Depth = f.k * whole.Channel
+	whole.Row, whole.Group = whole.Depth, whole.Depth
 	f.image = v7image{}
-	if again && whole.end(1) < v7chipBytes/2 {
-		s.keep, s.chip = true, whole
+	if again && whole.End(1) < f.OnChip/2 {
+		s.Keep, s.Chip = true, whole
 		f.image = v7image{valid: true, n: n, c: c, single: true, chip: whole}
 	}
 	return s, true
@@ -413,23 +414,23 @@ func (f *liveProduct) newImage(n, c int, again bool) (v7source, bool) {
 func (f *liveProduct) turnImage(n, c int) bool {
 	from, size := f.z.all(n)
 	i := v7image{valid: true, n: n, c: c}
-	layout := func(h int) v7chip {
-		chip := v7chip{base: f.room, channel: v7align(2*f.n, 16)}
-		if chip.channel%0x80 == 0 && h == 1 {
-			chip.channel += 0x10
+	layout := func(h int) units.Chip {
+		chip := units.Chip{Base: f.room, Channel: f.ChannelBytes(f.n)}
+		if chip.Channel%0x80 == 0 && h == 1 {
+			chip.Channel += 0x10
 		}
-		chip.depth = f.k * chip.channel
-		if chip.row = chip.depth; chip.channel%0x80 == 0 {
-			chip.row += 0x80
+		chip.Depth = f.k * chip.Channel
+		if chip.Row = chip.Depth; chip.Channel%0x80 == 0 {
+			chip.Row += 0x80
 		}
 		return chip
 	}
 	fits := func(h int) bool {
-		size.h = h
+		size.H = h
 		i.chip = layout(h)
-		return i.chip.end(h)+stripChip(0, size).row < v7chipBytes/2
+		return i.chip.End(h)+f.stripChip(0, size).Row < f.OnChip/2
 	}
-	o := newBypass(size)
+	o := f.Bypass(size)
 	switch {
 	case fits(f.z.c):
 	case fits(1):
@@ -445,20 +446,20 @@ func (f *liveProduct) turnImage(n, c int) bool {
 		}
 		turned := f.scratchMatrices(1, 1, f.k/lanes, f.n*lanes)
 		i.memory = turned.part(0, 0, 0)
-		i.memory.row, i.memory.interleave = i.memory.plane, lanes
+		i.memory.Row, i.memory.Interleave = i.memory.Plane, lanes
 	}
-	o.in, o.out = size, size
-	o.exchanged()
-	o.source1 = v7source{memory: from, chip: stripChip(f.room, size)}
-	o.source1.chip.row = o.source1.chip.depth
+	o.In, o.Out = size, size
+	f.Exchanged(o)
+	o.Source1 = units.Source{Memory: from, Chip: f.stripChip(f.room, size)}
+	o.Source1.Chip.Row = o.Source1.Chip.Depth
 	if i.memory != nil {
-		o.result = i.memory
-		o.chip = passing(o.source1.chip, 1)
+		o.Result = i.memory
+		o.Chip = f.Passing(o.Source1.Chip, 1)
 	} else {
-		o.chip = i.chip
-		o.source1.chip.base = i.chip.end(size.h)
+		o.Chip = i.chip
+		o.Source1.Chip.Base = i.chip.End(size.H)
 	}
 	f.ops = append(f.ops, o)
 	f.image = i
-	return o.source1.chip.end(1) < v7chipBytes
+	return o.Source1.Chip.End(1) < f.OnChip
 }

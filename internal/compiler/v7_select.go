@@ -2,12 +2,13 @@ package compiler
 
 import (
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/units"
 	"github.com/espalier-ane/espalier/td"
 )
 
 // selectV7 selects the tasks of a layer, in the words of H13's own encoding; false if they are not certain. A layer that
 // moves nothing has none.
-func selectV7(l *anec.Layer, b *v7build) ([]*v7op, bool) {
+func selectV7(l *anec.Layer, b *v7build) ([]*units.Op, bool) {
 	if !pointwise[l.Kind()] && !moving[l.Kind()] {
 		for _, v := range append(l.Reads(), l.Tops...) {
 			if v.Type.Dims[anec.D] != 1 && v.Const == nil {
@@ -24,7 +25,7 @@ func selectV7(l *anec.Layer, b *v7build) ([]*v7op, bool) {
 	if layers, ok := b.headsOf(l); ok && b.joinedAll(layers, l) {
 		return b.attentionLayer(l, layers)
 	}
-	return b.attempt(func() ([]*v7op, bool) { return b.plain(l) })
+	return b.attempt(func() ([]*units.Op, bool) { return b.plain(l) })
 }
 
 // pointwise are the kinds that work on each element by itself: to them depth is another batch.
@@ -35,7 +36,7 @@ var pointwise = map[anec.Kind]bool{
 }
 
 // plain selects the tasks of a layer by itself.
-func (b *v7build) plain(l *anec.Layer) ([]*v7op, bool) {
+func (b *v7build) plain(l *anec.Layer) ([]*units.Op, bool) {
 	switch p := l.Params.(type) {
 	case *anec.ElementWise:
 		return b.elementWise(l, p)
@@ -50,7 +51,7 @@ func (b *v7build) plain(l *anec.Layer) ([]*v7op, bool) {
 	case *anec.Select:
 		return b.selection(l)
 	case *anec.Pooling:
-		if ops, ok := b.attempt(func() ([]*v7op, bool) { return b.pooling(l, p) }); ok {
+		if ops, ok := b.attempt(func() ([]*units.Op, bool) { return b.pooling(l, p) }); ok {
 			return ops, true
 		}
 		return b.windows(l, p)
@@ -132,7 +133,7 @@ func (b *v7build) join(l *anec.Layer) {
 		return
 	}
 	d := z.Type.Dims
-	itself := z.Def.Bottoms[0] == l.Bottoms[0] && d == anec.Dims{1, 1, d[anec.C], 1, 1} && 0x20*d[anec.C] < v7chipBytes
+	itself := z.Def.Bottoms[0] == l.Bottoms[0] && d == anec.Dims{1, 1, d[anec.C], 1, 1} && 0x20*d[anec.C] < b.OnChip
 	f, known := functionOf(&anec.Activation{Function: n.Type, A: n.A, B: n.B})
 	if n.Type == td.FuncReLU || itself && known && f.table != nil && f.epsilon == 0 {
 		b.joined[z.Def] = true

@@ -2,6 +2,7 @@ package compiler
 
 import (
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/units"
 	"github.com/espalier-ane/espalier/td"
 )
 
@@ -9,12 +10,12 @@ import (
 //
 //	x ─ max ─ (x - max)*log2 e ─ exp2 ─ 1/sum ─ product ─ y
 
-func (b *v7build) softmax(l *anec.Layer, p *anec.Softmax) ([]*v7op, bool) {
+func (b *v7build) softmax(l *anec.Layer, p *anec.Softmax) ([]*units.Op, bool) {
 	stages, ok := stagesOf(l)
 	if !ok || l.Epilogue.Transpose != nil {
 		return nil, false
 	}
-	return b.staged(l, p.Axes, stages, func(w *v7work) ([]*v7op, bool) {
+	return b.staged(l, p.Axes, stages, func(w *v7work) ([]*units.Op, bool) {
 		kept, along := v7paths(w.d, w.axes, w.from, w.to)
 		switch rows := w.axes.Has(anec.W); {
 		case rows && len(along) == 0:
@@ -27,238 +28,238 @@ func (b *v7build) softmax(l *anec.Layer, p *anec.Softmax) ([]*v7op, bool) {
 }
 
 // softmaxOfRows is over W.
-func (b *v7build) softmaxOfRows(w *v7work, kept []v7path) ([]*v7op, bool) {
+func (b *v7build) softmaxOfRows(w *v7work, kept []v7path) ([]*units.Op, bool) {
 	form := formOfRows(kept)
-	size := v7size{w: w.d[anec.W], h: form.rows.n, d: 1, c: form.channels.n}
-	return form.tasks(w, func(from, to *v7surface) ([]*v7op, bool) {
+	size := units.Size{W: w.d[anec.W], H: form.rows.n, D: 1, C: form.channels.n}
+	return form.tasks(w, func(from, to *units.Surface) ([]*units.Op, bool) {
 		switch {
 		case form.rows.n > 1:
 			bytes := func(n int) int {
 				if n > v7maxGroups {
-					return v7chipBytes
+					return b.OnChip
 				}
-				_, _, small := softmaxPlaces(v7size{w: size.w, h: n, d: 1, c: size.c})
-				return small.end(1)
+				_, _, small := b.softmaxPlaces(units.Size{W: size.W, H: n, D: 1, C: size.C})
+				return small.End(1)
 			}
-			return form.inPieces(form.rows, from, to, bytes, func(from, to *v7surface, n int) []*v7op {
-				return b.softmaxOfPlanes(from, to, v7size{w: size.w, h: n, d: 1, c: size.c})
+			return form.inPieces(form.rows, from, to, bytes, func(from, to *units.Surface, n int) []*units.Op {
+				return b.softmaxOfPlanes(from, to, units.Size{W: size.W, H: n, D: 1, C: size.C})
 			})
-		case size.w == 1:
+		case size.W == 1:
 			bytes := func(n int) int { return 4*n*0x10 + 0x1000 }
-			return form.inPieces(form.channels, from, to, bytes, func(from, to *v7surface, n int) []*v7op {
-				return b.softmaxOfOne(from, to, v7size{w: 1, h: 1, d: 1, c: n})
+			return form.inPieces(form.channels, from, to, bytes, func(from, to *units.Surface, n int) []*units.Op {
+				return b.softmaxOfOne(from, to, units.Size{W: 1, H: 1, D: 1, C: n})
 			})
 		}
 		bytes := func(n int) int {
-			_, full := softmaxOfRowPlaces(v7size{w: size.w, h: 1, d: 1, c: n})
-			return full.end(2)
+			_, full := softmaxOfRowPlaces(units.Size{W: size.W, H: 1, D: 1, C: n})
+			return full.End(2)
 		}
-		return form.inPieces(form.channels, from, to, bytes, func(from, to *v7surface, n int) []*v7op {
-			return b.softmaxOfEachChannel(from, to, v7size{w: size.w, h: 1, d: 1, c: n})
+		return form.inPieces(form.channels, from, to, bytes, func(from, to *units.Surface, n int) []*units.Op {
+			return b.softmaxOfEachChannel(from, to, units.Size{W: size.W, H: 1, D: 1, C: n})
 		})
 	})
 }
 
 // softmaxOfRowPlaces are where the numbers of channels, and the rows, lie. One number for each channel lies in a row:
 // [1,1,C].
-func softmaxOfRowPlaces(size v7size) (row, full v7chip) {
-	channel := v7align(2*size.c, 16)
-	row = v7chip{channel: channel, row: channel, depth: channel}
-	full = v7chip{base: v7align(channel, 0x80), channel: v7align(2*size.w, 16)}
-	full.depth = size.c * full.channel
-	full.row = full.depth
+func softmaxOfRowPlaces(size units.Size) (row, full units.Chip) {
+	channel := units.Align(2*size.C, 16)
+	row = units.Chip{Channel: channel, Row: channel, Depth: channel}
+	full = units.Chip{Base: units.Align(channel, 0x80), Channel: units.Align(2*size.W, 16)}
+	full.Depth = size.C * full.Channel
+	full.Row = full.Depth
 	return row, full
 }
 
 // softmaxOfEachChannel is over the row of each channel.
-func (b *v7build) softmaxOfEachChannel(from, to *v7surface, size v7size) []*v7op {
+func (b *v7build) softmaxOfEachChannel(from, to *units.Surface, size units.Size) []*units.Op {
 	row, full := softmaxOfRowPlaces(size)
-	resident := v7source{chip: full}
+	resident := units.Source{Chip: full}
 
-	peak := newPlanar(td.TypePlanarReduce, size).exchanged()
-	peak.reduction, peak.lowest, peak.wideResult = planarLargest, true, true
-	peak.source1 = v7source{memory: from, keep: true, chip: full}
-	peak.source1.chip.group = full.depth
-	peak.chip = row
+	peak := b.Exchanged(b.Planar(td.TypePlanarReduce, size))
+	peak.Reduction, peak.Lowest, peak.WideResult = planarLargest, true, true
+	peak.Source1 = units.Source{Memory: from, Keep: true, Chip: full}
+	peak.Source1.Chip.Group = full.Depth
+	peak.Chip = row
 
-	less := newPlanar(td.TypePlanarBinary, size)
-	less.source1, less.source2 = resident, &v7source{chip: row}
-	less.broadcast2, less.transpose2 = v7BroadcastW, true
-	less.negate2, less.scale, less.wideSource = true, v7log2e, true
-	less.chip = full
+	less := b.Planar(td.TypePlanarBinary, size)
+	less.Source1, less.Source2 = resident, &units.Source{Chip: row}
+	less.Broadcast2, less.Transpose2 = units.BroadcastW, true
+	less.Negate2, less.Scale, less.WideSource = true, v7log2e, true
+	less.Chip = full
 
-	sum := newPlanar(td.TypePlanarReduce, size).exchanged()
-	sum.final, sum.wideResult = planarReciprocal, true
-	sum.source1, sum.chip = resident, row
+	sum := b.Exchanged(b.Planar(td.TypePlanarReduce, size))
+	sum.Final, sum.WideResult = planarReciprocal, true
+	sum.Source1, sum.Chip = resident, row
 
-	product := newPlanar(td.TypePlanarBinary, size)
-	product.source1, product.source2 = v7source{chip: row}, &v7source{chip: full}
-	product.broadcast1, product.transpose1 = v7BroadcastW, true
-	product.operator, product.wideSource = 1, true
-	product.result = to
-	product.chip = v7chip{base: full.end(1)}
-	return []*v7op{peak, less, b.powers(size, full, full), sum, product}
+	product := b.Planar(td.TypePlanarBinary, size)
+	product.Source1, product.Source2 = units.Source{Chip: row}, &units.Source{Chip: full}
+	product.Broadcast1, product.Transpose1 = units.BroadcastW, true
+	product.Operator, product.WideSource = 1, true
+	product.Result = to
+	product.Chip = units.Chip{Base: full.End(1)}
+	return []*units.Op{peak, less, b.powers(size, full, full), sum, product}
 }
 
 // powers are the powers of 2 of what lies on chip.
-func (b *v7build) powers(size v7size, from, to v7chip) *v7op {
-	o := newBypass(size)
-	o.source1, o.chip = v7source{chip: from}, to
-	b.apply(o, v7function{nonLinear: v7Table, table: td.Exp2Table(), post: v7One})
+func (b *v7build) powers(size units.Size, from, to units.Chip) *units.Op {
+	o := b.Bypass(size)
+	o.Source1, o.Chip = units.Source{Chip: from}, to
+	b.apply(o, v7function{nonLinear: units.Table, table: td.Exp2Table(), post: units.One})
 	return o
 }
 
 // softmaxOfOne is the softmax of rows of one element. The exponentials are taken of a row of all channels.
-func (b *v7build) softmaxOfOne(from, to *v7surface, size v7size) []*v7op {
-	column := v7chip{channel: 0x10, depth: 0x10 * size.c}
-	column.row = column.depth
-	row := v7chip{base: column.end(1), channel: v7align(2*size.c, 16)}
-	row.row, row.depth = row.channel, row.channel
+func (b *v7build) softmaxOfOne(from, to *units.Surface, size units.Size) []*units.Op {
+	column := units.Chip{Channel: 0x10, Depth: 0x10 * size.C}
+	column.Row = column.Depth
+	row := units.Chip{Base: column.End(1), Channel: b.ChannelBytes(size.C)}
+	row.Row, row.Depth = row.Channel, row.Channel
 	full := column
-	full.base = row.end(1)
+	full.Base = row.End(1)
 
-	peak := newPlanar(td.TypePlanarReduce, size)
-	peak.reduction, peak.lowest, peak.wideResult = planarLargest, true, true
-	peak.source1 = v7source{memory: from, keep: true, chip: full}
-	peak.source1.chip.group = full.depth
-	peak.chip = column
+	peak := b.Planar(td.TypePlanarReduce, size)
+	peak.Reduction, peak.Lowest, peak.WideResult = planarLargest, true, true
+	peak.Source1 = units.Source{Memory: from, Keep: true, Chip: full}
+	peak.Source1.Chip.Group = full.Depth
+	peak.Chip = column
 
-	less := newPlanar(td.TypePlanarBinary, size).exchanged()
-	less.source1, less.source2 = v7source{chip: full}, &v7source{chip: column}
-	less.broadcast2, less.negate2, less.scale, less.wideSource = v7BroadcastW, true, v7log2e, true
-	less.chip = row
-	less.result = b.backed(v7align(2*size.c, v7row), 1)
+	less := b.Exchanged(b.Planar(td.TypePlanarBinary, size))
+	less.Source1, less.Source2 = units.Source{Chip: full}, &units.Source{Chip: column}
+	less.Broadcast2, less.Negate2, less.Scale, less.WideSource = units.BroadcastW, true, v7log2e, true
+	less.Chip = row
+	less.Result = b.backed(b.RowBytes(size.C), 1)
 
-	power := b.powers(v7size{w: size.c, h: 1, d: 1, c: 1}, row, column)
-	power.exchanged()
-	power.source1.memory = less.result
+	power := b.powers(units.Size{W: size.C, H: 1, D: 1, C: 1}, row, column)
+	b.Exchanged(power)
+	power.Source1.Memory = less.Result
 
 	inverse := column
-	inverse.base = v7apart(column.end(1))
-	sum := newPlanar(td.TypePlanarReduce, size)
-	sum.final, sum.wideResult = planarReciprocal, true
-	sum.source1, sum.chip = v7source{chip: column}, inverse
+	inverse.Base = units.Apart(column.End(1))
+	sum := b.Planar(td.TypePlanarReduce, size)
+	sum.Final, sum.WideResult = planarReciprocal, true
+	sum.Source1, sum.Chip = units.Source{Chip: column}, inverse
 
-	product := newPlanar(td.TypePlanarBinary, size)
-	product.source1, product.source2 = v7source{chip: inverse}, &v7source{chip: column}
-	product.broadcast1, product.operator, product.wideSource = v7BroadcastW, 1, true
-	product.result = to
-	product.chip = v7chip{base: inverse.end(1)}
-	return []*v7op{peak, less, power, sum, product}
+	product := b.Planar(td.TypePlanarBinary, size)
+	product.Source1, product.Source2 = units.Source{Chip: inverse}, &units.Source{Chip: column}
+	product.Broadcast1, product.Operator, product.WideSource = units.BroadcastW, 1, true
+	product.Result = to
+	product.Chip = units.Chip{Base: inverse.End(1)}
+	return []*units.Op{peak, less, power, sum, product}
 }
 
 // softmaxPlaces are where a tensor of several rows lies, its powers, and one number for each row of each channel.
-func softmaxPlaces(size v7size) (full, powers, small v7chip) {
-	full = residentChip(0, size)
-	powers = planarChip(full.end(size.h), size)
-	powers.group = 0
-	return full, powers, rowNumbers(powers.end(size.h), size)
+func (b *v7build) softmaxPlaces(size units.Size) (full, powers, small units.Chip) {
+	full = b.ResidentChip(0, size)
+	powers = b.PlanarChip(full.End(size.H), size)
+	powers.Group = 0
+	return full, powers, rowNumbers(powers.End(size.H), size)
 }
 
 // rowNumbers is where one number for each row of each channel lies: channels side by side, row after row. Tasks that work
 // on a row at a time make it.
-func rowNumbers(base int, size v7size) v7chip {
-	plane := 0x10 * size.c
-	return v7chip{base: base, channel: 0x10, row: size.h * plane, depth: plane, group: plane}
+func rowNumbers(base int, size units.Size) units.Chip {
+	plane := 0x10 * size.C
+	return units.Chip{Base: base, Channel: 0x10, Row: size.H * plane, Depth: plane, Group: plane}
 }
 
 // byRow makes a reduction on chip one of each row: rows are groups.
-func (o *v7op) byRow(from v7chip, rows int) *v7op {
-	o.groups = rows
-	o.source1 = v7source{chip: v7chip{base: from.base, channel: from.channel, row: from.depth, depth: from.depth, group: from.row}}
+func byRow(o *units.Op, from units.Chip, rows int) *units.Op {
+	o.Groups = rows
+	o.Source1 = units.Source{Chip: units.Chip{Base: from.Base, Channel: from.Channel, Row: from.Depth, Depth: from.Depth, Group: from.Row}}
 	return o
 }
 
 // perRow is how a task on whole planes reads a number for each row.
-func (c v7chip) perRow() *v7source {
-	return &v7source{chip: v7chip{base: c.base, channel: c.channel, row: c.group, depth: c.depth}}
+func perRow(c units.Chip) *units.Source {
+	return &units.Source{Chip: units.Chip{Base: c.Base, Channel: c.Channel, Row: c.Group, Depth: c.Depth}}
 }
 
 // softmaxOfPlanes is over the rows of planes (norm_softmax_a3_1x64x8x8): a copy brings them on chip, where a row is a group.
-func (b *v7build) softmaxOfPlanes(from, to *v7surface, size v7size) []*v7op {
-	full, powers, small := softmaxPlaces(size)
-	row := v7size{w: size.w, h: 1, d: 1, c: size.c}
+func (b *v7build) softmaxOfPlanes(from, to *units.Surface, size units.Size) []*units.Op {
+	full, powers, small := b.softmaxPlaces(size)
+	row := units.Size{W: size.W, H: 1, D: 1, C: size.C}
 
-	load := newBypass(size)
-	load.source1 = v7source{memory: from, chip: arrayChip(full.end(size.h), size)}
-	load.chip = full
+	load := b.Bypass(size)
+	load.Source1 = units.Source{Memory: from, Chip: b.ArrayChip(full.End(size.H), size)}
+	load.Chip = full
 
-	peak := newPlanar(td.TypePlanarReduce, row).byRow(full, size.h)
-	peak.reduction, peak.lowest, peak.wideResult = planarLargest, true, true
-	peak.chip = small
+	peak := byRow(b.Planar(td.TypePlanarReduce, row), full, size.H)
+	peak.Reduction, peak.Lowest, peak.WideResult = planarLargest, true, true
+	peak.Chip = small
 
-	less := newPlanar(td.TypePlanarBinary, size)
-	less.source1, less.source2 = v7source{chip: full}, small.perRow()
-	less.broadcast2, less.negate2, less.scale, less.wideSource = v7BroadcastW, true, v7log2e, true
-	less.chip = powers
+	less := b.Planar(td.TypePlanarBinary, size)
+	less.Source1, less.Source2 = units.Source{Chip: full}, perRow(small)
+	less.Broadcast2, less.Negate2, less.Scale, less.WideSource = units.BroadcastW, true, v7log2e, true
+	less.Chip = powers
 
 	inverse := rowNumbers(0, size)
-	sum := newPlanar(td.TypePlanarReduce, row).byRow(powers, size.h)
-	sum.final, sum.wideResult = planarReciprocal, true
-	sum.chip = inverse
+	sum := byRow(b.Planar(td.TypePlanarReduce, row), powers, size.H)
+	sum.Final, sum.WideResult = planarReciprocal, true
+	sum.Chip = inverse
 
-	product := newPlanar(td.TypePlanarBinary, size)
-	product.source1, product.source2 = *inverse.perRow(), &v7source{chip: powers}
-	product.broadcast1, product.operator, product.wideSource = v7BroadcastW, 1, true
-	product.result = to
-	product.chip = v7chip{base: max(powers.end(size.h), inverse.end(1))}
-	return []*v7op{load, peak, less, b.powers(size, powers, powers), sum, product}
+	product := b.Planar(td.TypePlanarBinary, size)
+	product.Source1, product.Source2 = *perRow(inverse), &units.Source{Chip: powers}
+	product.Broadcast1, product.Operator, product.WideSource = units.BroadcastW, 1, true
+	product.Result = to
+	product.Chip = units.Chip{Base: max(powers.End(size.H), inverse.End(1))}
+	return []*units.Op{load, peak, less, b.powers(size, powers, powers), sum, product}
 }
 
 // softmaxOfChannels is over another axis than W, which is read as the channels; the array finds the largest and the sum
 // (norm_softmax_a1_1x64x8x8, norm_softmax_a2_1x64x8x8).
-func (b *v7build) softmaxOfChannels(w *v7work, kept []v7path, along v7path) ([]*v7op, bool) {
+func (b *v7build) softmaxOfChannels(w *v7work, kept []v7path, along v7path) ([]*units.Op, bool) {
 	form := formOfChannels(kept, along)
-	sizeOf := func(rows int) v7size { return v7size{w: w.d[anec.W], h: rows, d: 1, c: along.n} }
+	sizeOf := func(rows int) units.Size { return units.Size{W: w.d[anec.W], H: rows, D: 1, C: along.n} }
 	bytes := func(n int) int {
-		_, _, full := softmaxOfChannelPlaces(sizeOf(n))
-		return full.end(n)
+		_, _, full := b.softmaxOfChannelPlaces(sizeOf(n))
+		return full.End(n)
 	}
-	return form.tasks(w, func(from, to *v7surface) ([]*v7op, bool) {
-		return form.inPieces(form.rows, from, to, bytes, func(from, to *v7surface, n int) []*v7op {
+	return form.tasks(w, func(from, to *units.Surface) ([]*units.Op, bool) {
+		return form.inPieces(form.rows, from, to, bytes, func(from, to *units.Surface, n int) []*units.Op {
 			return b.softmaxAcross(from, to, sizeOf(n))
 		})
 	})
 }
 
 // softmaxOfChannelPlaces are where the numbers of places lie, the powers, and the source.
-func softmaxOfChannelPlaces(size v7size) (small, powers, full v7chip) {
-	small = planarChip(0, v7size{w: size.w, h: size.h, d: 1, c: 1})
-	powers = planarChip(small.end(size.h), size)
-	full = residentChip(powers.end(size.h), size)
-	small.group, powers.group = 0, 0
+func (b *v7build) softmaxOfChannelPlaces(size units.Size) (small, powers, full units.Chip) {
+	small = b.PlanarChip(0, units.Size{W: size.W, H: size.H, D: 1, C: 1})
+	powers = b.PlanarChip(small.End(size.H), size)
+	full = b.ResidentChip(powers.End(size.H), size)
+	small.Group, powers.Group = 0, 0
 	return small, powers, full
 }
 
-func (b *v7build) softmaxAcross(from, to *v7surface, size v7size) []*v7op {
-	small, powers, full := softmaxOfChannelPlaces(size)
-	across := func() *v7op {
-		o := newBypass(size)
-		o.out.c, o.engines = 1, 1
-		o.chip = small
+func (b *v7build) softmaxAcross(from, to *units.Surface, size units.Size) []*units.Op {
+	small, powers, full := b.softmaxOfChannelPlaces(size)
+	across := func() *units.Op {
+		o := b.Bypass(size)
+		o.Out.C, o.Engines = 1, 1
+		o.Chip = small
 		return o
 	}
 	peak := across()
-	peak.unicast, peak.operation, peak.lowest = size.c, v7Maximum, true
-	peak.source1 = v7source{memory: from, keep: true, chip: full}
-	peak.source1.chip.group = full.depth
+	peak.Unicast, peak.Operation, peak.Lowest = size.C, units.Maximum, true
+	peak.Source1 = units.Source{Memory: from, Keep: true, Chip: full}
+	peak.Source1.Chip.Group = full.Depth
 
-	less := newPlanar(td.TypePlanarBinary, size)
-	less.source1, less.source2 = v7source{chip: full}, &v7source{chip: small}
-	less.broadcast2, less.negate2, less.scale = v7BroadcastC, true, v7log2e
-	less.chip = powers
+	less := b.Planar(td.TypePlanarBinary, size)
+	less.Source1, less.Source2 = units.Source{Chip: full}, &units.Source{Chip: small}
+	less.Broadcast2, less.Negate2, less.Scale = units.BroadcastC, true, v7log2e
+	less.Chip = powers
 
 	power := b.powers(size, powers, powers)
 
 	sum := across()
-	sum.unicast, sum.operation = 0, v7MultiplyAdd
-	sum.source1 = v7source{chip: powers}
-	sum.nonLinear, sum.kernel = v7Table, b.constants.table(td.ReciprocalTable(), 1)
+	sum.Unicast, sum.Operation = 0, units.MultiplyAdd
+	sum.Source1 = units.Source{Chip: powers}
+	sum.NonLinear, sum.Kernel = units.Table, b.constants.table(td.ReciprocalTable(), 1)
 
-	product := newPlanar(td.TypePlanarBinary, size)
-	product.source1, product.source2 = v7source{chip: small}, &v7source{chip: powers}
-	product.broadcast1, product.operator = v7BroadcastC, 1
-	product.result = to
-	product.chip = v7chip{base: powers.end(size.h)}
-	return []*v7op{peak, less, power, sum, product}
+	product := b.Planar(td.TypePlanarBinary, size)
+	product.Source1, product.Source2 = units.Source{Chip: small}, &units.Source{Chip: powers}
+	product.Broadcast1, product.Operator = units.BroadcastC, 1
+	product.Result = to
+	product.Chip = units.Chip{Base: powers.End(size.H)}
+	return []*units.Op{peak, less, power, sum, product}
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/units"
 	"github.com/espalier-ane/espalier/td"
 	"github.com/espalier-ane/espalier/tensor"
 )
@@ -177,14 +178,14 @@ func merged(stages []v7stage) []v7stage {
 }
 
 // fold lets a planar task do the first stages; it returns those that are left. The task has scale 1 and bias 0.
-func fold(o *v7op, stages []v7stage) []v7stage {
+func fold(o *units.Op, stages []v7stage) []v7stage {
 	if len(stages) > 0 && stages[0].plain() {
-		o.scale, o.bias = tensor.ToF16(stages[0].scale), tensor.ToF16(stages[0].offset)
-		o.rounded = !isHalf(stages[0].scale) || !isHalf(stages[0].offset)
+		o.Scale, o.Bias = tensor.ToF16(stages[0].scale), tensor.ToF16(stages[0].offset)
+		o.Rounded = !isHalf(stages[0].scale) || !isHalf(stages[0].offset)
 		stages = stages[1:]
 	}
 	if len(stages) > 0 && isReLU(stages[0].act) {
-		o.relu = true
+		o.ReLU = true
 		stages = stages[1:]
 	}
 	return stages
@@ -197,11 +198,11 @@ func isReLU(a *anec.Activation) bool { return a != nil && a.Function == td.FuncR
 
 // foldable is how many of the first stages fold takes.
 func foldable(stages []v7stage) int {
-	return len(stages) - len(fold(&v7op{}, stages))
+	return len(stages) - len(fold(&units.Op{}, stages))
 }
 
 // finish does stages with t; the last task writes to the destination. Without stages it is a copy.
-func (c *v7chain) finish(t v7tensor, stages []v7stage, to *v7surface) bool {
+func (c *v7chain) finish(t v7tensor, stages []v7stage, to *units.Surface) bool {
 	if len(stages) == 0 {
 		c.pass(t, nil, to)
 		return true
@@ -210,7 +211,7 @@ func (c *v7chain) finish(t v7tensor, stages []v7stage, to *v7surface) bool {
 		s, rest := stages[0], stages[1:]
 		var f *v7function // of the next stage, if it rides along
 		if s.act == nil && len(rest) > 0 && rest[0].act != nil {
-			if g, ok := functionOf(rest[0].act); ok && g.post == v7One && g.epsilon == 0 && (s.gain != nil || s.offset == 0 || g.nonLinear == v7ReLU) {
+			if g, ok := functionOf(rest[0].act); ok && g.post == units.One && g.epsilon == 0 && (s.gain != nil || s.offset == 0 || g.nonLinear == units.ReLU) {
 				f, rest = &g, rest[1:]
 			}
 		}
@@ -224,11 +225,11 @@ func (c *v7chain) finish(t v7tensor, stages []v7stage, to *v7surface) bool {
 			t, ok = c.function(t, s.act, dest)
 		case s.gain != nil:
 			t, ok = c.gains(t, s.gain, s.bias, f, dest)
-		case f != nil && f.nonLinear != v7ReLU:
+		case f != nil && f.nonLinear != units.ReLU:
 			f.post = tensor.ToF16(s.scale)
 			t = c.pass(t, f, dest)
 		default:
-			t = c.one(t, dest, func(o *v7op) { fold(o, stages[:1]); o.relu = f != nil })
+			t = c.one(t, dest, func(o *units.Op) { fold(o, stages[:1]); o.ReLU = f != nil })
 		}
 		if !ok {
 			return false
@@ -239,7 +240,7 @@ func (c *v7chain) finish(t v7tensor, stages []v7stage, to *v7surface) bool {
 }
 
 // gains is t*gain + bias with a number for each channel, and a function of it. The planar engine has (t + offset)*gain.
-func (c *v7chain) gains(t v7tensor, gain, bias []float32, f *v7function, to *v7surface) (v7tensor, bool) {
+func (c *v7chain) gains(t v7tensor, gain, bias []float32, f *v7function, to *units.Surface) (v7tensor, bool) {
 	offsets, factors := make([]uint16, len(gain)), make([]uint16, len(gain))
 	rounded := false
 	for i, g := range gain {
@@ -254,11 +255,11 @@ func (c *v7chain) gains(t v7tensor, gain, bias []float32, f *v7function, to *v7s
 		rounded = rounded || !isHalf(offset) || !isHalf(g)
 	}
 	dest := to
-	if f != nil && f.nonLinear != v7ReLU {
+	if f != nil && f.nonLinear != units.ReLU {
 		dest = nil
 	}
-	y, ok := c.gain(t, offsets, factors, dest, func(o *v7op) { o.relu, o.rounded = f != nil && f.nonLinear == v7ReLU, rounded })
-	if ok && f != nil && f.nonLinear != v7ReLU {
+	y, ok := c.gain(t, offsets, factors, dest, func(o *units.Op) { o.ReLU, o.Rounded = f != nil && f.nonLinear == units.ReLU, rounded })
+	if ok && f != nil && f.nonLinear != units.ReLU {
 		y = c.pass(y, f, to)
 	}
 	return y, ok
@@ -268,15 +269,15 @@ func (c *v7chain) gains(t v7tensor, gain, bias []float32, f *v7function, to *v7s
 //
 //	constants ─ copy ─ [offset; gain]─┐
 //	                             t ─ (t + offset)*gain
-func (c *v7chain) gain(t v7tensor, offset, gain []uint16, to *v7surface, edit func(*v7op)) (v7tensor, bool) {
-	channels := t.size.c
+func (c *v7chain) gain(t v7tensor, offset, gain []uint16, to *units.Surface, edit func(*units.Op)) (v7tensor, bool) {
+	channels := t.size.C
 	if len(gain) != channels || len(offset) != channels {
 		return t, false
 	}
 	m := c.b.constantImage(slices.Concat(offset, gain), channels, 2, 1)
-	constants := c.pass(v7tensor{size: v7size{w: channels, h: 2, d: 1, c: 1}, groups: 1, memory: m}, nil, nil)
-	o := newPlanar(td.TypePlanarGain, t.size)
-	o.groups, o.transpose2 = t.groups, true
+	constants := c.pass(v7tensor{size: units.Size{W: channels, H: 2, D: 1, C: 1}, groups: 1, memory: m}, nil, nil)
+	o := c.b.Planar(td.TypePlanarGain, t.size)
+	o.Groups, o.Transpose2 = t.groups, true
 	edit(o)
 	y := c.place(o, to)
 	c.connect(o, t, constants)
@@ -286,22 +287,22 @@ func (c *v7chain) gain(t v7tensor, offset, gain []uint16, to *v7surface, edit fu
 
 // affine is t*gain + bias with a number for each channel, and a function of it, where a gain may be 0: a convolution of one
 // point in which each channel has its own weight.
-func (c *v7chain) affine(t v7tensor, gain, bias []float32, f *v7function, to *v7surface) (v7tensor, bool) {
-	if len(gain) != t.size.c || f != nil && (f.post != v7One || f.epsilon != 0) {
+func (c *v7chain) affine(t v7tensor, gain, bias []float32, f *v7function, to *units.Surface) (v7tensor, bool) {
+	if len(gain) != t.size.C || f != nil && (f.post != units.One || f.epsilon != 0) {
 		return t, false
 	}
-	shape := newBypass(t.size)
-	shape.groups = t.groups
+	shape := c.b.Bypass(t.size)
+	shape.Groups = t.groups
 	y := c.place(shape, to)
-	first := newBypass(t.size)
+	first := c.b.Bypass(t.size)
 	k := td.Kernel{
-		Groups: 1, Outputs: t.size.c, Inputs: 1, Height: 1, Width: 1, StrideY: 1, StrideX: 1,
-		Lanes: 1, Engines: v7engines(t.size.c), Format: td.KernelFP16,
+		Groups: 1, Outputs: t.size.C, Inputs: 1, Height: 1, Width: 1, StrideY: 1, StrideX: 1,
+		Lanes: 1, Engines: c.b.EnginesFor(t.size.C), Format: td.KernelFP16,
 	}
 	halves := func(list []float32) (rounded []uint16) {
 		for _, v := range list {
 			rounded = append(rounded, tensor.ToF16(v))
-			first.rounded = first.rounded || !isHalf(v)
+			first.Rounded = first.Rounded || !isHalf(v)
 		}
 		return rounded
 	}
@@ -313,16 +314,16 @@ func (c *v7chain) affine(t v7tensor, gain, bias []float32, f *v7function, to *v7
 		return t, false
 	}
 	if f != nil {
-		first.nonLinear = f.nonLinear
+		first.NonLinear = f.nonLinear
 	}
 	for g := range t.groups { // which weights a second group would have is known of convolutions with groups only
 		o := *first
 		from, into := t.part(g), y.part(g)
-		o.source1 = v7source{chip: from.chip}
+		o.Source1 = units.Source{Chip: from.chip}
 		if from.memory != nil {
-			o.source1 = v7source{memory: from.memory, chip: weightedChip(c.free, t.size)}
+			o.Source1 = units.Source{Memory: from.memory, Chip: weightedChip(c.free, t.size)}
 		}
-		o.result, o.chip = into.memory, into.chip
+		o.Result, o.Chip = into.memory, into.chip
 		c.add(&o)
 	}
 	return y, true
@@ -332,25 +333,25 @@ func (c *v7chain) affine(t v7tensor, gain, bias []float32, f *v7function, to *v7
 func (t v7tensor) part(g int) v7tensor {
 	if t.memory != nil {
 		m := *t.memory
-		m.offset += g * m.group
+		m.Offset += g * m.Group
 		t.memory = &m
 	} else {
-		t.chip.base += g * t.chip.group
-		t.chip.group = 0
+		t.chip.Base += g * t.chip.Group
+		t.chip.Group = 0
 	}
 	t.groups = 1
 	return t
 }
 
 // weightedChip is the layout of what the array streams in for a convolution of stride 1.
-func weightedChip(base int, s v7size) v7chip {
-	c := v7chip{base: base, channel: max(16, v7align(2*s.w, 16))}
-	c.depth = s.c * c.channel
-	c.row, c.group = c.depth, c.depth
-	if c.depth%0x100 == 0 {
-		c.row += 0x30
-		if c.depth == 0x200 {
-			c.row = c.depth + 0x20
+func weightedChip(base int, s units.Size) units.Chip {
+	c := units.Chip{Base: base, Channel: max(16, units.Align(2*s.W, 16))}
+	c.Depth = s.C * c.Channel
+	c.Row, c.Group = c.Depth, c.Depth
+	if c.Depth%0x100 == 0 {
+		c.Row += 0x30
+		if c.Depth == 0x200 {
+			c.Row = c.Depth + 0x20
 		}
 	}
 	return c

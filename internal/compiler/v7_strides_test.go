@@ -8,6 +8,7 @@ import (
 
 	"github.com/espalier-ane/espalier/hwx"
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/units"
 	"github.com/espalier-ane/espalier/td"
 )
 
@@ -19,17 +20,17 @@ func TestV7MovesBetweenAnyStrides(t *testing.T) {
 		m, memories := randomMove(r)
 		want := slices.Clone(memories[hwx.BasePorts+1])
 		m.elements(func(from, to int) { copy(want[to:to+2], memories[hwx.BasePorts][from:]) })
-		b := &v7build{}
+		b := &v7build{Machine: h13Machine}
 		ops, ok := b.moves(m)
 		if !ok {
 			t.Fatalf("seed %d: %+v: no tasks", seed, m)
 		}
 		memories[hwx.BaseScratch] = make([]byte, b.scratch)
 		for i, o := range ops {
-			if _, err := o.encode(i, len(ops)); err != nil {
+			if _, err := encodeOp(o, i, len(ops)); err != nil {
 				t.Fatalf("seed %d: %+v: task %d: %v", seed, m, i, err)
 			}
-			o.carryOut(memories)
+			carryOut(o, memories)
 		}
 		if got := memories[hwx.BasePorts+1]; !slices.Equal(got, want) {
 			t.Fatalf("seed %d: %+v: %d tasks move something else", seed, m, len(ops))
@@ -54,7 +55,7 @@ func randomMove(r *rand.Rand) (v7move, map[int][]byte) {
 		for i, a := range order {
 			strides[a] = bytes
 			if bytes *= d[a]; i == 0 && inRows {
-				bytes = v7align(bytes, v7row)
+				bytes = units.Align(bytes, h13Machine.RowAlign)
 			}
 		}
 		return strides, bytes
@@ -66,16 +67,16 @@ func randomMove(r *rand.Rand) (v7move, map[int][]byte) {
 		whole[a] += begin[a] + r.IntN(3)
 	}
 	from, size := lay(whole)
-	source := make([]byte, size+v7row)
+	source := make([]byte, size+h13Machine.RowAlign)
 	for i := 0; i < len(source); i += 2 {
 		binary.LittleEndian.PutUint16(source[i:], uint16(1+i/2))
 	}
 	to, size := lay(d)
-	result := make([]byte, size+v7row)
+	result := make([]byte, size+h13Machine.RowAlign)
 	for i := range result {
 		result[i] = 0xff
 	}
-	m := v7move{from: v7spot{base: hwx.BasePorts}, to: v7spot{base: hwx.BasePorts + 1}, before: true}
+	m := v7move{Machine: h13Machine, from: v7spot{base: hwx.BasePorts}, to: v7spot{base: hwx.BasePorts + 1}, before: true}
 	for a, n := range d {
 		m.from.offset += begin[a] * from[a]
 		m.axes = append(m.axes, v7axis{td.Axis(a), n, from[a], to[a]})
@@ -107,27 +108,27 @@ func (m *v7move) elements(f func(from, to int)) {
 }
 
 // carryOut does what a task that moves does (h13 3.1).
-func (o *v7op) carryOut(memories map[int][]byte) {
-	at := func(s *v7surface, g, c, h, w int) []byte {
-		lanes := max(s.interleave, 1)
-		return memories[s.base][s.offset+g*s.group+c/lanes*s.plane+h*s.row+(w*lanes+c%lanes)*2:]
+func carryOut(o *units.Op, memories map[int][]byte) {
+	at := func(s *units.Surface, g, c, h, w int) []byte {
+		lanes := max(s.Interleave, 1)
+		return memories[s.Base][s.Offset+g*s.Group+c/lanes*s.Plane+h*s.Row+(w*lanes+c%lanes)*2:]
 	}
 	kept := func(bit uint32, i int) int {
-		if o.broadcast1&bit != 0 {
+		if o.Broadcast1&bit != 0 {
 			return 0
 		}
 		return i
 	}
-	for g := range o.groups {
-		for c := range o.in.c {
-			for h := range o.in.h {
-				for w := range o.in.w {
-					x := at(o.source1.memory, g, kept(v7BroadcastC, c), kept(v7BroadcastH, h), kept(v7BroadcastW, w))
+	for g := range o.Groups {
+		for c := range o.In.C {
+			for h := range o.In.H {
+				for w := range o.In.W {
+					x := at(o.Source1.Memory, g, kept(units.BroadcastC, c), kept(units.BroadcastH, h), kept(units.BroadcastW, w))
 					c, w := c, w
-					if o.exchange {
+					if o.Exchange {
 						c, w = w, c
 					}
-					copy(at(o.result, g, c, h, w)[:2], x)
+					copy(at(o.Result, g, c, h, w)[:2], x)
 				}
 			}
 		}

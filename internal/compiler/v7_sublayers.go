@@ -2,6 +2,7 @@ package compiler
 
 import (
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/units"
 	"github.com/espalier-ane/espalier/tensor"
 )
 
@@ -9,7 +10,7 @@ import (
 type v7sublayers struct {
 	*v7build
 	tasks  int // of the build before them
-	ops    []*v7op
+	ops    []*units.Op
 	failed bool
 }
 
@@ -36,11 +37,11 @@ func (s *v7sublayers) take(l *anec.Layer) {
 }
 
 // layerByLayer selects the tasks of layers that do not go together after all.
-func (b *v7build) layerByLayer(layers ...*anec.Layer) (ops []*v7op, ok bool) {
+func (b *v7build) layerByLayer(layers ...*anec.Layer) (ops []*units.Op, ok bool) {
 	before := b.tasks
 	defer func() { b.tasks = before }()
 	for _, l := range layers {
-		part, ok := b.attempt(func() ([]*v7op, bool) { return b.plain(l) })
+		part, ok := b.attempt(func() ([]*units.Op, bool) { return b.plain(l) })
 		if !ok {
 			return nil, false
 		}

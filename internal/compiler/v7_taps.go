@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/units"
 	"github.com/espalier-ane/espalier/td"
 	"github.com/espalier-ane/espalier/tensor"
 )
@@ -21,7 +22,7 @@ import (
 var poolAxes = [3]td.Axis{anec.D, anec.H, anec.W}
 
 // windows selects the tasks of a pooling in memory.
-func (b *v7build) windows(l *anec.Layer, p *anec.Pooling) ([]*v7op, bool) {
+func (b *v7build) windows(l *anec.Layer, p *anec.Pooling) ([]*units.Op, bool) {
 	padded := hasPadding(&p.Window)
 	stages, ok := stagesOf(l)
 	kind := td.EWMax
@@ -87,27 +88,27 @@ type v7box struct {
 
 // move takes a box where a layout says.
 func (c *v7chain) move(x v7box, to v7layout) bool {
-	moves, ok := c.b.moves(moveOf(x.dims, x.at, to))
+	moves, ok := c.b.moves(c.b.moveOf(x.dims, x.at, to))
 	c.ops = append(c.ops, moves...)
 	return ok
 }
 
 // lie is a box with the given columns in which every other axis goes by whole 64 bytes: x itself, or a copy.
 func (c *v7chain) lie(x v7box, column td.Axis) (v7box, bool) {
-	if x.column == column && x.regular() {
+	if x.column == column && c.regular(&x) {
 		return x, true
 	}
 	y := c.newBox(x.dims, column)
 	return y, c.move(x, y.at)
 }
 
-func (x *v7box) regular() bool {
-	if x.at.offset%v7row != 0 {
+func (c *v7chain) regular(x *v7box) bool {
+	if x.at.offset%c.b.RowAlign != 0 {
 		return false
 	}
 	for a, n := range x.dims {
 		stride := x.at.strides[a]
-		if n > 1 && (td.Axis(a) == x.column && stride != 2 || td.Axis(a) != x.column && (stride <= 0 || stride%v7row != 0)) {
+		if n > 1 && (td.Axis(a) == x.column && stride != 2 || td.Axis(a) != x.column && (stride <= 0 || stride%c.b.RowAlign != 0)) {
 			return false
 		}
 	}
@@ -117,7 +118,7 @@ func (x *v7box) regular() bool {
 // newBox takes scratch memory for a box.
 func (c *v7chain) newBox(d anec.Dims, column td.Axis) v7box {
 	y := v7box{dims: d, column: column}
-	step := v7align(2*d[column], v7row)
+	step := c.b.RowBytes(d[column])
 	for _, a := range []td.Axis{anec.W, anec.H, anec.C, anec.D, anec.N} {
 		if y.at.strides[a] = step; a == column {
 			y.at.strides[a] = 2
@@ -130,9 +131,9 @@ func (c *v7chain) newBox(d anec.Dims, column td.Axis) v7box {
 }
 
 // surface is a dense box, columns along W, with batch and depth as the groups.
-func (x *v7box) surface() *v7surface {
+func (x *v7box) surface() *units.Surface {
 	s := x.at.strides
-	return &v7surface{base: x.at.base, offset: x.at.offset, row: s[anec.H], plane: s[anec.C], depth: s[anec.D], group: s[anec.D]}
+	return &units.Surface{Base: x.at.base, Offset: x.at.offset, Row: s[anec.H], Plane: s[anec.C], Depth: s[anec.D], Group: s[anec.D]}
 }
 
 // taps makes one element of each window along an axis.
@@ -228,20 +229,20 @@ func (c *v7chain) both(kind td.EWKind, x, z, y v7box) bool {
 	for i, a := range axes {
 		extent[i] = y.dims[a]
 	}
-	size, groups := v7size{w: y.dims[y.column], h: extent[0], d: 1, c: extent[1]}, extent[2]
-	if size.w > v7maxPlane || size.h > v7maxPlane || size.c > v7maxChannels || groups > v7maxGroups {
+	size, groups := units.Size{W: y.dims[y.column], H: extent[0], D: 1, C: extent[1]}, extent[2]
+	if size.W > v7maxPlane || size.H > v7maxPlane || size.C > v7maxChannels || groups > v7maxGroups {
 		return false
 	}
 	operand := func(b v7box) v7tensor {
-		s := &v7surface{base: b.at.base, offset: b.at.offset}
-		next := v7align(2*size.w, v7row)
-		for i, stride := range []*int{&s.row, &s.plane, &s.group} {
+		s := &units.Surface{Base: b.at.base, Offset: b.at.offset}
+		next := c.b.RowBytes(size.W)
+		for i, stride := range []*int{&s.Row, &s.Plane, &s.Group} {
 			if *stride = next; i < len(axes) {
 				*stride = b.at.strides[axes[i]]
 			}
 			next = *stride * extent[i]
 		}
-		s.depth = s.group
+		s.Depth = s.Group
 		return v7tensor{size: size, groups: groups, memory: s}
 	}
 	like := operand(y)

@@ -32,7 +32,7 @@ func TestV7WindowsByTaps(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			b := &v7build{graph: g, surfaces: map[*anec.Value]*v7surface{}, joined: map[*anec.Layer]bool{}}
+			b := newV7build(g, h13Machine)
 			p := &v7Program{}
 			if p.Ports, err = b.ports(outputs); err != nil {
 				t.Fatal(err)

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/units"
 )
 
 // through selects tasks that put elements apart in scratch memory and then together:
@@ -14,7 +15,7 @@ import (
 // where k is an axis that lies well on both sides, or nothing.
 //
 // If the columns of the two sides cannot both follow each other there, elements take one more step.
-func (b *v7build) through(m v7move) ([]*v7op, bool) {
+func (b *v7build) through(m v7move) ([]*units.Op, bool) {
 	scratch := b.scratch
 	if apart, together, ok := b.turns(m); ok {
 		return append(apart, together...), true
@@ -31,7 +32,7 @@ func (b *v7build) through(m v7move) ([]*v7op, bool) {
 }
 
 // turns are the tasks that put elements apart, and those that put them together.
-func (b *v7build) turns(m v7move) (in, out []*v7op, ok bool) {
+func (b *v7build) turns(m v7move) (in, out []*units.Op, ok bool) {
 	y, ok := m.chain(func(a v7axis) int { return a.to })
 	if !ok {
 		return nil, nil, false
@@ -56,7 +57,7 @@ func (b *v7build) halfway(m v7move, y []int) (first, second v7move, ok bool) {
 		return first, second, false
 	}
 	at := b.takeScratch(bytes)
-	first, second = v7move{from: r.from, to: at}, v7move{from: at, to: m.to}
+	first, second = v7move{Machine: m.Machine, from: r.from, to: at}, v7move{Machine: m.Machine, from: at, to: m.to}
 	for i, a := range r.axes {
 		if a.to = apart[i]; a.n > 1 && a.to != 0 {
 			first.axes = append(first.axes, a)
@@ -80,6 +81,7 @@ func (b *v7build) halfway(m v7move, y []int) (first, second v7move, ok bool) {
 //	skip
 //	- - - x - - x - - x          a window of ten columns, of which three are moved
 type v7reading struct {
+	units.Machine
 	from    v7spot
 	axes    []v7axis // those of the move, and the window, if there is one: then those that are in it have one element
 	columns []int    // axes that lie closer than 64 bytes, the innermost first
@@ -88,11 +90,11 @@ type v7reading struct {
 }
 
 // inWindow reports whether the window has the elements along an axis.
-func (r *v7reading) inWindow(a v7axis) bool { return r.window && a.from%v7row != 0 }
+func (r *v7reading) inWindow(a v7axis) bool { return r.window && a.from%r.RowAlign != 0 }
 
 func (m *v7move) reading() (r v7reading, ok bool) {
-	r = v7reading{from: m.from, axes: slices.Clone(m.axes)}
-	if r.columns, ok = m.chain(func(a v7axis) int { return a.from }); ok && m.from.offset%v7row == 0 {
+	r = v7reading{Machine: m.Machine, from: m.from, axes: slices.Clone(m.axes)}
+	if r.columns, ok = m.chain(func(a v7axis) int { return a.from }); ok && m.from.offset%m.RowAlign == 0 {
 		return r, true
 	}
 	if !m.before || m.from.offset%2 != 0 {
@@ -114,7 +116,7 @@ func (m *v7move) reading() (r v7reading, ok bool) {
 	if lowest < 0 {
 		return r, false
 	}
-	r.from.offset = lowest / v7row * v7row
+	r.from.offset = lowest / m.RowAlign * m.RowAlign
 	r.skip = (m.from.offset - r.from.offset) / 2
 	r.columns = []int{len(r.axes)}
 	r.axes = append(r.axes, v7axis{axis: anec.W, n: (highest-r.from.offset)/2 + 1, from: 2})
@@ -142,9 +144,9 @@ func (r *v7reading) apart(y []int) (apart []int, bytes int, ok bool) {
 		}
 	}
 	size := func(inner int) int {
-		n := v7row
+		n := r.RowAlign
 		if inner >= 0 {
-			n = v7align(2*r.axes[inner].n, v7row)
+			n = r.RowBytes(r.axes[inner].n)
 		}
 		for _, i := range order {
 			if i != inner && n <= v7maxExpand {
@@ -155,7 +157,7 @@ func (r *v7reading) apart(y []int) (apart []int, bytes int, ok bool) {
 	}
 	inner := -1
 	for _, i := range order[columns:] {
-		if a := r.axes[i]; a.n > 1 && a.from > 0 && a.to%v7row == 0 && size(i) < size(inner) {
+		if a := r.axes[i]; a.n > 1 && a.from > 0 && a.to%r.RowAlign == 0 && size(i) < size(inner) {
 			inner = i
 		}
 	}
@@ -163,9 +165,9 @@ func (r *v7reading) apart(y []int) (apart []int, bytes int, ok bool) {
 		return nil, 0, false
 	}
 	apart = make([]int, len(r.axes))
-	width := v7row
+	width := r.RowAlign
 	if inner >= 0 {
-		apart[inner], width = 2, v7align(2*r.axes[inner].n, v7row)
+		apart[inner], width = 2, r.RowBytes(r.axes[inner].n)
 	}
 	for _, i := range order {
 		if i != inner {
@@ -179,7 +181,7 @@ func (r *v7reading) apart(y []int) (apart []int, bytes int, ok bool) {
 // chain is the axes of a side whose elements lie closer than 64 bytes, the innermost first. They have to follow each other.
 func (m *v7move) chain(stride func(v7axis) int) (chain []int, ok bool) {
 	for i, a := range m.axes {
-		if stride(a)%v7row != 0 {
+		if stride(a)%m.RowAlign != 0 {
 			chain = append(chain, i)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/units"
 	"github.com/espalier-ane/espalier/td"
 	"github.com/espalier-ane/espalier/tensor"
 )
@@ -12,7 +13,7 @@ import (
 
 // view selects what moves nothing but names: the top is the same memory, read otherwise. If it leaves the segment, or
 // registers cannot say how it is read, a copy is made.
-func (b *v7build) view(l *anec.Layer) ([]*v7op, bool) {
+func (b *v7build) view(l *anec.Layer) ([]*units.Op, bool) {
 	if !bare(l) {
 		return nil, false
 	}
@@ -32,7 +33,7 @@ func (b *v7build) view(l *anec.Layer) ([]*v7op, bool) {
 		return b.crop(l, viewed)
 	}
 	d := l.Top().Type.Dims
-	if s, ok := viewed.isSurface(d); ok && b.plan == nil && b.surfaces[l.Top()] == nil {
+	if s, ok := b.isSurface(viewed, d); ok && b.plan == nil && b.surfaces[l.Top()] == nil {
 		b.surfaces[l.Top()] = s
 		return nil, true
 	}
@@ -40,7 +41,7 @@ func (b *v7build) view(l *anec.Layer) ([]*v7op, bool) {
 	if !ok {
 		return nil, false
 	}
-	m := moveOf(d, viewed, y)
+	m := b.moveOf(d, viewed, y)
 	m.before = b.inRows(l.Bottoms[0])
 	return b.moves(m)
 }
@@ -52,37 +53,37 @@ const v7crop = 16
 // becomes of the numbers: what the gain takes beyond fp16 is infinite. The tasks say so: one multiplies, one divides.
 //
 //	x [h][w] ─ turn, *16 ─ [w][h] ─ turn, /16 ─ y [h][w']
-func (b *v7build) crop(l *anec.Layer, viewed v7layout) ([]*v7op, bool) {
+func (b *v7build) crop(l *anec.Layer, viewed v7layout) ([]*units.Op, bool) {
 	y, ok := b.layout(l.Top())
 	if !ok {
 		return nil, false
 	}
-	m := moveOf(l.Top().Type.Dims, viewed, y)
+	m := b.moveOf(l.Top().Type.Dims, viewed, y)
 	m.axes = slices.DeleteFunc(m.axes, func(a v7axis) bool { return a.n == 1 })
 	m.before = b.inRows(l.Bottoms[0])
 	apart, together, ok := b.turns(m)
 	ops := append(apart, together...)
 	for i, o := range ops {
-		if o.planar {
+		if o.Planar {
 			return nil, false
 		}
-		o.cropped = true
-		if o.post = tensor.ToF16(v7crop); i >= len(apart) {
-			o.post = tensor.ToF16(1.0 / v7crop)
+		o.Cropped = true
+		if o.Post = tensor.ToF16(v7crop); i >= len(apart) {
+			o.Post = tensor.ToF16(1.0 / v7crop)
 		}
 	}
 	return ops, ok
 }
 
 // carry is a copy between places of any kind.
-func (b *v7build) carry(l *anec.Layer) ([]*v7op, bool) {
+func (b *v7build) carry(l *anec.Layer) ([]*units.Op, bool) {
 	x := l.Bottoms[0]
 	from, ok1 := b.source(x)
 	to, ok2 := b.layout(l.Top())
 	if !ok1 || !ok2 || !bare(l) {
 		return nil, false
 	}
-	m := moveOf(x.Type.Dims, from, to)
+	m := b.moveOf(x.Type.Dims, from, to)
 	m.before = b.inRows(x)
 	return b.moves(m)
 }
@@ -92,34 +93,34 @@ func (b *v7build) carry(l *anec.Layer) ([]*v7op, bool) {
 //
 //	x [16][4·8]  =  [16][4][8]  =  y [16][4][8]            in pieces
 //	x [2][3·4] ─ turn ─ [24], 64 bytes apart ─ turn ─ y [4][6]
-func (b *v7build) reshape(l *anec.Layer, x v7layout) ([]*v7op, bool) {
+func (b *v7build) reshape(l *anec.Layer, x v7layout) ([]*units.Op, bool) {
 	y, ok := b.layout(l.Top())
 	if !ok || l.Kind() != anec.KindReshape {
 		return nil, false
 	}
 	from, to := l.Bottoms[0].Type.Dims, l.Top().Type.Dims
 	if dims, xs, ys, ok := commonPieces(from, wide(x.strides), to, wide(y.strides)); ok {
-		m := v7move{from: x.v7spot, to: y.v7spot, before: b.inRows(l.Bottoms[0])}
+		m := v7move{Machine: b.Machine, from: x.v7spot, to: y.v7spot, before: b.inRows(l.Bottoms[0])}
 		for a, n := range dims {
 			m.axes = append(m.axes, v7axis{td.Axis(a), n, int(xs[a]), int(ys[a])})
 		}
 		return b.moves(m)
 	}
-	apart, bytes := spreadOut(from)
-	together, _ := spreadOut(to)
+	apart, bytes := b.spreadOut(from)
+	together, _ := b.spreadOut(to)
 	if bytes > v7maxExpand {
 		return nil, false
 	}
 	apart.v7spot = b.takeScratch(bytes)
 	together.v7spot = apart.v7spot
-	in, ok1 := b.moves(moveOf(from, x, apart))
-	out, ok2 := b.moves(moveOf(to, together, y))
+	in, ok1 := b.moves(b.moveOf(from, x, apart))
+	out, ok2 := b.moves(b.moveOf(to, together, y))
 	return append(in, out...), ok1 && ok2 && len(in)+len(out) <= v7maxTasks
 }
 
 // spreadOut is the layout of elements one after the other, 64 bytes apart, and how many bytes they take.
-func spreadOut(d anec.Dims) (at v7layout, bytes int) {
-	bytes = v7row
+func (b *v7build) spreadOut(d anec.Dims) (at v7layout, bytes int) {
+	bytes = b.RowAlign
 	for a := anec.NumAxes - 1; a >= 0; a-- {
 		if at.strides[a] = bytes; bytes <= v7maxExpand {
 			bytes *= d[a]

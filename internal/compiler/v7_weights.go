@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/units"
 	"github.com/espalier-ane/espalier/td"
 	"github.com/espalier-ane/espalier/tensor"
 )
@@ -12,7 +13,7 @@ import (
 // fp16 here and packed as other weights are. The layer that would decode them has no task then.
 
 // decodedWeights selects the tasks of a layer that decodes constants: none, if all who read it have the result packed.
-func decodedWeights(l *anec.Layer) ([]*v7op, bool) {
+func decodedWeights(l *anec.Layer) ([]*units.Op, bool) {
 	y := l.Top()
 	for _, reader := range y.Uses {
 		if weightBottom(reader) != y || reader.Bottoms[0] == y {
