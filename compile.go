@@ -321,7 +321,7 @@ func (p *Program) WriteContainer(ctx context.Context, path string) error {
 	if old, err := os.Lstat(path); err == nil && (!old.Mode().IsRegular() || !hwx.IsContainerFile(path)) {
 		return fmt.Errorf("%s is there already and is no hardware container: it is left as it is", path)
 	}
-	file, err := f.Segments[0].Container()
+	file, err := compiler.Container(f.Segments[0])
 	if err != nil {
 		return err
 	}

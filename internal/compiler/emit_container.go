@@ -16,7 +16,7 @@ func emitContainer(s *Segment) error {
 	if len(s.Tasks) == 0 && len(s.Outputs) == 0 {
 		return nil // nothing to do, and nobody waits for it
 	}
-	file, err := s.container(false)
+	file, err := containerOf(s, false)
 	if err != nil {
 		return err
 	}
@@ -24,8 +24,8 @@ func emitContainer(s *Segment) error {
 	return nil
 }
 
-// refuse makes an error about all operations of a segment, which are then the host's.
-func (s *Segment) refuse(err error) error {
+// refuseSegment makes an error about all operations of a segment, which are then the host's.
+func refuseSegment(s *Segment, err error) error {
 	e := &anec.LayerError{Layer: s.Name, Err: err}
 	for _, l := range s.Order {
 		e.Kind, e.Origin = l.Kind(), joinOrigins(e.Origin, l.Origin)
@@ -33,7 +33,7 @@ func (s *Segment) refuse(err error) error {
 	return e
 }
 
-// container makes the container: the task list, the ports in the order of the plan, memory for what tasks keep
+// containerOf makes the container: the task list, the ports in the order of the plan, memory for what tasks keep
 // between them, constants. With its weights it stands alone; without, their section has a size and no bytes.
 //
 //	__DATA,__bss         plan.Scratch
@@ -43,7 +43,7 @@ func (s *Segment) refuse(err error) error {
 //	__TEXT,__const       plan.Constants
 //	__KERN_0,__kern_0    the kernel streams of the chip's own tasks, if others are among them
 //	__KERN_0 or _1       the weight file, if a task reads it
-func (s *Segment) container(withWeights bool) (*hwx.File, error) {
+func containerOf(s *Segment, withWeights bool) (*hwx.File, error) {
 	spec := hwx.Spec{Form: hwx.Form2026, Subtype: s.Target.Container().CPUSubtype, Program: s.Name}
 	ports := s.Plan.Ports
 	if s.own != nil {
@@ -64,14 +64,14 @@ func (s *Segment) container(withWeights bool) (*hwx.File, error) {
 		spec.Windows = append(spec.Windows, i) // so that port i is entry BasePorts+i
 	}
 	if n := hwx.BaseTextConst - hwx.BasePorts; len(spec.Ports) > n {
-		return nil, s.refuse(fmt.Errorf("its segment has %d ports: a container has entries for %d", len(spec.Ports), n))
+		return nil, refuseSegment(s, fmt.Errorf("its segment has %d ports: a container has entries for %d", len(spec.Ports), n))
 	}
 	tasks, err := encodeTasks(s.Tasks, taskVersion(s.Target))
 	if err != nil {
 		return nil, err
 	}
 	if s.Strict {
-		if err := s.checkStrict(tasks); err != nil {
+		if err := checkStrict(s, tasks); err != nil {
 			return nil, err
 		}
 	}
@@ -79,7 +79,7 @@ func (s *Segment) container(withWeights bool) (*hwx.File, error) {
 		return nil, err
 	}
 	switch {
-	case !s.readsWeights():
+	case !readsWeights(s):
 	case !withWeights:
 		spec.External = uint64(len(s.Weights))
 	case s.streams != nil:
@@ -92,7 +92,7 @@ func (s *Segment) container(withWeights bool) (*hwx.File, error) {
 
 // Container makes the container with its weights in it, such that it stands alone. No cast stands before its ports, so they
 // have the names of the features.
-func (s *Segment) Container() (*hwx.File, error) {
+func Container(s *Segment) (*hwx.File, error) {
 	alone := *s
 	plan := *s.Plan
 	plan.Ports = featureNames(plan.Ports)
@@ -102,7 +102,7 @@ func (s *Segment) Container() (*hwx.File, error) {
 		own.Ports = featureNames(own.Ports)
 		alone.own = &own
 	}
-	return alone.container(true)
+	return containerOf(&alone, true)
 }
 
 // featureNames takes the mark of the engine's side off the names of ports, unless two would then be the same.
@@ -186,7 +186,7 @@ func encodeTasks(list []Task, version td.Version) ([]*td.Task, error) {
 }
 
 // readsWeights reports whether a task reads the weight file.
-func (s *Segment) readsWeights() bool {
+func readsWeights(s *Segment) bool {
 	base := planned{s}.base(Place{Region: InWeights})
 	for i := range s.Tasks {
 		op := s.Tasks[i].Op

@@ -107,7 +107,7 @@ func (d *describer) part(i int, part *Part, container string) {
 	for _, v := range part.States {
 		state := d.operand(v, v.Name)
 		inputs = append(inputs, state)
-		if part.Backend == OnHost || d.f.Segments[i].writes(v.Name) {
+		if part.Backend == OnHost || writesPort(d.f.Segments[i], v.Name) {
 			outputs = append(outputs, state)
 		}
 	}
@@ -154,8 +154,8 @@ func (d *describer) engineReads(v *mil.Value) bool {
 	})
 }
 
-// writes reports whether the tasks write a port.
-func (s *Segment) writes(port string) bool {
+// writesPort reports whether the tasks write a port.
+func writesPort(s *Segment, port string) bool {
 	for _, p := range s.Plan.Ports {
 		if p.Name == port {
 			return p.Out

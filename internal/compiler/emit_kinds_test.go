@@ -170,7 +170,7 @@ output %y
 	if err := emitTasks(s); err != nil {
 		t.Fatal(err)
 	}
-	alone, err := s.container(true)
+	alone, err := containerOf(s, true)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,7 +5,6 @@ import (
 
 	"github.com/espalier-ane/espalier/internal/anec"
 	"github.com/espalier-ane/espalier/td"
-	"github.com/espalier-ane/espalier/tensor"
 )
 
 // An emission is a layer on its way to an operation of version 256:
@@ -212,20 +211,4 @@ func permuted(o td.Operand, p anec.Perm) (td.Operand, error) {
 		q.Dims[i], q.Strides[i] = o.Dims[a], o.Strides[a]
 	}
 	return q, nil
-}
-
-// exchange is the permutation that exchanges two axes.
-func exchange(a, b td.Axis) anec.Perm {
-	p := anec.Identity
-	p[a], p[b] = b, a
-	return p
-}
-
-// constantScalar is the value of a constant of one element, if fp32 holds it.
-func constantScalar(v *anec.Value) (float32, bool) {
-	if v.Const == nil || v.Type.DType == tensor.Float64 {
-		return 0, false
-	}
-	f, ok := v.Const.Scalar()
-	return float32(f), ok && float64(float32(f)) == f
 }

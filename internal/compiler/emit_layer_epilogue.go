@@ -2,7 +2,6 @@ package compiler
 
 import (
 	"fmt"
-	"math"
 
 	"github.com/espalier-ane/espalier/internal/anec"
 	"github.com/espalier-ane/espalier/td"
@@ -39,13 +38,6 @@ func (e *emission) epilogue() error {
 		return e.requantize(q)
 	}
 	return e.roundToOutputType()
-}
-
-// broadcasting are the kinds whose class takes sources with extent 1 along any axis of the result, also where all
-// of them have: an epilogue that broadcasts costs them nothing.
-var broadcasting = map[anec.Kind]bool{
-	anec.KindElementWise: true, anec.KindScaledElementWise: true, anec.KindSelect: true,
-	anec.KindNeuron: true, anec.KindGOC: true, anec.KindDynamicGOC: true, anec.KindCopy: true, anec.KindTypeCast: true,
 }
 
 func (e *emission) add(m td.MicroOp) { e.op.Epilogue = append(e.op.Epilogue, m) }
@@ -175,18 +167,6 @@ func (e *emission) requantize(q *anec.Requantize) error {
 	e.number(td.EWMax, lo)
 	e.number(td.EWMin, hi)
 	return nil
-}
-
-// integerRange is the range of an integer type of which fp32 holds each number.
-func integerRange(d tensor.DType) (lo, hi float32, ok bool) {
-	bits := d.Bits()
-	switch {
-	case !d.IsInteger() || bits > 16:
-		return 0, 0, false
-	case d.Kind() == tensor.KindUint:
-		return 0, float32(math.Ldexp(1, bits) - 1), true
-	}
-	return float32(-math.Ldexp(1, bits-1)), float32(math.Ldexp(1, bits-1) - 1), true
 }
 
 // roundToOutputType rounds to the nearest integer where the layer says that a float is stored as one: the store

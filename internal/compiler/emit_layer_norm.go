@@ -29,21 +29,6 @@ func emitSoftmax(e *emission) error {
 	return e.begin(&td.Softmax{Axis: axis}, e.bottom(0))
 }
 
-// softmaxAxis is the axis of a softmax: one of extent 1 beside it does not count.
-func softmaxAxis(l *anec.Layer) (axis td.Axis, ok bool) {
-	axes, x := l.Params.(*anec.Softmax).Axes, l.Bottoms[0].Type.Dims
-	wide := 0
-	for a := range td.Axis(anec.NumAxes) {
-		if axes.Has(a) && (x[a] > 1 || wide == 0) {
-			axis = a
-		}
-		if axes.Has(a) && x[a] > 1 {
-			wide++
-		}
-	}
-	return axis, wide <= 1
-}
-
 func emitLayerNorm(e *emission) error {
 	p := e.Params.(*anec.LayerNorm)
 	if p.Groups > 1 {

@@ -22,13 +22,6 @@ func emitConv(e *emission) error {
 		e.bottom(0), e.bottom(1), e.bottom(2))
 }
 
-// convPadsOtherwise reports whether a convolution has padding that is not zero. A transposed one has none: it cuts off.
-func convPadsOtherwise(p *anec.Conv) bool {
-	return !p.Transposed && hasPadding(&p.Window) && p.PaddingMode != td.PadZero && p.PaddingMode != td.PadDontCare
-}
-
-func hasPadding(w *anec.Window) bool { return w.PadBefore != [3]int{} || w.PadAfter != [3]int{} }
-
 // poolings are the kinds that the class has.
 var poolings = map[td.PoolKind]bool{td.PoolAvg: true, td.PoolMax: true, td.PoolMin: true, td.PoolL1: true, td.PoolL2: true}
 
@@ -41,18 +34,6 @@ func emitPooling(e *emission) error {
 		return fmt.Errorf("%v with padding mode %v: pass padding takes it out", p.Type, p.PaddingMode)
 	}
 	return e.begin(&td.Pooling{Window: windowOf(&p.Window), Kind: p.Type, CountPad: !p.ExcludePad}, e.bottom(0))
-}
-
-// poolPadsOtherwise reports whether padding counts in a way that the class does not have, which leaves it out: as
-// zeros do in a sum, and the least number in a maximum.
-func poolPadsOtherwise(p *anec.Pooling) bool {
-	switch {
-	case !hasPadding(&p.Window) || p.PaddingMode == td.PadDontCare:
-		return false
-	case p.Type == td.PoolMax:
-		return p.PaddingMode != td.PadNegative
-	}
-	return p.PaddingMode != td.PadZero || p.Type == td.PoolMin
 }
 
 func emitArgMinMax(e *emission) error {

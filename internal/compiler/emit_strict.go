@@ -47,7 +47,7 @@ func (e *StrictError) Error() string {
 const maxStrictNames = 20
 
 // checkStrict refuses the tasks of a segment that are ours and not the target's.
-func (s *Segment) checkStrict(tasks []*td.Task) error {
+func checkStrict(s *Segment, tasks []*td.Task) error {
 	own := td.Version(s.Target.Container().TaskVersion)
 	e := &StrictError{Target: s.Target.Name, First: s.notOwn}
 	for i, t := range tasks {

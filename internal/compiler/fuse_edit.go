@@ -52,10 +52,6 @@ func (f *fusion) isOverwritten(v *anec.Value) bool {
 	return f.overwritten[v]
 }
 
-// viewKinds are the kinds that may be another way to look at the memory of their bottom.
-var viewKinds = setOf(anec.KindReshape, anec.KindTranspose, anec.KindInputView, anec.KindBroadcast, anec.KindFlatten,
-	anec.KindUnflatten, anec.KindAlias)
-
 // discard takes a layer out of the readers of its bottoms. That somebody still reads it is a fault of the pass.
 func (f *fusion) discard(l *anec.Layer) {
 	f.gone[l] = true
@@ -77,15 +73,4 @@ func (f *fusion) readBy(v *anec.Value, l *anec.Layer) bool {
 // canDelay reports whether a layer may run later, where its reader stands.
 func (f *fusion) canDelay(l *anec.Layer) bool {
 	return !slices.ContainsFunc(l.Reads(), f.isOverwritten)
-}
-
-// joinOrigins appends, each operation once.
-func joinOrigins(a, b []string) []string {
-	joint := slices.Clone(a)
-	for _, o := range b {
-		if !slices.Contains(joint, o) {
-			joint = append(joint, o)
-		}
-	}
-	return joint
 }

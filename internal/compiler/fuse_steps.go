@@ -146,14 +146,6 @@ var scaledKinds = map[td.ScaledEWKind]td.EWKind{
 	td.ScaledAdd: td.EWAdd, td.ScaledMult: td.EWMult, td.ScaledMax: td.EWMax, td.ScaledMin: td.EWMin,
 }
 
-// bottom returns a bottom, nil if it is not there.
-func bottom(l *anec.Layer, i int) *anec.Value {
-	if i < len(l.Bottoms) {
-		return l.Bottoms[i]
-	}
-	return nil
-}
-
 // isPerChannel reports whether a value has one element, or one for each channel of the extents.
 func isPerChannel(v *anec.Value, dims anec.Dims) bool {
 	d := v.Type.Dims
@@ -255,14 +247,6 @@ var jumpingFunctions = setOf(td.FuncDirac, td.FuncInt, td.FuncFrac, td.FuncSign,
 var jumpingKinds = setOf(td.EWEqualZero, td.EWNotEqualZero, td.EWLessThanZero, td.EWLessThanEqualZero,
 	td.EWGreaterThanEqualZero, td.EWGreaterThanZero, td.EWEqual, td.EWNotEqual, td.EWLessThan, td.EWLessThanEqual,
 	td.EWGreaterThan, td.EWGreaterThanEqual, td.EWFloorDiv, td.EWMod, td.EWAnd, td.EWOr, td.EWXor)
-
-func setOf[T comparable](members ...T) map[T]bool {
-	set := make(map[T]bool, len(members))
-	for _, m := range members {
-		set[m] = true
-	}
-	return set
-}
 
 // tighten makes one step of a product with a number and a sum with a number after it, where nothing else reads
 // the product.

@@ -209,22 +209,6 @@ func throughReshape(o, from, to anec.Dims) (anec.Dims, bool) {
 	return out, true
 }
 
-// onlyReshapes reports whether a permutation leaves the order of the elements: axes of more than one element stay
-// in theirs.
-func onlyReshapes(p anec.Perm, dims anec.Dims) bool {
-	last := -1
-	for _, a := range p {
-		if dims[a] == 1 {
-			continue
-		}
-		if int(a) < last {
-			return false
-		}
-		last = int(a)
-	}
-	return true
-}
-
 // reshaped is a value with other extents. A constant is the same memory, and a reshape of a reshape is one.
 func (f *fusion) reshaped(v *anec.Value, dims anec.Dims) *anec.Value {
 	for v.Type.Dims != dims && v.Def != nil && v.Def.Kind() == anec.KindReshape && isMove(v.Def) {

@@ -21,7 +21,7 @@ func legalizeDeconv(s *Segment) error {
 	return rewriteConvCores(s, 0, func(b *anec.Builder, l *anec.Layer, core builder) (*anec.Value, error) {
 		p, w := l.Params.(*anec.Conv), l.Bottoms[1]
 		if !p.Transposed || max(p.Stride[1], p.Stride[2]) <= 2 || p.Kernel[0] != 1 || p.Stride[0] != 1 || p.Dilation != [3]int{1, 1, 1} ||
-			w.Const == nil || !w.Const.Plain() || w.Const.Stored.DType().Bits() != 16 || !s.mayCopy(w) {
+			w.Const == nil || !w.Const.Plain() || w.Const.Stored.DType().Bits() != 16 || !mayCopy(s, w) {
 			return nil, nil
 		}
 		if w.Type.Dims[anec.C]*p.Groups*p.Stride[1]*p.Stride[2] > s.Target.Limits.Tensor[anec.C] {
@@ -144,7 +144,7 @@ func repeatedBias(c *anec.Constant, times int) *anec.Constant {
 
 // mayCopy reports whether weights may be written in another order. Zeros that stand for weights that are not there may be more
 // than any file would have.
-func (s *Segment) mayCopy(w *anec.Value) bool {
+func mayCopy(s *Segment, w *anec.Value) bool {
 	const most = 64 << 20
 	n, _ := w.Type.Dims.Count()
 	return !s.absentWeights || n <= most

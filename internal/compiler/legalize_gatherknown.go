@@ -3,7 +3,6 @@ package compiler
 import (
 	"github.com/espalier-ane/espalier/hal"
 	"github.com/espalier-ane/espalier/internal/anec"
-	"github.com/espalier-ane/espalier/td"
 )
 
 // legalizeKnownGather joins the slices that a gather takes, where its indices are known and the target has no engine that
@@ -57,28 +56,6 @@ func gatheredRuns(b *anec.Builder, l *anec.Layer) (*anec.Value, error) {
 		y = b.Layer(l.Name, turn, y)
 	}
 	return y, b.Err()
-}
-
-// knownIndices are the elements that a gather along one axis takes, if its indices are constant. A negative index counts from
-// the end, and what lies outside is the nearest element.
-func knownIndices(l *anec.Layer) (axis td.Axis, list []int, ok bool) {
-	axes := l.Params.(*anec.Gather).Axes
-	if len(axes) != 1 || l.Bottoms[1] == nil || l.Bottoms[1].Const == nil {
-		return 0, nil, false
-	}
-	c, axis := l.Bottoms[1].Const, axes[0]
-	vector := anec.Dims{1, 1, 1, 1, 1}.With(axis, c.Dims[axis])
-	n := l.Bottoms[0].Type.Dims[axis]
-	if !c.Plain() || !c.DType.IsInteger() || c.Dims != vector || c.Dims[axis] == 0 || n == 0 {
-		return axis, nil, false
-	}
-	for _, i := range c.Stored.Int64s() {
-		if i < 0 {
-			i += int64(n)
-		}
-		list = append(list, int(min(max(i, 0), int64(n-1))))
-	}
-	return axis, list, true
 }
 
 // runsOf are the slices that indices stand for: each as long as the indices go on by one.

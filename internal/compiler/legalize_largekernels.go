@@ -45,7 +45,7 @@ func isLargeKernel(l *anec.Layer, t *hal.Target) bool {
 
 func sumOfKernels(b *anec.Builder, l *anec.Layer, s *Segment) (*anec.Value, error) {
 	p, w := l.Params.(*anec.Conv), l.Bottoms[1]
-	if !isLargeKernel(l, s.Target) || w.Const == nil || !w.Const.Plain() || w.Const.Stored.DType().Bits()%8 != 0 || !s.mayCopy(w) {
+	if !isLargeKernel(l, s.Target) || w.Const == nil || !w.Const.Plain() || w.Const.Stored.DType().Bits()%8 != 0 || !mayCopy(s, w) {
 		return nil, nil
 	}
 	bare, err := bareType(l)

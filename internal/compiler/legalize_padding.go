@@ -64,6 +64,3 @@ func legalizePadding(s *Segment) error {
 	}
 	return refused.err()
 }
-
-// windowAxes are the axes of a window, in its order.
-var windowAxes = [3]td.Axis{anec.D, anec.H, anec.W}

@@ -72,7 +72,7 @@ func unstride(b *anec.Builder, l *anec.Layer, s *Segment) (*anec.Value, error) {
 	w := l.Bottoms[1]
 	padded := hasPadding(&p.Window)
 	if f[1].size*f[2].size == 1 || l.Bottoms[0].Type.Dims[anec.C]*f[1].size*f[2].size > s.Target.Limits.Tensor[anec.C] || p.Transposed || p.Dilation != [3]int{1, 1, 1} || p.Kernel[0] != 1 || padded && p.PaddingMode != td.PadZero ||
-		w.Const == nil || !w.Const.Plain() || w.Const.Stored.DType().Bits()%8 != 0 || !s.mayCopy(w) {
+		w.Const == nil || !w.Const.Plain() || w.Const.Stored.DType().Bits()%8 != 0 || !mayCopy(s, w) {
 		return nil, nil
 	}
 	bare, err := bareType(l)

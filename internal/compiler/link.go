@@ -29,7 +29,7 @@ func (job *Job) link(functions []*Function, weights *weights) (*Result, error) {
 			}
 			paths[j] = bundle.ContainerPath(len(containers))
 			containers[paths[j]] = s.File
-			if s.readsWeights() {
+			if readsWeights(s) {
 				var err error
 				if external[j], err = weights.add(files); err != nil {
 					return nil, err

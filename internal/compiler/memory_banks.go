@@ -5,23 +5,6 @@ import (
 	"github.com/espalier-ane/espalier/internal/anec"
 )
 
-// A rowLayout is how a value lies on chip: the rows of all channels side by side, then the next row (h13 2.5).
-//
-//	row 0   channel 0  channel 1  …  pad
-//	row 1   channel 0  channel 1  …  pad
-type rowLayout struct {
-	channel int64 // bytes from channel to channel: a row, on whole granules
-	packed  int64 // from row to row, if nothing were between them
-	row     int64 // from row to row
-	rows    int64 // H
-	planes  int64 // N·D
-}
-
-func (l rowLayout) bytes() int64 { return l.row * l.rows * l.planes }
-
-// tile is the size of so many rows.
-func (l rowLayout) tile(rows int) int64 { return l.row * min(int64(rows), l.rows) }
-
 // layoutOf lays a value out. On-chip memory has banks that take turns by the granule; rows whose distance is a large power
 // of two fall into few of them. So they are set apart a little (seed compiler, phase 4):
 //

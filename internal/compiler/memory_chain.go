@@ -8,36 +8,12 @@ import (
 	"github.com/espalier-ane/espalier/td"
 )
 
-// A chainRule is why a value does not go from the task that makes it right into the one that reads it: the first clause of
-// the conjunction that does not hold. Sizes are no clause (seed compiler).
-type chainRule uint8
-
-// The clauses, in the order of the seed. Chained is when all hold.
-const (
-	chainable     chainRule = iota
-	notMade                 // it comes from outside, or is made when the program is loaded
-	chainingOff             // the chip has no chaining
-	severalReads            // its maker has another outgoing layer, or none: it is read by several, or leaves
-	otherClass              // maker and reader are of different engine classes
-	otherEngine             // they are on different engines
-	otherGeometry           // it is read with other extents than it is made with
-	gap                     // another task stands between
-	rowsMissing             // the rows of the first tile do not cover what the reader's first tile needs
-)
-
-var chainRuleNames = [...]string{
-	"chainable", "not made by a task", "chaining is off", "not exactly one outgoing layer", "another engine class", "another engine",
-	"another tile geometry", "a task in the gap", "rows of the first tile are missing",
-}
-
-func (r chainRule) String() string { return chainRuleNames[r] }
-
 // findChains marks the values that supply the next task directly:
 //
 //	task 0  %a = Conv(%x)         %a is not written whole: task 1 takes each tile as it comes
 //	task 1  %y = Conv(%a)
 func findChains(s *Segment) error {
-	if !s.keepsOnChip() {
+	if !keepsOnChip(s) {
 		return nil
 	}
 	for _, v := range s.Plan.OnChip.Values {

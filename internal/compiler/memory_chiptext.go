@@ -51,11 +51,11 @@ func chipText(b *strings.Builder, s *Segment) {
 		b.WriteByte('\n')
 		for _, v := range operands[i] {
 			if v.Maker < 0 && v.Readers[0] == i {
-				v.print(b, s.Target)
+				printChipValue(v, b, s.Target)
 			}
 		}
 		for _, v := range results[i] {
-			v.print(b, s.Target)
+			printChipValue(v, b, s.Target)
 		}
 	}
 	for _, j := range oc.Joins {
@@ -70,7 +70,7 @@ func chipText(b *strings.Builder, s *Segment) {
 	}
 }
 
-func (v *ChipValue) print(b *strings.Builder, t *hal.Target) {
+func printChipValue(v *ChipValue, b *strings.Builder, t *hal.Target) {
 	fmt.Fprintf(b, "  %%%s %v", v.Value.Name, v.State)
 	if v.Over != nil {
 		fmt.Fprintf(b, " over %%%s", v.Over.Value.Name)

@@ -30,11 +30,6 @@ func (p *planner) inPlace() error {
 	return nil
 }
 
-// fills reports whether a value takes up its buffer, be it with room between rows.
-func (s spot) fills(t anec.Type) bool {
-	return s.offset == 0 && s.buffer.size == s.strides[anec.N]*int64(t.Dims[anec.N])
-}
-
 // takesOver reports whether a task may write its first top into a buffer that it reads: all that it reads there
 // has to be what the top takes the place of, element by element.
 func (p *planner) takesOver(l *anec.Layer, b *buffer) bool {

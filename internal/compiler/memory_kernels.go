@@ -5,21 +5,12 @@ import (
 	"github.com/espalier-ane/espalier/td"
 )
 
-// A KernelStream is how the weights of a task are dealt to the engines: one stream each (h13 3.3).
-type KernelStream struct {
-	Task    int
-	Engines int
-	Lanes   int   // output channels that an engine has side by side
-	Bytes   int64 // of all streams, with what pads them
-	Dense   int64 // of the weights themselves
-}
-
 // packWeights says how weights are packed where the form of their streams is known: dense fp16 of products and of
 // convolutions over H and W (seed compiler, phase 4: weight packing; oracles 5 for the lanes).
 //
 //	%y = Conv(%x, %w)   64 outputs, 64 inputs, 3x3      16 engines with 4 lanes each, 4608 bytes a stream
 func packWeights(s *Segment) error {
-	if !s.keepsOnChip() {
+	if !keepsOnChip(s) {
 		return nil
 	}
 	oc := s.Plan.OnChip

@@ -6,67 +6,6 @@ import (
 	"github.com/espalier-ane/espalier/internal/anec"
 )
 
-// OnChip is what the compiler of a chip adds to a plan: which values stay on chip and how, the partitions of the task list,
-// and what runs side by side. Tasks address main memory whatever it says: it is for emission and reports, which choose
-// by it. The passes after memory fill it in from the top down.
-type OnChip struct {
-	Bytes  int64 // of on-chip memory
-	Budget int64 // bytes that a partition may fill
-	Tasks  []ChipTask
-	Values []*ChipValue // what tasks make, and before it what they read from outside, by task
-
-	Partitions []Partition
-	Pairs      [][2]int // tasks that run side by side
-	Joins      []WidthConcat
-	Kernels    []KernelStream
-}
-
-// A ChipTask is what is known of a task, by the index of its layer in Plan.Layers.
-type ChipTask struct {
-	Unit      Unit
-	AtLoad    bool // it runs once, when the program is loaded: it is not in the schedule
-	Partition int  // -1: none
-	Pressure  int64
-	Chained   int // the task whose result it takes as it comes; -1: none
-	Partner   int // the task that runs beside it; -1: none
-
-	Tiles      int64 // bytes of on-chip memory through which operands stream
-	TileOffset int64
-}
-
-// A ChipValue is a root tensor: one that a task makes or that comes from outside. Views of it are not values here.
-type ChipValue struct {
-	Value   *anec.Value
-	Maker   int   // task; -1: it comes from outside
-	Readers []int // tasks that read its bytes, itself or through views and concatenations, ascending
-	Leaves  bool  // by an output or a state
-	Chain   chainRule
-
-	State  AllocationState
-	Over   *ChipValue // whose bytes it takes over
-	Layout rowLayout  // on chip
-	Offset int64      // on chip; -1: it is not there
-	Bytes  int64      // on chip: all of it, or of a chain the two tiles
-
-	streams bool // too large to stay whole
-}
-
-// last is the last task that needs the value.
-func (v *ChipValue) last() int {
-	if n := len(v.Readers); n > 0 {
-		return max(v.Maker, v.Readers[n-1])
-	}
-	return v.Maker
-}
-
-// root is the value whose bytes it has.
-func (v *ChipValue) root() *ChipValue {
-	for v.Over != nil {
-		v = v.Over
-	}
-	return v
-}
-
 // chipValues finds the root tensors of a plan and who reads them:
 //
 //	%a = Conv(%x)                 roots   %x  read by Conv
@@ -74,7 +13,7 @@ func (v *ChipValue) root() *ChipValue {
 //	%s = Softmax(%r)                      %s  read by MatMul
 //	%m = MatMul(%s, %r)
 func chipValues(s *Segment) error {
-	if !s.keepsOnChip() {
+	if !keepsOnChip(s) {
 		return nil
 	}
 	t := s.Target
@@ -139,57 +78,4 @@ func chipValues(s *Segment) error {
 		}
 	}
 	return nil
-}
-
-// classOf is the class of a task's unit, that of the array where there is none.
-func (oc *OnChip) classOf(task int) (class int) {
-	if task >= 0 {
-		class = int(oc.Tasks[task].Unit.Class)
-	}
-	return class
-}
-
-// Used is how much of on-chip memory a segment takes.
-func (oc *OnChip) Used() (bytes int64) {
-	for _, v := range oc.Values {
-		if v.State.onChip() {
-			bytes = max(bytes, v.Offset+v.Bytes)
-		}
-	}
-	for _, t := range oc.Tasks {
-		bytes = max(bytes, t.TileOffset+t.Tiles)
-	}
-	return bytes
-}
-
-// Chains counts the values that supply the next task directly.
-func (oc *OnChip) Chains() (n int) {
-	for _, v := range oc.Values {
-		if v.State == Chained {
-			n++
-		}
-	}
-	return n
-}
-
-// operands are the root tensors that tasks read, by task.
-func (oc *OnChip) operands() [][]*ChipValue {
-	list := make([][]*ChipValue, len(oc.Tasks))
-	for _, v := range oc.Values {
-		for _, i := range v.Readers {
-			list[i] = append(list[i], v)
-		}
-	}
-	return list
-}
-
-// results are the root tensors that tasks make, by task.
-func (oc *OnChip) results() [][]*ChipValue {
-	list := make([][]*ChipValue, len(oc.Tasks))
-	for _, v := range oc.Values {
-		if v.Maker >= 0 {
-			list[v.Maker] = append(list[v.Maker], v)
-		}
-	}
-	return list
 }

@@ -35,10 +35,10 @@ func checkOnChip(s *Segment) error {
 		if !v.State.onChip() {
 			continue
 		}
-		if v.Maker < 0 || v.Leaves || !oc.stays(v) {
+		if v.Maker < 0 || v.Leaves || !stays(oc, v) {
 			return fmt.Errorf("%q is %v, though it is needed elsewhere", v.Value.Name, v.State)
 		}
-		first, last := oc.moments(v)
+		first, last := moments(oc, v)
 		blocks = append(blocks, block{v.Value.Name, first, last, v.Offset, v.Offset + v.Bytes, v.root()})
 	}
 	for i, task := range oc.Tasks {

@@ -22,7 +22,7 @@ func (p *planner) ownReads(l *anec.Layer) (touched []*anec.Value, ok bool) {
 	if known, ok := p.owns[l]; ok {
 		return known, known != nil
 	}
-	b := newV7build(p.Graph, p.machine())
+	b := newV7build(p.Graph, machineOf(p.Segment))
 	b.dry = true
 	for _, v := range p.Graph.Inputs {
 		if s, ok := b.denseSurface(v.Type); ok {
@@ -40,7 +40,7 @@ func (p *planner) ownReads(l *anec.Layer) (touched []*anec.Value, ok bool) {
 
 // ownRow reports whether tasks of the chip's own can read and write a value at a spot.
 func (p *planner) ownRow(s spot, t anec.Type) bool {
-	_, ok := surfaceAt(p.machine(), s.offset, s.strides, t)
+	_, ok := surfaceAt(machineOf(p.Segment), s.offset, s.strides, t)
 	return ok
 }
 

@@ -14,7 +14,7 @@ import (
 //
 // It does so for padding with zeros that the convolution alone reads, and that its fields can say.
 func foldPadding(s *Segment) error {
-	if !s.keepsOnChip() || !s.Target.Residency.FoldPadding {
+	if !keepsOnChip(s) || !s.Target.Residency.FoldPadding {
 		return nil
 	}
 	f := newFusion(s)

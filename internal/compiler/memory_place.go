@@ -15,19 +15,19 @@ import "slices"
 // Tasks that run side by side are one moment. If values do not fit then, they run one after the other; if they still do
 // not, because holes are left between, the largest of those that stick out streams.
 func placeOnChip(s *Segment) error {
-	if !s.keepsOnChip() {
+	if !keepsOnChip(s) {
 		return nil
 	}
 	oc := s.Plan.OnChip
 	operands, results := oc.operands(), oc.results()
 	for i := range oc.Partitions {
-		oc.pack(s, i, operands, results)
+		packPartition(oc, s, i, operands, results)
 	}
 	return nil
 }
 
 // moments are the first and the last task that run while a value is needed.
-func (oc *OnChip) moments(v *ChipValue) (first, last int) {
+func moments(oc *OnChip, v *ChipValue) (first, last int) {
 	first, last = v.Maker, v.last()
 	for _, i := range append([]int{v.Maker}, v.Readers...) {
 		if p := oc.Tasks[i].Partner; p >= 0 {
@@ -37,8 +37,8 @@ func (oc *OnChip) moments(v *ChipValue) (first, last int) {
 	return first, last
 }
 
-// pack places the values of a partition.
-func (oc *OnChip) pack(s *Segment, part int, operands, results [][]*ChipValue) {
+// packPartition places the values of a partition.
+func packPartition(oc *OnChip, s *Segment, part int, operands, results [][]*ChipValue) {
 	granule := int64(max(s.Target.Sizes.OnChipAlign, 1))
 	whole := func(n int64) int64 { return (n + granule - 1) / granule * granule }
 	p := oc.Partitions[part]
@@ -57,16 +57,16 @@ func (oc *OnChip) pack(s *Segment, part int, operands, results [][]*ChipValue) {
 				continue
 			}
 			if root := v.root(); root != v {
-				_, last := oc.moments(v)
+				_, last := moments(oc, v)
 				ranges[at[root]].last = max(ranges[at[root]].last, last)
 				continue
 			}
 			v.Bytes = whole(v.Layout.bytes())
 			if v.State == Chained {
-				v.Bytes = whole(v.tiles(s, v.Maker))
+				v.Bytes = whole(tilesOf(v, s, v.Maker))
 			}
 			at[v] = len(ranges)
-			first, last := oc.moments(v)
+			first, last := moments(oc, v)
 			held, ranges = append(held, v), append(ranges, lifetime{first, last, v.Bytes})
 		}
 		for i := p.First; i <= p.Last; i++ {
@@ -74,7 +74,7 @@ func (oc *OnChip) pack(s *Segment, part int, operands, results [][]*ChipValue) {
 			t.Tiles = 0
 			for _, v := range slices.Concat(operands[i], results[i]) {
 				if !v.State.onChip() && !t.AtLoad {
-					t.Tiles += whole(v.tiles(s, i))
+					t.Tiles += whole(tilesOf(v, s, i))
 				}
 			}
 			first, last := i, i
@@ -97,8 +97,8 @@ func (oc *OnChip) pack(s *Segment, part int, operands, results [][]*ChipValue) {
 		if out == nil {
 			break
 		}
-		if !oc.unpair(out) {
-			oc.evict(out, made)
+		if !unpair(oc, out) {
+			evict(oc, out, made)
 		}
 	}
 	for _, v := range made {
@@ -109,7 +109,7 @@ func (oc *OnChip) pack(s *Segment, part int, operands, results [][]*ChipValue) {
 }
 
 // evict has a value stream, and all that are written over it.
-func (oc *OnChip) evict(out *ChipValue, made []*ChipValue) {
+func evict(oc *OnChip, out *ChipValue, made []*ChipValue) {
 	if out.State == Chained {
 		oc.Tasks[out.Readers[0]].Chained = -1
 	}
@@ -127,7 +127,7 @@ func (oc *OnChip) evict(out *ChipValue, made []*ChipValue) {
 
 // unpair has the tasks that need a value run one after the other, such that less is needed at a time; false if none of
 // them has a partner.
-func (oc *OnChip) unpair(v *ChipValue) bool {
+func unpair(oc *OnChip, v *ChipValue) bool {
 	for _, a := range append([]int{v.Maker}, v.Readers...) {
 		if b := oc.Tasks[a].Partner; b >= 0 {
 			oc.Tasks[a].Partner, oc.Tasks[b].Partner = -1, -1

@@ -80,26 +80,6 @@ type promise struct {
 	spot  spot
 }
 
-// A buffer is a run of bytes in a region.
-type buffer struct {
-	region Region
-	port   int
-	state  *anec.State // whose memory it is
-	size   int64
-	offset int64
-
-	first, last int     // tasks that touch it; -1: none
-	into        *buffer // it is this one, written over
-}
-
-// root returns the buffer that this one has become.
-func (b *buffer) root() *buffer {
-	for b.into != nil {
-		b = b.into
-	}
-	return b
-}
-
 // newBuffer makes a buffer for values of a layer: bytes of constants alone are derived.
 func (p *planner) newBuffer(l *anec.Layer, size int64) *buffer {
 	b := &buffer{size: size, first: -1}
@@ -169,25 +149,6 @@ func (p *planner) portSpot(port int, t anec.Type, state *anec.State) spot {
 	at := spot{buffer: b}
 	at.strides, b.size = portLayout(t, p.Target)
 	return at
-}
-
-// portLayout is how a value lies in a port. Rows begin on multiples of what the target asks for, and lie one behind the
-// other:
-//
-//	[3,5] fp16    virtual   strides 10 2      a chip   strides 64 2
-func portLayout(t anec.Type, target *hal.Target) (strides [anec.NumAxes]int64, size int64) {
-	bytes, _ := t.Bytes()
-	strides, size = td.Dense(0, 0, t.DType, t.Dims).Strides, int64(bytes)
-	row, align := int64(max(t.Dims[anec.W], 1))*strides[anec.W], int64(max(target.Sizes.RowAlign, 1))
-	if t.DType.SubByte() || row%align == 0 {
-		return strides, size
-	}
-	size = row + align - row%align
-	for a := int(anec.W) - 1; a >= 0; a-- {
-		strides[a] = size
-		size *= int64(max(t.Dims[a], 1))
-	}
-	return strides, size
 }
 
 // guess finds where values lie if every task writes a dense buffer of its own. It says which values are views of
@@ -342,8 +303,3 @@ func (p *planner) finish() error {
 	p.Plan = p.plan
 	return nil
 }
-
-// alignment is that of buffers: a line of the cache, and what the widest kernels like.
-const alignment = 64
-
-func aligned(n int64) int64 { return (n + alignment - 1) &^ (alignment - 1) }

@@ -17,13 +17,6 @@ func (p *planner) touch() {
 	}
 }
 
-func (b *buffer) touch(task int) {
-	if b.first < 0 {
-		b.first = task
-	}
-	b.last = max(b.last, task)
-}
-
 // assignScratch gives scratch buffers offsets, such that those that are needed at the same time lie apart:
 //
 //	offset

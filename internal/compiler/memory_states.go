@@ -6,33 +6,6 @@ import (
 	"github.com/espalier-ane/espalier/internal/anec"
 )
 
-// An AllocationState is how a root tensor is held: one of the nine that the compiler has, with its numbers (seed compiler,
-// Table 22.2).
-type AllocationState uint8
-
-// The states. "Dependent" is a value whose maker takes an operand from a chain; the seed says "L2-dependent", and this is
-// our reading of it.
-const (
-	Resident          AllocationState = 0 // on chip, whole
-	Streamed          AllocationState = 1 // in main memory
-	Chained           AllocationState = 2 // supplies the next task directly: two tiles on chip
-	Dependent         AllocationState = 3 // on chip, whole; its maker takes an operand from a chain
-	InPlace           AllocationState = 4 // on chip, written over an operand
-	InPlaceDependent  AllocationState = 5
-	RingBuffer        AllocationState = 6 // on chip, written by a ring buffer's writer
-	RingDependent     AllocationState = 7
-	InPlaceMainMemory AllocationState = 8 // in main memory, written over an operand
-)
-
-var allocationStateNames = [...]string{
-	"resident", "streamed", "chained", "dependent", "in place", "in place, dependent", "ring buffer", "ring buffer, dependent", "in place in main memory",
-}
-
-func (a AllocationState) String() string { return allocationStateNames[a] }
-
-// onChip reports whether the state is one of on-chip memory.
-func (a AllocationState) onChip() bool { return a != Streamed && a != InPlaceMainMemory }
-
 // allocate gives every root tensor its state:
 //
 //	%x                         streamed: it comes from outside
@@ -43,27 +16,27 @@ func (a AllocationState) onChip() bool { return a != Streamed && a != InPlaceMai
 //
 // What a task of another partition reads goes through main memory.
 func allocate(s *Segment) error {
-	if !s.keepsOnChip() {
+	if !keepsOnChip(s) {
 		return nil
 	}
 	oc := s.Plan.OnChip
 	operands := oc.operands()
 	for _, v := range oc.Values {
-		if v.Chain == chainable && !v.streams && oc.stays(v) {
+		if v.Chain == chainable && !v.streams && stays(oc, v) {
 			v.State = Chained
 			oc.Tasks[v.Readers[0]].Chained = v.Maker
 		}
 	}
 	for _, v := range oc.Values {
 		if v.State != Chained {
-			v.State = oc.stateOf(s, v, operands)
+			v.State = stateOf(oc, s, v, operands)
 		}
 	}
 	return nil
 }
 
 // stays reports whether all that need a value are in one partition.
-func (oc *OnChip) stays(v *ChipValue) bool {
+func stays(oc *OnChip, v *ChipValue) bool {
 	if v.Maker < 0 || v.Leaves || oc.Tasks[v.Maker].AtLoad {
 		return false
 	}
@@ -71,12 +44,12 @@ func (oc *OnChip) stays(v *ChipValue) bool {
 }
 
 // stateOf is the state of a value that is not chained.
-func (oc *OnChip) stateOf(s *Segment, v *ChipValue, operands [][]*ChipValue) AllocationState {
+func stateOf(oc *OnChip, s *Segment, v *ChipValue, operands [][]*ChipValue) AllocationState {
 	if v.Maker < 0 || oc.Tasks[v.Maker].AtLoad {
 		return Streamed
 	}
 	over := overwritten(s, v, operands[v.Maker])
-	if v.streams || !oc.stays(v) {
+	if v.streams || !stays(oc, v) {
 		if over != nil {
 			return InPlaceMainMemory
 		}

@@ -19,22 +19,12 @@ func (p *planner) joins(l *anec.Layer) bool {
 	return slices.ContainsFunc(partsOf(l, at), func(s spot) bool { return s.offset%int64(p.Target.Sizes.RowAlign) != 0 })
 }
 
-// A WidthConcat is a concatenation along W. Its parts are written side by side in each row. On chip a write begins on a
-// granule: parts that do can be written where they belong; a part that does not has to be shifted into place, which
-// costs a copy by the array. (The seed has the name of the pass, phase 4; that the granule decides follows from guide
-// 21.)
-type WidthConcat struct {
-	Value   *anec.Value
-	Starts  []int64 // bytes into the row at which the parts begin
-	InPlace bool    // all on a granule
-}
-
 // widthConcats finds the concatenations along W:
 //
 //	%y = Concat(%a, %b) Axis=W      8 and 8 elements of fp16: %b begins at byte 16, on a granule
 //	                                6 and 8: at byte 12, not on one
 func widthConcats(s *Segment) error {
-	if !s.keepsOnChip() {
+	if !keepsOnChip(s) {
 		return nil
 	}
 	granule := int64(max(s.Target.Sizes.OnChipAlign, 1))

@@ -34,7 +34,7 @@ func (r pairRule) String() string { return pairRuleNames[r] }
 //
 // Who takes part in a chain has no partner.
 func coIssue(s *Segment) error {
-	if !s.keepsOnChip() {
+	if !keepsOnChip(s) {
 		return nil
 	}
 	oc := s.Plan.OnChip

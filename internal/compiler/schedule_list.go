@@ -22,7 +22,7 @@ import (
 //
 // Layers of constants alone come first, as they run when the program is loaded; views come as soon as they can.
 func listSchedule(s *Segment) error {
-	if !s.keepsOnChip() {
+	if !keepsOnChip(s) {
 		return nil
 	}
 	base := s.Graph.Order()

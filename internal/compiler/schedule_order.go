@@ -43,30 +43,6 @@ func schedule(s *Segment) error {
 	return nil
 }
 
-// derivedLayers are those of constants alone, which give the same in every dispatch. Layers are in an order in
-// which each stands after those it reads.
-func derivedLayers(order []*anec.Layer) map[*anec.Layer]bool {
-	derived := map[*anec.Layer]bool{}
-	for _, l := range order {
-		constant := true
-		switch p := l.Params.(type) {
-		case *anec.Random:
-			constant = false
-		case *anec.Dropout:
-			constant = p.Rate == 0
-		case *anec.RingBufferWriter:
-			constant = false // it writes over another's result, and derived memory is written once
-		}
-		for _, v := range l.Reads() {
-			constant = constant && (v.Const != nil || derived[v.Def])
-		}
-		if constant {
-			derived[l] = true
-		}
-	}
-	return derived
-}
-
 // A scheduler has the layers by their numbers in Graph.Order, which go by the graph and not by its storage.
 type scheduler struct {
 	graph  *anec.Graph

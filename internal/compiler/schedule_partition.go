@@ -2,13 +2,6 @@ package compiler
 
 import "slices"
 
-// A Partition is a run of tasks that the engine gets as one request: what stays on chip does so inside of it.
-type Partition struct {
-	First, Last int
-	Pressure    int64 // the most that its values were found to hold
-	Refused     int64 // what they would with the next task; 0 at the end of the program
-}
-
 // partition cuts the task list where on-chip memory runs out (seed compiler, phase 3). A task is put into the partition for
 // a trial; if what is held on chip while its results live goes beyond the budget, the partition ends before it:
 //
@@ -22,7 +15,7 @@ type Partition struct {
 //
 // It stands after memory because only memory knows the tasks: it adds copies.
 func partition(s *Segment) error {
-	if !s.keepsOnChip() {
+	if !keepsOnChip(s) {
 		return nil
 	}
 	oc := s.Plan.OnChip
@@ -32,19 +25,19 @@ func partition(s *Segment) error {
 	trial := func(i int) int64 {
 		sum := int64(0)
 		for _, v := range held {
-			sum += v.held(s)
+			sum += heldBytes(v, s)
 		}
 		for _, v := range results[i] {
 			switch x := overwritten(s, v, operands[i]); {
 			case v.streams || v.Leaves:
-				sum += v.tiles(s, i)
+				sum += tilesOf(v, s, i)
 			case x == nil || x.Layout != v.Layout || !slices.Contains(held, x) || x.Chain == chainable:
-				sum += v.held(s)
+				sum += heldBytes(v, s)
 			} // else it takes the place of what is held
 		}
 		for _, v := range operands[i] {
 			if v.streams || v.Leaves || v.Maker < first || oc.Tasks[v.Maker].AtLoad {
-				sum += v.tiles(s, i)
+				sum += tilesOf(v, s, i)
 			}
 		}
 		return sum
@@ -80,15 +73,15 @@ func partition(s *Segment) error {
 	return nil
 }
 
-// held is what a value takes on chip while it stays there.
-func (v *ChipValue) held(s *Segment) int64 {
+// heldBytes is what a value takes on chip while it stays there.
+func heldBytes(v *ChipValue, s *Segment) int64 {
 	if v.Chain == chainable {
-		return v.tiles(s, v.Maker)
+		return tilesOf(v, s, v.Maker)
 	}
 	return v.Layout.bytes()
 }
 
-// tiles is what a value takes on chip while a task streams it.
-func (v *ChipValue) tiles(s *Segment, task int) int64 {
+// tilesOf is what a value takes on chip while a task streams it.
+func tilesOf(v *ChipValue, s *Segment, task int) int64 {
 	return min(2*v.Layout.tile(tileRows(s.Plan.Layers[task], s.Target)), v.Layout.bytes())
 }

@@ -5,35 +5,6 @@ import (
 	"github.com/espalier-ane/espalier/internal/anec"
 )
 
-// A Unit is what runs a task on a chip: a class of the main engine, or the texture engine.
-type Unit struct {
-	Class  hal.EngineClass
-	Engine Engine
-}
-
-// An Engine is a part of the chip that has its own queue. The array and the planar engine are the two classes of the main
-// one.
-type Engine uint8
-
-// The engines.
-const (
-	NoEngine Engine = iota // no source says what runs the kind
-	MainEngine
-	TextureEngine
-)
-
-func (u Unit) String() string {
-	switch {
-	case u.Engine == NoEngine:
-		return "unknown"
-	case u.Engine == TextureEngine:
-		return "texture"
-	case u.Class == hal.Planar:
-		return "planar"
-	}
-	return "array"
-}
-
 var (
 	onArray   = Unit{hal.MultiplyAccumulate, MainEngine}
 	onPlanar  = Unit{hal.Planar, MainEngine}
@@ -101,6 +72,6 @@ var kindUnits = map[anec.Kind]Unit{
 }
 
 // keepsOnChip reports whether the target's tasks share on-chip memory, which its schedule then goes by.
-func (s *Segment) keepsOnChip() bool {
+func keepsOnChip(s *Segment) bool {
 	return s.Target != nil && s.Target.Sizes.OnChip > 0 && s.Target.Residency.Margin > 0
 }

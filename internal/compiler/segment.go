@@ -37,8 +37,8 @@ type Segment struct {
 	streams []byte     // then: the kernel streams of those tasks that are the chip's own
 }
 
-// machine is the array and the planar engine of the target.
-func (s *Segment) machine() units.Machine { return units.Machine{Sizes: s.Target.Sizes} }
+// machineOf is the array and the planar engine of the target.
+func machineOf(s *Segment) units.Machine { return units.Machine{Sizes: s.Target.Sizes} }
 
 // A Task is one of the task list before it has words: an operation of version 256, or a task of the chip's own.
 type Task struct {

@@ -102,7 +102,7 @@ func (job *Job) makeLegal(ctx context.Context, s *Segment) error {
 		}
 	}
 	if refused == nil {
-		return s.tryTasks()
+		return tryTasks(s)
 	}
 	return errors.Join(refused...)
 }
@@ -127,7 +127,7 @@ func (job *Job) runPass(ctx context.Context, s *Segment, i int) error {
 }
 
 // tryTasks asks whether each layer becomes tasks, wherever its values will lie.
-func (s *Segment) tryTasks() error {
+func tryTasks(s *Segment) error {
 	anywhere := func(v *anec.Value) td.Operand { return td.Dense(hwx.BaseScratch, 0, v.Type.DType, v.Type.Dims) }
 	var refused []error
 	for _, l := range s.Graph.Order() {

@@ -14,7 +14,7 @@ func selectOwnTasks(s *Segment) error {
 	if taskVersion(s.Target) != td.V7 {
 		return nil
 	}
-	p, err := emitV7(s.Graph, s.machine(), s.Outputs, 1)
+	p, err := emitV7(s.Graph, machineOf(s), s.Outputs, 1)
 	if errors.Is(err, errSeveralLayers) {
 		return nil
 	}

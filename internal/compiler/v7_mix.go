@@ -38,7 +38,7 @@ func (s *Segment) mixOwnTasks() map[int][]Task {
 		return nil
 	}
 	m := &v7mix{
-		v7build: newV7build(s.Graph, s.machine()), s: s, layers: s.Plan.Layers,
+		v7build: newV7build(s.Graph, machineOf(s)), s: s, layers: s.Plan.Layers,
 		at: map[*anec.Layer]int{}, root: map[*anec.Layer]*anec.Layer{}, own: map[int][]Task{}, first: map[int]int{}, reads: map[*anec.Value]bool{},
 	}
 	m.plan = s.Plan

@@ -1,8 +1,9 @@
 package compiler
 
-import "github.com/espalier-ane/espalier/internal/anec"
-
-import "github.com/espalier-ane/espalier/internal/units"
+import (
+	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/units"
+)
 
 // planeWindow is a window of a plane.
 func planeWindow(w *anec.Window) units.Window {

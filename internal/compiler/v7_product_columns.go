@@ -1,8 +1,9 @@
 package compiler
 
-import "github.com/espalier-ane/espalier/td"
-
-import "github.com/espalier-ane/espalier/internal/units"
+import (
+	"github.com/espalier-ane/espalier/internal/units"
+	"github.com/espalier-ane/espalier/td"
+)
 
 // The tasks of products of rows with constant matrices.
 

@@ -1,8 +1,10 @@
 package compiler
 
-import "slices"
+import (
+	"slices"
 
-import "github.com/espalier-ane/espalier/internal/units"
+	"github.com/espalier-ane/espalier/internal/units"
+)
 
 // keepChained leaves results on chip that supply the next task directly, as the plan says, where both are tasks of the
 // chip's own:

@@ -215,7 +215,7 @@ func runV7Program(t *testing.T, target *hal.Target, c *v7Case, fn *mil.Function,
 	if c.tasks != 0 && len(p.list) != c.tasks {
 		t.Errorf("%d tasks, want %d", len(p.list), c.tasks)
 	}
-	file, err := (&Segment{Name: "main", Target: target, Plan: &Plan{}, own: p, Tasks: p.list}).container(false)
+	file, err := containerOf(&Segment{Name: "main", Target: target, Plan: &Plan{}, own: p, Tasks: p.list}, false)
 	if err != nil {
 		t.Fatal(err)
 	}

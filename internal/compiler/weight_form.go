@@ -18,19 +18,6 @@ type storedWeight struct {
 	stored     float64        // bytes as the model has them
 }
 
-// isDecoded reports whether a value is decoded from constants by a layer.
-func isDecoded(v *anec.Value) bool {
-	if v.Def == nil || v.Def.Kind() != anec.KindDeQuant {
-		return false
-	}
-	for _, b := range v.Def.Bottoms {
-		if b != nil && b.Const == nil {
-			return false
-		}
-	}
-	return true
-}
-
 // weightOf classifies the form of a weight. The pass fuseGains makes plain integers of weights with one scale for each
 // output channel, so that these are int8 weights too.
 func weightOf(v *anec.Value) storedWeight {
@@ -173,15 +160,4 @@ func kernelBytes(l *anec.Layer, t *hal.Target) float64 {
 		return w.stored
 	}
 	return w.dense
-}
-
-// weightBottom returns the kernel of a sum of products that is known before it runs; nil if there is none.
-func weightBottom(l *anec.Layer) *anec.Value {
-	switch l.Kind() {
-	case anec.KindConv, anec.KindLinear, anec.KindMatMul:
-		if w := l.Bottoms[1]; w.Const != nil || isDecoded(w) {
-			return w
-		}
-	}
-	return nil
 }

@@ -6,32 +6,6 @@ import (
 	"github.com/espalier-ane/espalier/tensor"
 )
 
-// A spot is where a value lies in a buffer, which may not have its own place yet. Offset and strides are in bytes.
-type spot struct {
-	buffer  *buffer
-	offset  int64
-	strides [anec.NumAxes]int64
-}
-
-// denseSpot is that of a value whose elements fill a buffer from its start.
-func denseSpot(b *buffer, t anec.Type) spot {
-	return spot{buffer: b, strides: td.Dense(0, 0, t.DType, t.Dims).Strides}
-}
-
-// same reports whether two spots of a value with these extents are one: strides along which there is but one
-// element do not count.
-func (s spot) same(o spot, dims anec.Dims) bool {
-	if s.buffer != o.buffer || s.offset != o.offset {
-		return false
-	}
-	for a, n := range dims {
-		if n > 1 && s.strides[a] != o.strides[a] {
-			return false
-		}
-	}
-	return true
-}
-
 // isView reports whether the layer moves nothing: its top is its bottom seen with other strides. An epilogue or
 // another element type makes a task of every layer.
 func isView(l *anec.Layer) bool {
