@@ -132,7 +132,7 @@ func open(t testing.TB, b *bundle.Bundle, host e5rt.Host) *e5rt.Function {
 }
 
 // base is the number of the i-th port of a container among its bases.
-func base(i int) uint16 { return uint16(hwx.BasePorts + i) }
+func base(i int) int { return hwx.BasePorts + i }
 
 // port describes a port whose elements lie side by side.
 func port(name string, d hwx.Direction, typ tensor.DType, n, c, h, w int) hwx.PortSpec {

@@ -72,7 +72,7 @@ func (o *Op) Class() Class { return o.Params.row().class }
 // than a byte lie packed in logical order, lowest bits first; then all strides
 // are 0. The zero Operand is one that is not there.
 type Operand struct {
-	Base       uint16 // index in the base address table
+	Base       int // index in the base address table; before addresses are bound, of a memory that has no entry yet
 	Offset     int64  // bytes, 0 or more
 	Type       tensor.DType
 	Interleave uint8 // 1 or more
@@ -84,7 +84,7 @@ type Operand struct {
 func (o *Operand) Present() bool { return o.Type != tensor.Invalid }
 
 // Dense returns an operand of which the elements lie side by side, W innermost.
-func Dense(base uint16, offset int64, d tensor.DType, dims [NumAxes]int) Operand {
+func Dense(base int, offset int64, d tensor.DType, dims [NumAxes]int) Operand {
 	o := Operand{Base: base, Offset: offset, Type: d, Interleave: 1, Dims: dims}
 	if d.SubByte() {
 		return o

@@ -157,6 +157,9 @@ func (o *Op) Task(v Version) (*Task, error) {
 	present := uint32(0)
 	for i := range o.Operands {
 		if o.Operands[i].Present() {
+			if b := o.Operands[i].Base; b < 0 || b > math.MaxUint16 {
+				return nil, fmt.Errorf("td: operand %d counts from entry %d: want 0 to %d", i, b, math.MaxUint16)
+			}
 			present |= 1 << i
 			addr := uint32(addrOperands + operandPitch*i)
 			t.Records = append(t.Records, Record{addr, make([]uint32, operandWords)})
@@ -333,7 +336,7 @@ func (r *reader) pair(f [2]*Field) int64 {
 
 func (r *reader) operand(rows *operandRows) Operand {
 	o := Operand{
-		Base:       uint16(r.get(rows.base)),
+		Base:       int(r.get(rows.base)),
 		Offset:     r.pair(rows.offset),
 		Interleave: uint8(r.get(rows.interleave)),
 	}

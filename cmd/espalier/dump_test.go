@@ -92,7 +92,7 @@ func virtualContainer() ([]byte, error) {
 	operand := map[string]td.Operand{}
 	for _, p := range ports {
 		operand[p.Name] = td.Operand{
-			Base: uint16(p.Base), Type: p.Element.DType(), Interleave: 1,
+			Base: p.Base, Type: p.Element.DType(), Interleave: 1,
 			Dims:    [td.NumAxes]int{p.Shape[0], 1, p.Shape[1], p.Shape[2], p.Shape[3]},
 			Strides: [td.NumAxes]int64{p.Strides[0], p.Strides[0], p.Strides[1], p.Strides[2], p.Strides[3]},
 		}

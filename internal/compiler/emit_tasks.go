@@ -64,7 +64,7 @@ func (p planned) operand(v *anec.Value) td.Operand {
 }
 
 // base is the entry of the base-address table that a place counts from.
-func (s planned) base(p Place) uint16 {
+func (s planned) base(p Place) int {
 	switch p.Region {
 	case InDerived:
 		return hwx.BaseDerived
@@ -76,7 +76,7 @@ func (s planned) base(p Place) uint16 {
 		}
 		return hwx.BaseConst
 	case InPort:
-		return hwx.BasePorts + uint16(p.Port)
+		return hwx.BasePorts + p.Port
 	}
 	return hwx.BaseScratch
 }

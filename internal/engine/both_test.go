@@ -32,7 +32,7 @@ func port(name string, direction hwx.Direction, shape ...uint32) hwx.PortSpec {
 }
 
 // onPort is the operand that is all of a port, whose rows begin every 64 bytes.
-func onPort(base uint16, p *hwx.PortSpec) td.Operand {
+func onPort(base int, p *hwx.PortSpec) td.Operand {
 	n, c, h, w := int(p.Shape[0]), int(p.Shape[1]), int(p.Shape[2]), int(p.Shape[3])
 	row := int64(2*w+63) / 64 * 64
 	return td.Operand{
@@ -53,9 +53,9 @@ func (o *operation) file(t testing.TB, target string, version td.Version) *hwx.F
 		binary.LittleEndian.PutUint16(constants[halfSize*i:], tensor.ToF16(v))
 	}
 	last := len(o.ports) - 1
-	op := &td.Op{Params: o.params, Epilogue: o.epilogue, Operands: []td.Operand{onPort(hwx.BasePorts+uint16(last), &o.ports[last])}}
+	op := &td.Op{Params: o.params, Epilogue: o.epilogue, Operands: []td.Operand{onPort(hwx.BasePorts+last, &o.ports[last])}}
 	for i := range o.ports[:last] {
-		op.Operands = append(op.Operands, onPort(hwx.BasePorts+uint16(i), &o.ports[i]))
+		op.Operands = append(op.Operands, onPort(hwx.BasePorts+i, &o.ports[i]))
 	}
 	if o.constant[0] != 0 {
 		op.Operands = append(op.Operands, td.Dense(hwx.BaseConst, 0, tensor.Float16, o.constant))

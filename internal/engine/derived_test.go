@@ -24,7 +24,7 @@ const (
 
 var eight = [td.NumAxes]int{1, 1, 1, 1, 8}
 
-func at8(base uint16, offset int64) td.Operand { return td.Dense(base, offset, tensor.Float16, eight) }
+func at8(base int, offset int64) td.Operand { return td.Dense(base, offset, tensor.Float16, eight) }
 
 func op8(kind td.EWKind, operands ...td.Operand) *td.Op {
 	return &td.Op{Params: &td.ElementWise{Kind: kind}, Operands: operands}

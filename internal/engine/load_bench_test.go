@@ -22,7 +22,7 @@ func chainFile(t testing.TB, n int) *hwx.File {
 	}
 	const size, scratch = 64 << 10, 64 << 20
 	dims := [td.NumAxes]int{1, 1, 8, 32, 128}
-	at := func(base uint16, offset int64) td.Operand { return td.Dense(base, offset, tensor.Float16, dims) }
+	at := func(base int, offset int64) td.Operand { return td.Dense(base, offset, tensor.Float16, dims) }
 	var tasks []*td.Task
 	from := at(hwx.BasePorts, 0)
 	for i := range n {

@@ -29,7 +29,7 @@ func TestPortTypes(t *testing.T) {
 			continue
 		}
 		row := int64((shape[3]*d.Bits()/8 + 63) / 64 * 64)
-		operand := func(base uint16) td.Operand {
+		operand := func(base int) td.Operand {
 			return td.Operand{
 				Base: base, Type: d, Interleave: 1, Dims: [td.NumAxes]int{2, 1, 3, 2, 5},
 				Strides: [td.NumAxes]int64{row * 6, 0, row * 2, row, int64(d.Size())},

@@ -212,7 +212,7 @@ func BenchmarkDecode(b *testing.B) {
 				if !o.Present() {
 					continue
 				}
-				*o = td.Dense(uint16(i), 0, o.Type, o.Dims)
+				*o = td.Dense(i, 0, o.Type, o.Dims)
 				_, size, _ := o.Extent()
 				bench.memories[i] = make([]byte, size)
 				if o.Type != tensor.Float16 {

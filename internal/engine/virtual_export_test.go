@@ -18,7 +18,7 @@ func RunOperation(t *testing.T, op *td.Op, sources ...*tensor.Tensor) (results [
 		if !o.Present() {
 			continue
 		}
-		*o = td.Dense(uint16(i), 0, o.Type, o.Dims)
+		*o = td.Dense(i, 0, o.Type, o.Dims)
 		_, size, _ := o.Extent()
 		b.memories[i] = make([]byte, size)
 		if i >= op.Results() {

@@ -188,7 +188,7 @@ func TestMixedTasks(t *testing.T) {
 	}
 	// reads has one byte of scratch more than the task before has written.
 	late := td.Dense(hwx.BaseScratch, 1, tensor.Int8, [td.NumAxes]int{1, 1, 1, 1, 3 * 64 * 2})
-	bytesAt := func(base uint16, offset int64, n int) td.Operand {
+	bytesAt := func(base int, offset int64, n int) td.Operand {
 		return td.Dense(base, offset, tensor.Int8, [td.NumAxes]int{1, 1, 1, 1, n})
 	}
 	for _, test := range []struct {

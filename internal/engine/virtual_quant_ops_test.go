@@ -29,7 +29,7 @@ func runDense(t *testing.T, params td.Params, result *tensor.Tensor, sources ...
 			b.op.Operands, b.memories = append(b.op.Operands, td.Operand{}), append(b.memories, nil)
 			continue
 		}
-		b.op.Operands = append(b.op.Operands, td.Dense(uint16(i), 0, x.DType(), five(x.Shape()...)))
+		b.op.Operands = append(b.op.Operands, td.Dense(i, 0, x.DType(), five(x.Shape()...)))
 		b.memories = append(b.memories, bytes.Clone(x.Bytes()))
 	}
 	b.memories[0] = make([]byte, len(b.memories[0]))

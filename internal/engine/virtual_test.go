@@ -169,7 +169,7 @@ func newBench(t *testing.T, r *rand.Rand, op *td.Op) *bench {
 		if !o.Present() {
 			continue
 		}
-		o.Base = uint16(i)
+		o.Base = i
 		layOut(r, o, i >= op.Results())
 		_, hi, ok := o.Extent()
 		if !ok {
