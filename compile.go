@@ -36,9 +36,10 @@ type PassReport struct {
 	Pass    string
 	Phase   string
 	Took    time.Duration
-	// Layers writes the graph of native layers as the pass left it, Memory where everything lies, and Picture draws that
-	// over the tasks, as SVG; both "" before it is settled. All are valid during the call.
-	Layers, Memory, Picture func() string
+	// Text says what the pass did: the native layers as it left them, their order, or where everything lies. Layers are the
+	// native layers alone, Memory is where everything lies, and Picture draws that over the tasks, as SVG; both "" before
+	// it is known. All are valid during the call.
+	Text, Layers, Memory, Picture func() string
 }
 
 // A Program is a model that is compiled.
@@ -86,6 +87,7 @@ func (m *Model) Compile(ctx context.Context, o CompileOptions) (*Program, error)
 		job.Trace = func(p *compiler.Pass, s *compiler.Segment, took time.Duration) {
 			o.Pass(PassReport{
 				Segment: s.Name, Pass: p.Name, Phase: p.Phase.String(), Took: took,
+				Text:   func() string { return p.Text(s) },
 				Layers: func() string { return anec.Print(s.Graph) },
 				Memory: func() string {
 					if s.Plan == nil {
@@ -213,15 +215,13 @@ type CompiledSegment struct {
 	Operations int
 	Tasks      int       // of the engine
 	Container  *hwx.File // likewise, without the weights that are in a file of their own; nil on the host
-	OnChip     *OnChip   // likewise; nil if the target has no memory on chip
+	OnChip     *OnChip   // likewise; nil if no task uses memory on chip
 }
 
-// OnChip is how a segment uses the memory on chip that tasks of a target share.
+// OnChip is how the tasks of a segment use the memory on chip that they share.
 type OnChip struct {
 	Bytes, Used int64
-	Partitions  int    // runs of tasks between which nothing stays there
-	Chains      int    // results that supply the next task directly
-	Pairs       int    // tasks that may run side by side
+	Kept        int    // results that stay there for another task
 	Picture     string // of it and of main memory over the tasks, as SVG
 }
 
@@ -237,8 +237,8 @@ func (p *Program) Functions() []CompiledFunction {
 				segment.Name = f.Hosts[i].Name
 			} else {
 				segment.Name, segment.Tasks, segment.Container = s.Name, len(s.Tasks), s.File
-				if oc := s.Plan.OnChip; oc != nil {
-					segment.OnChip = &OnChip{oc.Bytes, oc.Used(), len(oc.Partitions), oc.Chains(), len(oc.Pairs), compiler.Picture(s)}
+				if used, kept := compiler.OnChipUse(s); used > 0 {
+					segment.OnChip = &OnChip{int64(s.Target.Sizes.OnChip), used, kept, compiler.Picture(s)}
 				}
 			}
 			function.Segments = append(function.Segments, segment)

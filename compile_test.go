@@ -88,7 +88,7 @@ func TestPassReports(t *testing.T) {
 	settled := false
 	_, err := m.Compile(t.Context(), espalier.CompileOptions{Pass: func(r espalier.PassReport) {
 		seen = append(seen, r.Pass)
-		settled = settled || r.Pass == "memory"
+		settled = settled || r.Pass == "addresses"
 		if !strings.HasPrefix(r.Layers(), "graph ") || (r.Memory() != "") != settled {
 			t.Errorf("after %s: layers %q, memory %q", r.Pass, r.Layers(), r.Memory())
 		}

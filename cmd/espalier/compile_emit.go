@@ -61,9 +61,10 @@ func passBefore(phase string) string {
 // operation, comes again: the last time counts.
 func (c *compilation) keep(p espalier.PassReport) {
 	for _, form := range c.forms {
-		text := p.Layers
+		text := p.Text
 		switch {
-		case form == emitLayers && p.Pass == passBefore("memory"):
+		case form == emitLayers && p.Pass == passBefore("schedule"):
+			text = p.Layers
 		case form == emitMemory && p.Pass == lastPass("memory"):
 			text = p.Memory
 		case form == emitPicture && p.Pass == lastPass("memory"):

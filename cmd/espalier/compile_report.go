@@ -38,12 +38,10 @@ type compiledSegment struct {
 }
 
 type onChipReport struct {
-	Bytes      int64  `json:"bytes"`
-	Used       int64  `json:"used"`
-	Partitions int    `json:"partitions"`
-	Chains     int    `json:"chains"`
-	Pairs      int    `json:"pairs"`
-	Picture    string `json:"picture"`
+	Bytes   int64  `json:"bytes"`
+	Used    int64  `json:"used"`
+	Kept    int    `json:"kept"`
+	Picture string `json:"picture"`
 }
 
 type hostOperation struct {
@@ -89,7 +87,7 @@ func (c *compilation) report(model, target string) compileReport {
 		for _, s := range f.Segments {
 			segment := compiledSegment{Name: s.Name, Backend: s.Backend, Operations: s.Operations, Tasks: s.Tasks}
 			if o := s.OnChip; o != nil {
-				segment.OnChip = &onChipReport{o.Bytes, o.Used, o.Partitions, o.Chains, o.Pairs, o.Picture}
+				segment.OnChip = &onChipReport{o.Bytes, o.Used, o.Kept, o.Picture}
 			}
 			function.Segments = append(function.Segments, segment)
 		}
@@ -149,7 +147,7 @@ func (f *compiledFunction) print(w *bufio.Writer) {
 			row = append(row, plural(s.Tasks, "task"))
 		}
 		if o := s.OnChip; o != nil {
-			row = append(row, fmt.Sprintf("%s on chip in %s, %d chained, %s side by side", byteSize(o.Used), plural(o.Partitions, "partition"), o.Chains, plural(o.Pairs, "pair")))
+			row = append(row, fmt.Sprintf("%s on chip, %s kept there", byteSize(o.Used), plural(o.Kept, "result")))
 		}
 		rows = append(rows, row)
 	}

@@ -169,3 +169,17 @@ func (job *Job) compileParts(ctx context.Context, p *Placement, weights *weights
 func (f *Function) add(s *Segment, host *mil.Function) {
 	f.Segments, f.Hosts = append(f.Segments, s), append(f.Hosts, host)
 }
+
+// otherCrops reports whether the profile of numerics that a job asks for has another gain of slices along W than its target.
+// Tasks of the chip's own have the target's.
+func (job *Job) otherCrops() bool {
+	n, err := hal.ParseNumerics(job.Numerics)
+	return err == nil && n.WidthSliceGain != job.Target.Numerics.WidthSliceGain
+}
+
+// exactFunctions reports whether the profile of numerics that a job asks for has functions computed where its target has
+// tables of knots. Tasks of the chip's own have nothing but the table.
+func (job *Job) exactFunctions() bool {
+	n, err := hal.ParseNumerics(job.Numerics)
+	return err == nil && job.Target.Numerics.TableFromKnots && !n.TableFromKnots
+}

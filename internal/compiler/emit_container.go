@@ -44,17 +44,22 @@ func refuseSegment(s *Segment, err error) error {
 //	__KERN_0,__kern_0    the kernel streams of the chip's own tasks, if others are among them
 //	__KERN_0 or _1       the weight file, if a task reads it
 func containerOf(s *Segment, withWeights bool) (*hwx.File, error) {
-	spec := hwx.Spec{Form: hwx.Form2026, Subtype: s.Target.Container().CPUSubtype, Program: s.Name}
-	ports := s.Plan.Ports
-	if s.own != nil {
-		ports, spec.Scratch, spec.Constants = s.own.Ports, uint64(s.own.Scratch), s.own.Constants
-	} else {
-		spec.Scratch, spec.Derived, spec.Constants = uint64(s.Plan.Scratch), uint64(s.Plan.Derived), s.Plan.Constants
-		spec.KernelSection = s.streams
+	spec := hwx.Spec{
+		Form: hwx.Form2026, Subtype: s.Target.Container().CPUSubtype, Program: s.Name,
+		Scratch: uint64(s.scratchBytes()), Derived: uint64(s.Plan.Derived), Constants: s.Plan.Constants,
+	}
+	switch {
+	case s.alone && len(s.Packed.data) == 0:
+		spec.Constants = make([]byte, s.Target.Sizes.PageSize) // as Apple's compiler has it
+	case s.alone:
+		spec.Constants = s.Packed.data
+	case len(s.Packed.data) > 0:
+		spec.KernelSection = s.Packed.data
 	}
 	if spec.Constants == nil {
 		spec.Constants = []byte{}
 	}
+	ports := s.Plan.Ports
 	for i, p := range ports {
 		port, err := portSpec(p, s.Target)
 		if err != nil {
@@ -82,7 +87,7 @@ func containerOf(s *Segment, withWeights bool) (*hwx.File, error) {
 	case !readsWeights(s):
 	case !withWeights:
 		spec.External = uint64(len(s.Weights))
-	case s.streams != nil:
+	case len(s.Packed.data) > 0:
 		spec.WeightFile = s.Weights
 	default:
 		spec.KernelSection = s.Weights
@@ -97,11 +102,6 @@ func Container(s *Segment) (*hwx.File, error) {
 	plan := *s.Plan
 	plan.Ports = featureNames(plan.Ports)
 	alone.Plan = &plan
-	if s.own != nil {
-		own := *s.own
-		own.Ports = featureNames(own.Ports)
-		alone.own = &own
-	}
 	return containerOf(&alone, true)
 }
 
@@ -159,9 +159,9 @@ func portSpec(p Port, target *hal.Target) (hwx.PortSpec, error) {
 func encodeTasks(list []Task, version td.Version) ([]*td.Task, error) {
 	tasks := make([]*td.Task, len(list))
 	for i := range list {
-		if own := list[i].own; own != nil {
+		if unit := list[i].Unit; unit != nil {
 			var err error
-			if tasks[i], err = encodeOp(own, i, len(list)); err != nil {
+			if tasks[i], err = encodeOp(unit, i, len(list)); err != nil {
 				return nil, fmt.Errorf("task %d: %w", i, err)
 			}
 			continue
@@ -187,7 +187,7 @@ func encodeTasks(list []Task, version td.Version) ([]*td.Task, error) {
 
 // readsWeights reports whether a task reads the weight file.
 func readsWeights(s *Segment) bool {
-	base := planned{s}.base(Place{Region: InWeights})
+	base := s.weightsBase()
 	for i := range s.Tasks {
 		op := s.Tasks[i].Op
 		if op == nil {

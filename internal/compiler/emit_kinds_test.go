@@ -60,7 +60,7 @@ func TestEmitRefusals(t *testing.T) {
 	} {
 		s := legal(t, parseGraph(t, head+c.layer+tail), 0)
 		planApart(t, s)
-		err := emitTasks(s)
+		err := emitApart(s)
 		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "[from op]") {
 			t.Errorf("%s: %v; want %q", c.layer, err, c.want)
 		}
@@ -79,7 +79,7 @@ output %y
 `), 0)
 	planApart(t, s)
 	refused := map[string]string{"a": "known before"}
-	if err := fmt.Errorf("segment: %w", emitTasks(s)); !refuse(refused, err) || refuse(refused, err) {
+	if err := fmt.Errorf("segment: %w", emitApart(s)); !refuse(refused, err) || refuse(refused, err) {
 		t.Errorf("%v: want that it names an operation that is new, once", err)
 	}
 	if refused["a"] != "known before" || refused["b"] != "" || !strings.Contains(refused["c"], "no task") {
@@ -167,7 +167,7 @@ output %y
 	place := s.Plan.Places[w]
 	place.Region, place.Offset = InWeights, 64
 	s.Plan.Places[w], s.Plan.Constants = place, nil
-	if err := emitTasks(s); err != nil {
+	if err := emitApart(s); err != nil {
 		t.Fatal(err)
 	}
 	alone, err := containerOf(s, true)

@@ -2,6 +2,7 @@ package compiler
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -18,12 +19,38 @@ import (
 func emitted(t testing.TB, s *Segment) {
 	t.Helper()
 	planApart(t, s)
-	if err := emitTasks(s); err != nil {
+	if err := emitApart(s); err != nil {
 		t.Fatalf("%v\n%s", err, anec.Print(s.Graph))
 	}
 	if err := emitContainer(s); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// emitApart makes tasks of the layers of a plan.
+func emitApart(s *Segment) error {
+	s.beginMemory()
+	c := &choice{Segment: s, isView: isViewKind, spots: map[*anec.Value]spot{}}
+	for v, p := range s.Plan.Places {
+		b := s.newBuffer(p.Region)
+		b.port, b.offset = p.Port, p.Offset
+		at := spot{buffer: b, strides: p.Strides}
+		if p.Region != InScratch && p.Region != InDerived {
+			b.offset, at.offset = 0, p.Offset
+		}
+		c.spots[v] = at
+	}
+	var refused []error
+	for _, l := range s.Plan.Layers {
+		c.layers = []*anec.Layer{l}
+		tasks, err := v256Encoder{}.choose(c)
+		s.Selected[l] = tasks
+		refused = append(refused, err)
+	}
+	if err := errors.Join(refused...); err != nil {
+		return err
+	}
+	return bindTasks(s)
 }
 
 // planApart lays every value apart. Views are places in what they look at; one that leaves the graph, or is reshaped,

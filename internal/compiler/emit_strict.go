@@ -49,7 +49,7 @@ const maxStrictNames = 20
 // checkStrict refuses the tasks of a segment that are ours and not the target's.
 func checkStrict(s *Segment, tasks []*td.Task) error {
 	own := td.Version(s.Target.Container().TaskVersion)
-	e := &StrictError{Target: s.Target.Name, First: s.notOwn}
+	e := &StrictError{Target: s.Target.Name, First: firstDeclined(s)}
 	for i, t := range tasks {
 		if t.Version == own && !t.Extension() {
 			continue
@@ -61,6 +61,16 @@ func checkStrict(s *Segment, tasks []*td.Task) error {
 	}
 	if len(e.Layers) > 0 {
 		return e
+	}
+	return nil
+}
+
+// firstDeclined is why the chip's own encoder did not take the first layer that it did not.
+func firstDeclined(s *Segment) error {
+	for _, l := range s.Plan.Layers {
+		if err := s.Declined[l]; err != nil && len(s.Selected[l]) > 0 {
+			return &anec.LayerError{Layer: l.Name, Kind: l.Kind(), Origin: l.Origin, Err: err}
+		}
 	}
 	return nil
 }

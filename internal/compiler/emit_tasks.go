@@ -1,82 +1,110 @@
 package compiler
 
 import (
-	"errors"
-	"fmt"
+	"slices"
 
 	"github.com/espalier-ane/espalier/hwx"
-	"github.com/espalier-ane/espalier/internal/anec"
-	"github.com/espalier-ane/espalier/td"
+	"github.com/espalier-ane/espalier/internal/units"
 )
 
-// emitTasks makes tasks of the layers of the plan, in their order. On a chip whose registers are known, those whose encoding
-// is certain get its own tasks. Its error is about all layers that become none.
+// bindTasks lists the tasks of the layers in their order, with addresses: entries of the base-address table and offsets
+// instead of the numbers of memories.
 //
-//	plan     %y = Neuron(%x) Type=relu        %x in port 0, %y in scratch at 64
-//	tasks    0 NEBypass y=base 3+64 x=base 4, ACTIVATION relu
-func emitTasks(s *Segment) error {
-	if s.own != nil {
-		s.Tasks = s.own.list
-		return nil
+//	selected   %y = Neuron(%x) Type=relu        from buffer 4 + 0 to buffer 6 + 64
+//	bound                                       from entry 4 + 0  to entry 3 + 576
+func bindTasks(s *Segment) error {
+	s.Tasks = boundTasks(s)
+	return nil
+}
+
+// boundTasks are the tasks with addresses. Those that were selected stay as they are.
+func boundTasks(s *Segment) (list []Task) {
+	at := func(memory int, offset int64) (int, int64) {
+		base, start := s.address(s.buffers[memory].root())
+		return base, offset + start
 	}
-	e := planned{s}
-	own := s.mixOwnTasks()
-	var refused []error
-	for i, l := range s.Plan.Layers {
-		if tasks, ok := own[i]; ok {
-			for _, t := range tasks {
-				if k := t.own.Kernel; k != nil && k.Producer >= 0 {
-					k.Producer += len(s.Tasks) // it counted from the first task of the layer
+	for _, l := range s.Plan.Layers {
+		first := len(list)
+		for _, t := range s.Selected[l] {
+			switch {
+			case t.Unit != nil:
+				t.Unit = t.Unit.Bind(func(memory, offset int) (int, int) {
+					base, bound := at(memory, int64(offset))
+					return base, int(bound)
+				})
+				if k := t.Unit.Kernel; k != nil && k.Producer >= 0 {
+					k.Producer += first // it counted from the first task of the layer
 				}
+			default:
+				op := *t.Op
+				op.ID = uint16(len(list)) // it counts on from 0 after 65,535: the order of the list is what runs
+				op.Operands = slices.Clone(op.Operands)
+				for i := range op.Operands {
+					if o := &op.Operands[i]; o.Present() {
+						o.Base, o.Offset = at(o.Base, o.Offset)
+					}
+				}
+				t.Op = &op
 			}
-			s.Tasks = append(s.Tasks, tasks...)
-			continue
-		}
-		for _, v := range append(l.Reads(), l.Tops...) {
-			if _, ok := s.Plan.Places[v]; !ok {
-				return &anec.LayerError{Layer: l.Name, Kind: l.Kind(), Origin: l.Origin, Err: fmt.Errorf("value %q has no place", v.Name)}
-			}
-		}
-		ops, err := emitLayer(l, e.operand)
-		if err != nil {
-			refused = append(refused, err)
-		}
-		for _, op := range ops {
-			op.ID = uint16(len(s.Tasks)) // it counts on from 0 after 65,535: the order of the list is what runs
-			s.Tasks = append(s.Tasks, Task{Layer: l, Op: op})
+			list = append(list, t)
 		}
 	}
-	return errors.Join(refused...)
+	return list
 }
 
-// planned finds the operands of values by the plan of a segment.
-type planned struct{ *Segment }
-
-func (p planned) operand(v *anec.Value) td.Operand {
-	place := p.Plan.Places[v]
-	o := td.Operand{
-		Base: p.base(place), Offset: place.Offset, Type: v.Type.DType, Interleave: 1, Dims: v.Type.Dims, Strides: place.Strides,
-	}
-	if o.Type.SubByte() {
-		o.Strides = [td.NumAxes]int64{} // its elements lie packed
-	}
-	return o
-}
-
-// base is the entry of the base-address table that a place counts from.
-func (s planned) base(p Place) int {
-	switch p.Region {
+// address is where a memory begins: an entry of the base-address table, and how far behind it.
+func (s *Segment) address(b *buffer) (base int, offset int64) {
+	switch b.region {
+	case InTemporary:
+		return hwx.BaseScratch, s.temporariesAt()
+	case InPacked:
+		return hwx.BaseConst, 0
 	case InDerived:
-		return hwx.BaseDerived
+		return hwx.BaseDerived, b.offset
 	case InConstants:
-		return hwx.BaseTextConst
+		return hwx.BaseTextConst, 0
 	case InWeights:
-		if s.streams != nil {
-			return hwx.BaseWeights
-		}
-		return hwx.BaseConst
+		return s.weightsBase(), 0
 	case InPort:
-		return hwx.BasePorts + p.Port
+		return hwx.BasePorts + b.port, 0
 	}
-	return hwx.BaseScratch
+	return hwx.BaseScratch, b.offset
+}
+
+// temporariesAt is where the memory begins that the tasks of a layer keep between them: behind all that is planned.
+func (s *Segment) temporariesAt() int64 {
+	return int64(units.Align(int(s.Plan.Scratch), max(s.Target.Sizes.PageSize, 1)))
+}
+
+// scratchBytes is how much scratch memory the tasks take.
+func (s *Segment) scratchBytes() int64 {
+	if s.Temporaries > 0 {
+		return s.temporariesAt() + s.Temporaries
+	}
+	return s.Plan.Scratch
+}
+
+// weightsBase is the entry of the weight file: that of the constants, unless packed ones are there.
+func (s *Segment) weightsBase() int {
+	if len(s.Packed.data) > 0 {
+		return hwx.BaseWeights
+	}
+	return hwx.BaseConst
+}
+
+// regionOf is the memory behind an entry of the base-address table, the opposite of address.
+func (s *Segment) regionOf(base int) (r Region, port int) {
+	switch base {
+	case hwx.BaseScratch:
+		return InScratch, 0
+	case hwx.BaseDerived:
+		return InDerived, 0
+	case hwx.BaseTextConst:
+		return InConstants, 0
+	case s.weightsBase():
+		return InWeights, 0
+	case hwx.BaseConst:
+		return InPacked, 0
+	}
+	return InPort, base - hwx.BasePorts
 }

@@ -194,5 +194,5 @@ func TestEpiloguesTakeNoTaskOnH13(t *testing.T) {
 
 // allOwn reports whether all tasks of a segment are the chip's own.
 func allOwn(s *Segment) bool {
-	return !slices.ContainsFunc(s.Tasks, func(t Task) bool { return t.own == nil })
+	return !slices.ContainsFunc(s.Tasks, func(t Task) bool { return t.Unit == nil })
 }

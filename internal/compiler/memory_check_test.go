@@ -293,6 +293,14 @@ func samePlace(p, q Place, dims anec.Dims) bool {
 	return p.Offset == q.Offset
 }
 
+// planMemory says where everything lies.
+func planMemory(s *Segment) error {
+	if err := layoutValues(s); err != nil {
+		return err
+	}
+	return giveAddresses(s)
+}
+
 // plan takes a graph through schedule and memory, and replays the plan.
 func plan(t testing.TB, g *anec.Graph, weights []byte) *Segment {
 	t.Helper()

@@ -7,33 +7,35 @@ import (
 	"github.com/espalier-ane/espalier/hal"
 )
 
-// chipText says what stays on chip, and how: the partitions, then by task the unit that runs it, what it is chained to and
-// what runs beside it, and the values that it reads from outside and makes.
+// ChipText says what the rules of the chip's compiler would keep on chip, and how: the partitions, then by layer the unit that
+// runs it, what it would be chained to and what would run beside it, and the values that it reads from outside and makes.
+// Tasks follow it as far as they can (pass resident); MemoryText says what they do.
 //
 //	on chip 2097152 bytes, 1782579 for a partition
-//	partition 0 tasks 0-1 pressure 16384 bytes
-//	task 0 Conv array, pressure 16384 bytes, tiles chip+8192 8192 bytes
+//	partition 0 layers 0-1 pressure 16384 bytes
+//	layer 0 Conv array, pressure 16384 bytes, tiles chip+8192 8192 bytes
 //	  %x streamed
 //	  %a chained chip+0 8192 bytes
-//	task 1 Conv array, pressure 16384 bytes, tiles chip+8192 8192 bytes, chained to task 0
+//	layer 1 Conv array, pressure 16384 bytes, tiles chip+8192 8192 bytes, chained to layer 0
 //	  %y streamed, not chained: not exactly one outgoing layer
-func chipText(b *strings.Builder, s *Segment) {
+func ChipText(s *Segment) string {
+	b := &strings.Builder{}
 	oc := s.Plan.OnChip
-	if s.own != nil {
-		fmt.Fprintf(b, "the container has the chip's own tasks instead, %d in number, which bring their places with them\n", len(s.own.list))
+	if oc == nil {
+		return ""
 	}
 	fmt.Fprintf(b, "on chip %d bytes, %d for a partition\n", oc.Bytes, oc.Budget)
 	for i, p := range oc.Partitions {
-		fmt.Fprintf(b, "partition %d tasks %d-%d pressure %d bytes", i, p.First, p.Last, p.Pressure)
+		fmt.Fprintf(b, "partition %d layers %d-%d pressure %d bytes", i, p.First, p.Last, p.Pressure)
 		if p.Refused > 0 {
-			fmt.Fprintf(b, ", %d with the next task", p.Refused)
+			fmt.Fprintf(b, ", %d with the next layer", p.Refused)
 		}
 		b.WriteByte('\n')
 	}
 	operands, results := oc.operands(), oc.results()
 	for i, l := range s.Plan.Layers {
 		t := &oc.Tasks[i]
-		fmt.Fprintf(b, "task %d %v", i, l.Kind())
+		fmt.Fprintf(b, "layer %d %v", i, l.Kind())
 		if t.AtLoad {
 			b.WriteString(" at load\n")
 			continue
@@ -43,10 +45,10 @@ func chipText(b *strings.Builder, s *Segment) {
 			fmt.Fprintf(b, ", tiles chip+%d %d bytes", t.TileOffset, t.Tiles)
 		}
 		if t.Chained >= 0 {
-			fmt.Fprintf(b, ", chained to task %d", t.Chained)
+			fmt.Fprintf(b, ", chained to layer %d", t.Chained)
 		}
 		if t.Partner >= 0 {
-			fmt.Fprintf(b, ", beside task %d", t.Partner)
+			fmt.Fprintf(b, ", beside layer %d", t.Partner)
 		}
 		b.WriteByte('\n')
 		for _, v := range operands[i] {
@@ -66,8 +68,9 @@ func chipText(b *strings.Builder, s *Segment) {
 		fmt.Fprintf(b, "%%%s is joined along W at %v bytes: %s\n", j.Value.Name, j.Starts, how)
 	}
 	for _, k := range oc.Kernels {
-		fmt.Fprintf(b, "weights of task %d: %d streams of %d lanes, %d bytes for %d\n", k.Task, k.Engines, k.Lanes, k.Bytes, k.Dense)
+		fmt.Fprintf(b, "weights of layer %d: %d streams of %d lanes, %d bytes for %d\n", k.Task, k.Engines, k.Lanes, k.Bytes, k.Dense)
 	}
+	return b.String()
 }
 
 func printChipValue(v *ChipValue, b *strings.Builder, t *hal.Target) {

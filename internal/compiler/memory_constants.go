@@ -22,8 +22,6 @@ type constants struct {
 	stored map[[sha256.Size]byte]int64
 	pieces []piece
 	size   int64
-
-	bytes []byte // at last
 }
 
 type piece struct {
@@ -35,7 +33,6 @@ type piece struct {
 func (c *constants) place(v *anec.Value, weights []byte) (spot, error) {
 	if c.stored == nil {
 		c.stored = map[[sha256.Size]byte]int64{}
-		c.weights, c.copied = &buffer{region: InWeights}, &buffer{region: InConstants}
 	}
 	if !v.Const.Plain() {
 		return spot{}, fmt.Errorf("constant %q is compressed; no task reads it as it is", v.Name)
@@ -92,16 +89,17 @@ func (c *constants) store(data []byte) int64 {
 	return at
 }
 
-// build copies what was stored into one piece.
-func (c *constants) build() error {
-	if len(c.pieces) == 0 {
+// joined copies pieces into one.
+func joined(pieces []piece) []byte {
+	if len(pieces) == 0 {
 		return nil
 	}
-	c.bytes = make([]byte, c.size)
-	for _, p := range c.pieces {
-		copy(c.bytes[p.offset:], p.bytes)
+	last := pieces[len(pieces)-1]
+	bytes := make([]byte, aligned(last.offset+int64(len(last.bytes))))
+	for _, p := range pieces {
+		copy(bytes[p.offset:], p.bytes)
 	}
-	return nil
+	return bytes
 }
 
 // inside reports whether all memory of a tensor lies in the weights.

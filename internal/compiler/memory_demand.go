@@ -33,7 +33,7 @@ func (p *planner) pull(v *anec.Value, at spot, also func(*anec.Value, spot) bool
 	if _, taken := p.demands[source]; taken {
 		return false
 	}
-	if _, own := p.ownReads(source.Def); own && !p.ownRow(s, source.Type) {
+	if !p.own.names(s, source.Type, p.Target) && !p.derived[source.Def] && !p.kept[source.Def] && p.own.takes(p.Segment, source.Def) == nil {
 		return false
 	}
 	if p.derived[source.Def] != (s.buffer.region == InDerived) || !p.viewsHold(source, s) {
@@ -167,7 +167,7 @@ func (p *planner) states() error {
 // outputs has what leaves the graph written into the memory that the caller gives, or copied there.
 func (p *planner) outputs() error {
 	for i, v := range p.Graph.Outputs {
-		at := p.portSpot(len(p.plan.Ports), v.Type, nil)
+		at := p.portSpot(len(p.ports), v.Type, nil)
 		if !p.pull(v, at, nil) {
 			l, err := p.copyWhenMade(v)
 			if err != nil {
@@ -177,11 +177,7 @@ func (p *planner) outputs() error {
 			p.Graph.Outputs[i] = v
 			p.demands[v] = at
 		}
-		name := v.Name
-		if i < len(p.Outputs) {
-			name = p.Outputs[i]
-		}
-		p.plan.Ports = append(p.plan.Ports, Port{Name: name, Value: v, Out: true})
+		p.ports = append(p.ports, Port{Name: p.outputName(i), Value: v, Out: true})
 	}
 	return nil
 }

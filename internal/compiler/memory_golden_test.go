@@ -19,6 +19,9 @@ func TestMemoryRules(t *testing.T) {
 		archive.Files = append(archive.Files,
 			txtar.File{Name: "after", Data: []byte(anec.Print(s.Graph))},
 			txtar.File{Name: "memory", Data: []byte(MemoryText(s))})
+		if s.Plan.OnChip != nil {
+			archive.Files = append(archive.Files, txtar.File{Name: "on chip", Data: []byte(ChipText(s))})
+		}
 	})
 }
 

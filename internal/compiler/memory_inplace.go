@@ -10,37 +10,36 @@ import (
 //	%y = Neuron(%a)        %y 512..1024      →
 //
 // The two must be all that their buffers hold, with the same strides, extents and element size.
-func (p *planner) inPlace() error {
-	p.touch()
-	for i, l := range p.tasks {
+func (a *addresses) inPlace() {
+	for i, l := range a.Layers {
 		y := l.Top()
-		at := p.spots[y]
+		at := a.Spots[y]
 		if b := at.buffer; b.region != InScratch || b.first != i || !at.fills(y.Type) {
 			continue
 		}
 		for _, x := range l.Reads() {
-			from := p.spots[x].buffer.root()
-			if from.region == InScratch && from.size == at.buffer.size && from.last == i && p.takesOver(l, from) {
+			from := a.Spots[x].buffer.root()
+			if from.region == InScratch && from.size == at.buffer.size && from.last == i && a.takesOver(l, from) {
 				from.last = at.buffer.last
 				at.buffer.into = from
 				break
 			}
 		}
 	}
-	return nil
 }
 
 // takesOver reports whether a task may write its first top into a buffer that it reads: all that it reads there
 // has to be what the top takes the place of, element by element.
-func (p *planner) takesOver(l *anec.Layer, b *buffer) bool {
-	to := p.spots[l.Top()]
+func (a *addresses) takesOver(l *anec.Layer, b *buffer) bool {
+	to := a.Spots[l.Top()]
+	own := to.buffer
 	to.buffer = b
 	for _, x := range l.Reads() {
-		s := p.spots[x]
+		s := a.Spots[x]
 		if s.buffer = s.buffer.root(); s.buffer != b {
 			continue
 		}
-		if !overwrites(l, x) || !s.same(to, x.Type.Dims) {
+		if !overwrites(l, x) || !s.same(to, x.Type.Dims) || !writesOver(a.Selected[a.StandsFor[l]], a.Spots[x].buffer, own) {
 			return false
 		}
 	}

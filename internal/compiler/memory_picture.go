@@ -5,27 +5,25 @@ import (
 	"html"
 	"strings"
 
-	"github.com/espalier-ane/espalier/hal"
 	"github.com/espalier-ane/espalier/internal/anec"
 )
 
-// Picture draws the memory of a segment over its tasks, as SVG: a strip of tasks, on-chip memory, scratch, and a line for
-// each port.
+// Picture draws the memory of a segment over its tasks, as SVG: a strip of tasks, on-chip memory if tasks use it, scratch, and
+// a line for each port. It shows what the tasks do, and nothing else.
 //
-//	tasks     |A|A|P|A|P|            what runs each; a bar under two that run side by side, a hook where one is chained
-//	on chip   +--- %a ---+           from the task that makes a value to the last that reads it, at its bytes
-//	          +-----+-- %c --+
+//	tasks     |0|1|2|3|4|            what runs each
+//	on chip   +--- 0 ---+            from the task that leaves a result there to the last that reads it, at its bytes
+//	          +-----+-- 2 --+
 //	scratch   …
 //	ports     %x ====                from the first task that touches it to the last
 //
 // A rectangle says in its title what it is. The same segment gives the same bytes.
 func Picture(s *Segment) string {
-	p := &picture{s: s, n: max(len(s.Plan.Layers), 1)}
+	p := &picture{s: s, list: boundTasks(s)}
+	p.n = max(len(p.list), 1)
 	p.cell = min(max(1200/float64(p.n), 1.5), 48)
 	p.tasks()
-	if s.Plan.OnChip != nil {
-		p.onChip()
-	}
+	p.onChip()
 	p.scratch()
 	p.ports()
 	width := pictureLeft + p.cell*float64(p.n) + 20
@@ -45,12 +43,10 @@ const (
 	pictureSpace = 26.0
 )
 
-// stateColors are those of the states, by their numbers.
-var stateColors = [...]string{"#4c8bc9", "#c9c9c9", "#e6a23c", "#6db38f", "#3c6e9f", "#2f7d6b", "#9a6fc4", "#74479f", "#8f8f8f"}
-
 // A picture is one in the making; y is how far down it has come.
 type picture struct {
 	s    *Segment
+	list []Task
 	n    int
 	cell float64
 	y    float64
@@ -73,57 +69,26 @@ func (p *picture) rect(first, last int, y, height float64, fill, title, text str
 	}
 }
 
-// tasks draws the strip of tasks, with what runs them, and the ends of partitions all the way down.
+// tasks draws the strip of tasks, with what runs them.
 func (p *picture) tasks() {
 	p.y = 20
-	p.label(p.y, "%s, %d tasks", p.s.Name, len(p.s.Plan.Layers))
+	p.label(p.y, "%s, %d tasks", p.s.Name, len(p.list))
 	p.y += 12
-	oc := p.s.Plan.OnChip
-	for i, l := range p.s.Plan.Layers {
-		fill, title := "#dddddd", fmt.Sprintf("task %d: %v %%%s", i, l.Kind(), l.Top().Name)
-		if oc != nil {
-			t := oc.Tasks[i]
-			switch {
-			case t.AtLoad:
-				fill, title = "#f2f2f2", title+", at load"
-			case t.Unit.Engine == TextureEngine:
-				fill = "#b8d8b8"
-			case t.Unit.Engine == NoEngine:
-			case t.Unit.Class == hal.Planar:
-				fill = "#f0c8a8"
-			default:
-				fill = "#a8c4e8"
-			}
-			if !t.AtLoad {
-				title += fmt.Sprintf(", %v, partition %d", t.Unit, t.Partition)
-			}
-			if t.Chained >= 0 {
-				title += fmt.Sprintf(", chained to task %d", t.Chained)
-			}
-			if t.Partner >= 0 {
-				title += fmt.Sprintf(", beside task %d", t.Partner)
-			}
+	derived := derivedLayers(p.s.Order)
+	for i, t := range p.list {
+		fill, title := "#dddddd", fmt.Sprintf("task %d: %v %%%s", i, t.Layer.Kind(), t.Layer.Top().Name)
+		switch {
+		case derived[t.Layer]:
+			fill, title = "#f2f2f2", title+", at load"
+		case t.Unit == nil:
+		case t.Unit.Planar:
+			fill, title = "#f0c8a8", title+", planar engine"
+		default:
+			fill, title = "#a8c4e8", title+", array"
 		}
 		p.rect(i, i, p.y, 14, fill, title, fmt.Sprint(i))
 	}
 	p.y += 16
-	if oc == nil {
-		return
-	}
-	for i, t := range oc.Tasks {
-		if t.Chained >= 0 {
-			p.rect(t.Chained, i, p.y, 3, stateColors[Chained], fmt.Sprintf("task %d is chained to task %d", i, t.Chained), "")
-		}
-	}
-	for i, pair := range oc.Pairs {
-		p.rect(pair[0], pair[1], p.y+4+3*float64(i%3), 2.5, "#c05050", fmt.Sprintf("tasks %d and %d run side by side", pair[0], pair[1]), "")
-	}
-	p.y += 14
-	for i, part := range oc.Partitions {
-		title := fmt.Sprintf("partition %d, tasks %d to %d, pressure %d bytes", i, part.First, part.Last, part.Pressure)
-		p.rect(part.First, part.Last, p.y, 12, [...]string{"#e8e8f4", "#d4d4e8"}[i%2], title, fmt.Sprintf("partition %d", i))
-	}
-	p.y += 12
 }
 
 // panel begins a panel of so many bytes and returns how to draw at an offset.
@@ -136,61 +101,69 @@ func (p *picture) panel(name string, bytes int64) (top, scale float64) {
 	return top, scale
 }
 
-// onChip draws on-chip memory as far as it is used, and what the colours mean.
+// onChip draws on-chip memory as far as it is used: what passes while a task runs, pale, and what stays for others.
 func (p *picture) onChip() {
-	oc := p.s.Plan.OnChip
-	used := oc.Used()
-	top, scale := p.panel(fmt.Sprintf("on chip, %d of %d bytes", used, oc.Bytes), used)
-	for i, t := range oc.Tasks {
-		if t.Tiles > 0 {
-			p.rect(i, i, top+scale*float64(t.TileOffset), scale*float64(t.Tiles), "#e4e4e4", fmt.Sprintf("task %d: tiles of what streams, chip+%d %d bytes", i, t.TileOffset, t.Tiles), "")
+	used, kept := onChipUse(p.s, p.list)
+	if used == 0 {
+		return
+	}
+	top, scale := p.panel(fmt.Sprintf("on chip, %d of %d bytes", used, p.s.Target.Sizes.OnChip), used)
+	rect := func(first, last int, lo, hi int, fill, title, text string) {
+		p.rect(first, last, top+scale*float64(lo), scale*float64(hi-lo), fill, fmt.Sprintf("%s, chip+%d %d bytes", title, lo, hi-lo), text)
+	}
+	for i, t := range p.list {
+		if t.Unit == nil {
+			continue
+		}
+		for _, s := range t.Unit.Sources() {
+			if s.Memory != nil {
+				rect(i, i, s.Chip.Base, s.Chip.End(t.Unit.In.H), "#e4e4e4", fmt.Sprintf("task %d: rows of a source pass", i), "")
+			}
 		}
 	}
-	for _, v := range oc.Values {
-		if v.State.onChip() && v.Maker >= 0 {
-			title := fmt.Sprintf("%%%s %v, %v, chip+%d %d bytes, tasks %d to %d", v.Value.Name, v.Value.Type, v.State, v.Offset, v.Bytes, v.Maker, v.last())
-			p.rect(v.Maker, v.last(), top+scale*float64(v.Offset), scale*float64(v.Bytes), stateColors[v.State], title, "%"+v.Value.Name)
-		}
+	for _, k := range kept {
+		rect(k.first, k.last, k.lo, k.hi, "#e6a23c", fmt.Sprintf("result of task %d, to task %d", k.first, k.last), fmt.Sprint(k.first))
 	}
-	p.y += 6
-	x := pictureLeft
-	for state, color := range stateColors {
-		name := AllocationState(state).String()
-		fmt.Fprintf(&p.body, "<rect x=\"%.1f\" y=\"%.1f\" width=\"9\" height=\"9\" fill=\"%s\"/><text x=\"%.1f\" y=\"%.1f\" font-size=\"9\">%d %s</text>\n",
-			x, p.y, color, x+11, p.y+8, state, name)
-		x += 26 + 4.6*float64(len(name))
-	}
-	p.y += 10
 }
 
-// scratch draws what lies between tasks in main memory. What stays on chip has a place there too, but pale.
+// scratch draws what lies between tasks in main memory.
 func (p *picture) scratch() {
-	states := map[*anec.Value]AllocationState{}
-	if oc := p.s.Plan.OnChip; oc != nil {
-		for _, v := range oc.Values {
-			states[v.Value] = v.State
-		}
-	}
-	top, scale := p.panel(fmt.Sprintf("scratch, %d bytes", p.s.Plan.Scratch), p.s.Plan.Scratch)
-	last := lastReads(p.s)
-	for i, l := range p.s.Plan.Layers {
-		for _, v := range l.Tops {
-			place := p.s.Plan.Places[v]
-			if place.Region != InScratch {
+	bytes := p.s.scratchBytes()
+	top, scale := p.panel(fmt.Sprintf("scratch, %d bytes", bytes), bytes)
+	t := &memoryText{Segment: p.s}
+	t.readers()
+	shown := map[*anec.Value]bool{}
+	for i, task := range p.list {
+		for _, v := range task.Layer.Tops {
+			place, ok := p.s.Plan.Places[v]
+			if !ok || place.Region != InScratch || shown[v] || !p.stores(task, place, v) {
 				continue
 			}
-			bytes, _ := v.Type.Bytes()
-			fill, note := "#7fa8d0", ""
-			if state, ok := states[v]; ok && state.onChip() {
-				fill, note = "#ececf2", fmt.Sprintf(", %v: on chip", state)
-			} else if ok {
-				fill, note = stateColors[state], fmt.Sprintf(", %v", state)
-			}
-			to := min(max(last[v], i), p.n-1)
-			title := fmt.Sprintf("%%%s %v, %s %d bytes, tasks %d to %d%s", v.Name, v.Type, place.at(), bytes, i, to, note)
-			p.rect(i, to, top+scale*float64(place.Offset), scale*float64(bytes), fill, title, "%"+v.Name)
+			shown[v] = true
+			size, _ := v.Type.Bytes()
+			to := min(max(t.last[v], i), p.n-1)
+			title := fmt.Sprintf("%%%s %v, %s %d bytes, tasks %d to %d", v.Name, v.Type, place.at(), size, i, to)
+			p.rect(i, to, top+scale*float64(place.Offset), scale*float64(size), "#7fa8d0", title, "%"+v.Name)
 		}
 	}
+}
+
+// stores reports whether a task writes some of a value that lies in scratch memory.
+func (p *picture) stores(t Task, at Place, v *anec.Value) bool {
+	inside := func(base int, offset int64) bool {
+		r, _ := p.s.regionOf(base)
+		return r == InScratch && at.Offset <= offset && offset < at.end(v.Type)
+	}
+	if t.Unit != nil {
+		r := t.Unit.Result
+		return r != nil && !r.Backing && inside(r.Base, int64(r.Offset))
+	}
+	for i := range t.Op.Results() {
+		if o := &t.Op.Operands[i]; o.Present() && inside(o.Base, o.Offset) {
+			return true
+		}
+	}
+	return false
 }
 
 // ports draws a line for each port.
@@ -198,13 +171,25 @@ func (p *picture) ports() {
 	p.y += pictureSpace
 	p.label(p.y-6, "ports")
 	first, last := map[int]int{}, map[int]int{}
-	for i, l := range p.s.Plan.Layers {
-		for _, v := range append(l.Reads(), l.Tops...) {
-			if place, ok := p.s.Plan.Places[v]; ok && place.Region == InPort {
-				if _, seen := first[place.Port]; !seen {
-					first[place.Port] = i
-				}
-				last[place.Port] = i
+	touch := func(i, base int) {
+		if r, port := p.s.regionOf(base); r == InPort {
+			if _, seen := first[port]; !seen {
+				first[port] = i
+			}
+			last[port] = i
+		}
+	}
+	for i, t := range p.list {
+		if t.Unit != nil {
+			t.Unit.Bind(func(base, offset int) (int, int) {
+				touch(i, base)
+				return base, offset
+			})
+			continue
+		}
+		for k := range t.Op.Operands {
+			if o := &t.Op.Operands[k]; o.Present() {
+				touch(i, o.Base)
 			}
 		}
 	}
@@ -223,4 +208,39 @@ func (p *picture) ports() {
 		}
 		p.y += portHeight
 	}
+}
+
+// A keptResult is a result that stays on chip: from the task that makes it to the last that reads it, and its bytes.
+type keptResult struct{ first, last, lo, hi int }
+
+// OnChipUse is how much of on-chip memory the tasks use, and how many results stay there for another task.
+func OnChipUse(s *Segment) (used int64, kept int) {
+	used, list := onChipUse(s, s.Tasks)
+	return used, len(list)
+}
+
+func onChipUse(s *Segment, tasks []Task) (used int64, kept []keptResult) {
+	m := machineOf(s)
+	for i, t := range tasks {
+		if t.Unit == nil {
+			continue
+		}
+		used = max(used, int64(min(m.ChipEnd(t.Unit), m.OnChip)))
+		for _, src := range t.Unit.Sources() {
+			if src.Memory != nil && !src.Memory.Backing {
+				continue
+			}
+			lo, hi := src.Chip.Base, src.Chip.End(t.Unit.In.H)
+			for k := len(kept) - 1; k >= 0; k-- { // the latest that lies there
+				if kept[k].lo < hi && lo < kept[k].hi {
+					kept[k].last = i
+					break
+				}
+			}
+		}
+		if r := t.Unit.Result; r == nil || r.Backing {
+			kept = append(kept, keptResult{i, i, t.Unit.Chip.Base, t.Unit.Chip.End(t.Unit.Out.H)})
+		}
+	}
+	return used, kept
 }

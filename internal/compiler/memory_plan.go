@@ -5,12 +5,11 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/espalier-ane/espalier/hal"
 	"github.com/espalier-ane/espalier/internal/anec"
-	"github.com/espalier-ane/espalier/td"
 )
 
-// planMemory says where everything lies, and adds the copies that this takes:
+// layoutValues says how everything lies, with which strides and beside what, selects the tasks of each layer, and adds the copies that
+// this takes. Addresses come after it:
 //
 //	before   %a = Conv(%x, %w)           after   port 1: %y
 //	         %r = Reshape(%a)                    %a, %r    port 1 + 0      Conv writes there
@@ -21,9 +20,15 @@ import (
 // parts of concatenations — is asked of the layer that makes it (memory_demand.go); where that layer cannot comply,
 // a copy does. Everything else gets a buffer of its own, or that of an operand that ends there
 // (memory_inplace.go), and buffers that are not needed at the same time share bytes (memory_scratch.go).
-func planMemory(s *Segment) error {
+func layoutValues(s *Segment) error {
+	if s.alone {
+		return nil
+	}
+	encoders := s.taskEncoders()
 	p := &planner{
 		Segment:  s,
+		own:      encoders[0],
+		fallback: encoders[len(encoders)-1],
 		position: map[*anec.Layer]int{},
 		kept:     map[*anec.Layer]bool{},
 		before:   map[*anec.Layer][]*anec.Layer{},
@@ -31,25 +36,29 @@ func planMemory(s *Segment) error {
 		demands:  map[*anec.Value]spot{},
 		spots:    map[*anec.Value]spot{},
 		awkward:  map[*anec.Layer]bool{},
-		plan:     &Plan{Places: map[*anec.Value]Place{}},
-		owns:     map[*anec.Layer][]*anec.Value{},
 		straight: map[*anec.Value]*anec.Layer{},
+		touched:  map[*anec.Value]bool{},
+		covered:  map[*anec.Layer]bool{},
 	}
-	for _, step := range []func() error{
-		p.simplify, p.ports, p.guess, p.states, p.outputs, p.backwards, p.forwards, p.inPlace, p.constants.build, p.finish,
-	} {
+	s.beginMemory()
+	p.constants.weights, p.constants.copied = s.newBuffer(InWeights), s.newBuffer(InConstants)
+	for _, step := range []func() error{p.simplify, p.listPorts, p.guess, p.states, p.outputs, p.backwards, p.forwards} {
 		if err := step(); err != nil {
 			return err
 		}
 	}
-	return nil
+	p.dropUnread()
+	s.Layout = &Layout{Spots: p.spots, Ports: p.ports, Layers: p.tasks, Buffers: p.buffers, Constants: p.constants.pieces}
+	return p.refused.err()
 }
 
-// A planner is a plan that is being made.
+// A planner is a layout that is being made.
 type planner struct {
 	*Segment
-	plan *Plan
+	own      encoder // the chip's own, if it has one
+	fallback encoder // takes what the other does not
 
+	ports   []Port
 	derived map[*anec.Layer]bool
 
 	// position is that of a layer in the order: the layers of the schedule have multiples of 4, a copy that stands
@@ -67,11 +76,15 @@ type planner struct {
 	asked   []promise
 
 	buffers   []*buffer
+	pending   []*buffer // made, and not in the list yet: copies may come before them
 	constants constants
 	tasks     []*anec.Layer
 
-	owns     map[*anec.Layer][]*anec.Value // what tasks of the chip's own would read and write; nil: there are none
-	straight map[*anec.Value]*anec.Layer   // copies for them
+	roots    map[*anec.Layer]*anec.Layer // of layers that an encoder takes as one with another: that one
+	straight map[*anec.Value]*anec.Layer // copies that an encoder asked for
+	touched  map[*anec.Value]bool        // by the chip's own tasks
+	covered  map[*anec.Layer]bool        // have the chip's own tasks, or are computed along with a layer that does
+	refused  refusals                    // layers that become no task
 }
 
 // A promise is a value that was asked to lie at a spot, and will.
@@ -82,11 +95,13 @@ type promise struct {
 
 // newBuffer makes a buffer for values of a layer: bytes of constants alone are derived.
 func (p *planner) newBuffer(l *anec.Layer, size int64) *buffer {
-	b := &buffer{size: size, first: -1}
+	region := InScratch
 	if p.derived[l] {
-		b.region = InDerived
+		region = InDerived
 	}
-	p.buffers = append(p.buffers, b)
+	b := p.Segment.newBuffer(region)
+	b.size = size
+	p.pending = append(p.pending, b)
 	return b
 }
 
@@ -96,22 +111,15 @@ func (p *planner) newDense(l *anec.Layer, t anec.Type) spot {
 	return denseSpot(p.newBuffer(l, int64(bytes)), t)
 }
 
-// newSpot makes a buffer for a value of a layer: its elements fill it, or its rows are such as tasks of the chip's own can
-// say. What is made of constants only other tasks read.
+// newSpot makes a buffer for a value of a layer, in which it lies as the chip's own encoder wants it. What is made of
+// constants only other tasks read.
 func (p *planner) newSpot(l *anec.Layer, t anec.Type) spot {
-	if !ownRows(p.Target) || p.derived[l] {
+	if p.derived[l] {
 		return p.newDense(l, t)
 	}
-	at := spot{}
-	var size int64
-	at.strides, size = portLayout(t, p.Target)
-	at.buffer = p.newBuffer(l, size)
-	return at
+	strides, size := p.own.layout(t, p.Target)
+	return spot{buffer: p.newBuffer(l, size), strides: strides}
 }
-
-// ownRows reports whether values lie in memory in rows as ports have them, such that tasks of the chip's own can read and
-// write them.
-func ownRows(t *hal.Target) bool { return taskVersion(t) == td.V7 }
 
 // isView reports whether the layer becomes no task.
 func (p *planner) isView(l *anec.Layer) bool { return !p.kept[l] && isView(l) }
@@ -121,12 +129,12 @@ func (p *planner) isTask(l *anec.Layer) bool {
 	return (l.Kind() != anec.KindConcat || p.joins(l)) && !p.isView(l)
 }
 
-// ports lists what the caller binds: inputs, states, outputs, each in the order of the graph. What leaves by an output is
+// listPorts lists what the caller binds: inputs, states, outputs, each in the order of the graph. What leaves by an output is
 // known at the end.
-func (p *planner) ports() error {
+func (p *planner) listPorts() error {
 	add := func(port Port, state *anec.State) spot {
-		at := p.portSpot(len(p.plan.Ports), port.Value.Type, state)
-		p.plan.Ports = append(p.plan.Ports, port)
+		at := p.portSpot(len(p.ports), port.Value.Type, state)
+		p.ports = append(p.ports, port)
 		return at
 	}
 	for _, v := range p.Graph.Inputs {
@@ -145,7 +153,8 @@ func (p *planner) ports() error {
 
 // portSpot is that of a value in a port.
 func (p *planner) portSpot(port int, t anec.Type, state *anec.State) spot {
-	b := &buffer{region: InPort, port: port, state: state}
+	b := p.Segment.newBuffer(InPort)
+	b.port, b.state = port, state
 	at := spot{buffer: b}
 	at.strides, b.size = portLayout(t, p.Target)
 	return at
@@ -156,8 +165,8 @@ func (p *planner) portSpot(port int, t anec.Type, state *anec.State) spot {
 func (p *planner) guess() error {
 	own := func(v *anec.Value) spot {
 		at := denseSpot(&buffer{region: InScratch}, v.Type)
-		if ownRows(p.Target) && !p.derived[v.Def] {
-			at.strides, _ = portLayout(v.Type, p.Target)
+		if !p.derived[v.Def] {
+			at.strides, _ = p.own.layout(v.Type, p.Target)
 		}
 		return at
 	}
@@ -185,7 +194,7 @@ func (p *planner) guess() error {
 // forwards puts the added copies into the order and finds where everything lies.
 func (p *planner) forwards() error {
 	given := map[*anec.Value]spot{}
-	for _, port := range p.plan.Ports {
+	for _, port := range p.ports {
 		if port.In {
 			given[port.Value] = p.spots[port.Value]
 		}
@@ -199,13 +208,22 @@ func (p *planner) forwards() error {
 	}
 	all = append(all, p.last...)
 	slices.SortStableFunc(all, func(a, b *anec.Layer) int { return cmp.Compare(p.turn(a), p.turn(b)) })
+	p.roots = p.own.groups(p.Segment, slices.DeleteFunc(slices.Clone(all), func(l *anec.Layer) bool { return !p.isTask(l) }))
+	p.buffers = append(p.buffers, p.takePending()...)
 	order := make([]*anec.Layer, 0, len(all))
-	for _, l := range all {
-		added, err := p.settle(l)
+	for i := 0; i < len(all); i++ {
+		l := all[i]
+		var added []*anec.Layer
+		n, err := p.settleGroup(all, i)
+		if n == 0 && err == nil {
+			n = 1
+			added, err = p.settle(l)
+		}
 		if err != nil {
 			return &anec.LayerError{Layer: l.Name, Kind: l.Kind(), Origin: l.Origin, Err: err}
 		}
-		order = append(append(order, added...), l)
+		order = append(append(order, added...), all[i:i+n]...)
+		i += n - 1
 	}
 	p.Order = order
 	for _, a := range p.asked {
@@ -224,24 +242,15 @@ func (p *planner) turn(l *anec.Layer) int {
 	return 1
 }
 
-// settle finds the spots of a layer's tops. It returns copies that it had to add before.
+// settle finds the spots of a layer's tops, and selects its tasks. It returns copies that it had to add before.
 func (p *planner) settle(l *anec.Layer) (added []*anec.Layer, err error) {
-	for _, v := range l.Reads() {
-		if v.Const != nil {
-			if _, ok := p.spots[v]; !ok {
-				if p.spots[v], err = p.constants.place(v, p.Weights); err != nil {
-					return nil, err
-				}
-			}
-		}
-	}
-	if added, err = p.straighten(l); err != nil {
+	if err = p.placeConstants(l); err != nil {
 		return nil, err
 	}
 	if p.isView(l) {
 		y, ok := viewOf(l, p.spots[l.Bottoms[0]])
 		if !ok && p.relayout(l) {
-			return added, p.write(l)
+			return p.writeTask(l)
 		}
 		if !ok {
 			c, err := p.addCopy(l.Bottoms[0])
@@ -264,7 +273,33 @@ func (p *planner) settle(l *anec.Layer) (added []*anec.Layer, err error) {
 		p.spots[l.Top()] = y
 		return added, nil
 	}
-	return added, p.write(l)
+	return p.writeTask(l)
+}
+
+// placeConstants finds the spots of the constants that a layer reads.
+func (p *planner) placeConstants(l *anec.Layer) (err error) {
+	for _, v := range l.Reads() {
+		if _, ok := p.spots[v]; v.Const != nil && !ok {
+			if p.spots[v], err = p.constants.place(v, p.Weights); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// writeTask settles a layer that is no view.
+func (p *planner) writeTask(l *anec.Layer) (added []*anec.Layer, err error) {
+	if err = p.write(l); err != nil {
+		return nil, err
+	}
+	if !p.isTask(l) {
+		p.buffers = append(p.buffers, p.takePending()...)
+		return nil, nil
+	}
+	added, err = p.selectTasks(l)
+	p.tasks = append(p.tasks, l)
+	return added, err
 }
 
 // write finds the spots of what a layer writes: where they were asked to lie, or in buffers of their own.
@@ -279,27 +314,5 @@ func (p *planner) write(l *anec.Layer) error {
 		}
 		p.spots[v] = y
 	}
-	if p.isTask(l) {
-		p.tasks = append(p.tasks, l)
-	}
-	return nil
-}
-
-// finish gives buffers their places and writes the plan down.
-func (p *planner) finish() error {
-	p.plan.Scratch, p.plan.ScratchSum = assignScratch(p.buffers)
-	for _, b := range p.buffers {
-		if b.region == InDerived && b.first >= 0 {
-			b.offset = p.plan.Derived
-			p.plan.Derived = aligned(p.plan.Derived + b.size)
-		}
-	}
-	for v, s := range p.spots {
-		b := s.buffer.root()
-		p.plan.Places[v] = Place{Region: b.region, Port: b.port, Offset: b.offset + s.offset, Strides: s.strides}
-	}
-	p.plan.Layers = p.tasks
-	p.plan.Constants = p.constants.bytes
-	p.Plan = p.plan
 	return nil
 }

@@ -5,18 +5,6 @@ import (
 	"slices"
 )
 
-// touch finds the tasks that touch each buffer first and last.
-func (p *planner) touch() {
-	for i, l := range p.tasks {
-		for _, v := range l.Reads() {
-			p.spots[v].buffer.root().touch(i)
-		}
-		for _, v := range l.Tops {
-			p.spots[v].buffer.root().touch(i)
-		}
-	}
-}
-
 // assignScratch gives scratch buffers offsets, such that those that are needed at the same time lie apart:
 //
 //	offset

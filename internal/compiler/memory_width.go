@@ -11,11 +11,11 @@ import (
 // begins inside of them. Its parts lie by themselves.
 func (p *planner) joins(l *anec.Layer) bool {
 	c, ok := l.Params.(*anec.Concat)
-	if !ok || c.Interleave || !ownRows(p.Target) || p.derived[l] || l.Top().Type.DType != tensor.Float16 || !bare(l) {
+	if !ok || c.Interleave || !p.own.inRows() || p.derived[l] || l.Top().Type.DType != tensor.Float16 || !bare(l) {
 		return false
 	}
 	at := spot{}
-	at.strides, _ = portLayout(l.Top().Type, p.Target)
+	at.strides, _ = p.own.layout(l.Top().Type, p.Target)
 	return slices.ContainsFunc(partsOf(l, at), func(s spot) bool { return s.offset%int64(p.Target.Sizes.RowAlign) != 0 })
 }
 

@@ -189,13 +189,13 @@ func signatureChanges(before, now *ops.Version) string {
 			say("`%s` takes %v", p.Name, p.Types)
 		}
 		if p.Const != old.Const {
-			say("`%s` %s", p.Name, choice(p.Const, "must be constant", "need not be constant"))
+			say("`%s` %s", p.Name, either(p.Const, "must be constant", "need not be constant"))
 		}
 		if p.Optional != old.Optional {
-			say("`%s` %s", p.Name, choice(p.Optional, "may be left out", "is required"))
+			say("`%s` %s", p.Name, either(p.Optional, "may be left out", "is required"))
 		}
 		if p.Kind != old.Kind {
-			say("`%s` takes %s", p.Name, choice(p.Kind == ops.OneTensor, "one tensor", "several values"))
+			say("`%s` takes %s", p.Name, either(p.Kind == ops.OneTensor, "one tensor", "several values"))
 		}
 		if fmt.Sprint(p.Default) != fmt.Sprint(old.Default) {
 			say("`%s` is %v by default", p.Name, p.Default)
@@ -207,7 +207,7 @@ func signatureChanges(before, now *ops.Version) string {
 		}
 	}
 	if untied := untiedParams(before, now); len(untied) > 0 {
-		say("%s may have an element type of %s", strings.Join(untied, ", "), choice(len(untied) == 1, "its own", "their own"))
+		say("%s may have an element type of %s", strings.Join(untied, ", "), either(len(untied) == 1, "its own", "their own"))
 	}
 	if len(changes) == 0 {
 		return "same parameters, other checks or meaning"
@@ -231,7 +231,7 @@ func untiedParams(before, now *ops.Version) []string {
 	return names
 }
 
-func choice(first bool, a, b string) string {
+func either(first bool, a, b string) string {
 	if first {
 		return a
 	}

@@ -32,6 +32,17 @@ type Pass struct {
 	After []string // passes that must have run, each with its reason in Why
 	Why   string
 	Run   func(*Segment) error
+
+	// Show is the segment as the pass leaves it; nil: its graph.
+	Show func(*Segment) string
+}
+
+// Text is the segment as the pass left it.
+func (p *Pass) Text(s *Segment) string {
+	if p.Show == nil || p.Phase == Memory && s.Plan == nil {
+		return anec.Print(s.Graph)
+	}
+	return p.Show(s)
 }
 
 // passes is the table. The order is that of the rows; a test holds it to After.
@@ -184,15 +195,15 @@ var passes = []Pass{
 		After: []string{"ringreader", "knowngather"}, Why: "they read by slices",
 	},
 	{
-		Name: "select", Phase: Schedule, Run: selectOwnTasks,
-		Doc: "a segment of one layer becomes H13's own tasks, laid out as by Apple's compiler, if its encoding is certain",
+		Name: "alone", Phase: Schedule, Run: planAlone,
+		Doc: "a segment of one layer that the chip's own encoder takes is laid out as by Apple's compiler",
 	},
 	{
-		Name: "schedule", Phase: Schedule, Run: schedule,
+		Name: "schedule", Phase: Schedule, Run: schedule, Show: ScheduleText,
 		Doc: "order the layers so that little memory is held between them",
 	},
 	{
-		Name: "list", Phase: Schedule, Run: listSchedule,
+		Name: "list", Phase: Schedule, Run: listSchedule, Show: ScheduleText,
 		Doc:   "order the layers by the rules of a chip's list scheduler",
 		After: []string{"schedule"}, Why: "its order replaces the other on chips",
 	},
@@ -201,54 +212,64 @@ var passes = []Pass{
 		Doc: "zeros about an operand become a field of the convolution on chips",
 	},
 	{
-		Name: "memory", Phase: Memory, Run: planMemory,
-		Doc:   "say where everything lies, and add the copies that this takes",
-		After: []string{"list", "pad"}, Why: "how long a value is needed goes by the order; a padding that is folded has no place",
+		Name: "layout", Phase: Memory, Run: layoutValues,
+		Doc:   "say how everything lies, select the tasks of each layer, and add the copies that this takes",
+		After: []string{"list", "pad"}, Why: "what a value may lie in goes by the order; a padding that is folded has no place",
 	},
 	{
-		Name: "roots", Phase: Memory, Run: chipValues,
+		Name: "addresses", Phase: Memory, Run: giveAddresses, Show: MemoryText,
+		Doc:   "say where everything lies",
+		After: []string{"layout"}, Why: "only tasks know what may lie over what they read",
+	},
+	{
+		Name: "roots", Phase: Memory, Run: chipValues, Show: ChipText,
 		Doc:   "find who reads whose bytes on chips, and set rows apart that would fall into the same banks",
-		After: []string{"memory"}, Why: "only memory knows the tasks: it adds copies",
+		After: []string{"addresses"}, Why: "only then the tasks are known: layout adds copies",
 	},
 	{
-		Name: "chains", Phase: Memory, Run: findChains,
+		Name: "chains", Phase: Memory, Run: findChains, Show: ChipText,
 		Doc:   "mark results that supply the next task directly on chips",
 		After: []string{"roots"}, Why: "a clause of it is who else reads them",
 	},
 	{
-		Name: "partition", Phase: Memory, Run: partition,
+		Name: "partition", Phase: Memory, Run: partition, Show: ChipText,
 		Doc:   "cut the task list where on-chip memory runs out",
 		After: []string{"chains"}, Why: "of what is chained, two tiles are held",
 	},
 	{
-		Name: "states", Phase: Memory, Run: allocate,
+		Name: "states", Phase: Memory, Run: allocate, Show: ChipText,
 		Doc:   "say how each value is held on chips",
 		After: []string{"partition"}, Why: "what another partition reads goes through main memory",
 	},
 	{
-		Name: "coissue", Phase: Memory, Run: coIssue,
+		Name: "coissue", Phase: Memory, Run: coIssue, Show: ChipText,
 		Doc:   "find tasks that run side by side on the two classes of a chip's engine",
 		After: []string{"states"}, Why: "chained operands and results that stream disqualify",
 	},
 	{
-		Name: "onchip", Phase: Memory, Run: placeOnChip,
+		Name: "onchip", Phase: Memory, Run: placeOnChip, Show: ChipText,
 		Doc:   "say where on chip the values are that stay there",
 		After: []string{"coissue"}, Why: "what tasks side by side need is needed at the same time",
 	},
 	{
-		Name: "widthconcat", Phase: Memory, Run: widthConcats,
+		Name: "widthconcat", Phase: Memory, Run: widthConcats, Show: ChipText,
 		Doc:   "find the concatenations along W that a chip writes in place",
 		After: []string{"roots"}, Why: "what it finds stands beside the values",
 	},
 	{
-		Name: "weights", Phase: Memory, Run: packWeights,
+		Name: "weights", Phase: Memory, Run: packWeights, Show: ChipText,
 		Doc:   "say how weights are dealt to the engines of a chip",
 		After: []string{"roots"}, Why: "what it finds stands beside the values",
 	},
 	{
-		Name: "tasks", Phase: Emit, Run: emitTasks,
-		Doc:   "layers become tasks",
-		After: []string{"memory"}, Why: "an operand is a place",
+		Name: "resident", Phase: Memory, Run: keepChained, Show: MemoryText,
+		Doc:   "leave results on chip that supply the next task directly, where both tasks can",
+		After: []string{"onchip"}, Why: "what sticks out of on-chip memory is chained no longer",
+	},
+	{
+		Name: "tasks", Phase: Emit, Run: bindTasks, Show: MemoryText,
+		Doc:   "list the tasks of the layers, with addresses",
+		After: []string{"addresses", "resident"}, Why: "an operand is a place, in memory or on chip",
 	},
 	{
 		Name: "container", Phase: Emit, Run: emitContainer,

@@ -50,9 +50,7 @@ func chipFiles(t testing.TB, target *hal.Target, graph string, seed uint64) []tx
 			pairs = append(pairs, fmt.Sprintf("task %d and task %d: %v", a, b, p.rule(a, b)))
 		}
 	}
-	var chip strings.Builder
-	chipText(&chip, s)
-	return []txtar.File{file("by memory", plain), file("by list", list), {Name: "on chip", Data: []byte(chip.String())}, file("pairs", pairs)}
+	return []txtar.File{file("by memory", plain), file("by list", list), {Name: "on chip", Data: []byte(ChipText(s))}, file("pairs", pairs)}
 }
 
 // Every rule is one that a file of testdata/schedule or testdata/memory shows.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/espalier-ane/espalier/internal/anec"
 )
@@ -33,8 +34,24 @@ func listSchedule(s *Segment) error {
 	s.Order = make([]*anec.Layer, len(picks))
 	for i, p := range picks {
 		s.Order[i] = p.layer
+		s.Picked[p.layer] = p.rule.String()
+		if isView(p.layer) {
+			s.Picked[p.layer] = "a view"
+		}
 	}
 	return nil
+}
+
+// ScheduleText is the order of the layers, each with the rule by which it went before the others that were ready.
+//
+//	0 %a Conv: branch sibling
+//	1 %c Conv: alone
+func ScheduleText(s *Segment) string {
+	var b strings.Builder
+	for i, l := range s.Order {
+		fmt.Fprintf(&b, "%d %%%s %v: %s\n", i, l.Top().Name, l.Kind(), s.Picked[l])
+	}
+	return b.String()
 }
 
 // A pickRule is why a layer was taken before the others that were ready.

@@ -30,14 +30,23 @@ func schedule(s *Segment) error {
 	sc := newScheduler(s.Graph, base)
 	sc.orderStates()
 	derived := derivedLayers(base)
-	s.Order = s.Order[:0]
+	s.Order, s.Picked = s.Order[:0], map[*anec.Layer]string{}
 	var live []*anec.Layer
-	for _, i := range sc.list(sc.wants()) {
-		if l := base[i]; derived[l] {
-			s.Order = append(s.Order, l)
-		} else {
-			live = append(live, l)
+	order, relieves := sc.list(sc.wants())
+	for k, i := range order {
+		l := base[i]
+		switch {
+		case derived[l]:
+			s.Order, s.Picked[l] = append(s.Order, l), "it runs when the program is loaded"
+			continue
+		case isView(l):
+			s.Picked[l] = "a view"
+		case relieves[k]:
+			s.Picked[l] = "it frees as much as it makes"
+		default:
+			s.Picked[l] = "the next that is wanted"
 		}
+		live = append(live, l)
 	}
 	s.Order = append(s.Order, live...)
 	return nil
@@ -172,8 +181,8 @@ func (sc *scheduler) wants() []int {
 	return place
 }
 
-// list takes layers from the queues of those that are ready.
-func (sc *scheduler) list(wants []int) []int {
+// list takes layers from the queues of those that are ready, and says of each whether it frees as much as it makes.
+func (sc *scheduler) list(wants []int) (order []int, relieves []bool) {
 	waits, left := make([]int, len(sc.layers)), make([]int, len(sc.layers))
 	relief, others := &queue{key: wants}, &queue{key: wants}
 	push := func(i int) {
@@ -198,7 +207,6 @@ func (sc *scheduler) list(wants []int) []int {
 		}
 	}
 	done := make([]bool, len(sc.layers))
-	order := make([]int, 0, len(sc.layers))
 	for relief.Len()+others.Len() > 0 {
 		from := relief
 		if relief.Len() == 0 {
@@ -209,7 +217,7 @@ func (sc *scheduler) list(wants []int) []int {
 			continue
 		}
 		done[i] = true
-		order = append(order, i)
+		order, relieves = append(order, i), append(relieves, from == relief)
 		if !isView(sc.layers[i]) {
 			for _, r := range sc.roots[i] {
 				if left[r]--; left[r] != 1 {
@@ -228,7 +236,7 @@ func (sc *scheduler) list(wants []int) []int {
 			}
 		}
 	}
-	return order
+	return order, relieves
 }
 
 // A queue has the number with the smallest key on top.

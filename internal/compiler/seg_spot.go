@@ -37,8 +37,9 @@ func (s spot) fills(t anec.Type) bool {
 	return s.offset == 0 && s.buffer.size == s.strides[anec.N]*int64(t.Dims[anec.N])
 }
 
-// A buffer is a run of bytes in a region.
+// A buffer is a run of bytes in a region: a memory that tasks name by its number until it has an address.
 type buffer struct {
+	id     int
 	region Region
 	port   int
 	state  *anec.State // whose memory it is
@@ -48,6 +49,19 @@ type buffer struct {
 	first, last int     // tasks that touch it; -1: none
 	into        *buffer // it is this one, written over
 }
+
+// newBuffer gives a memory its number.
+func (s *Segment) newBuffer(r Region) *buffer {
+	b := &buffer{id: len(s.buffers), region: r, first: -1}
+	s.buffers = append(s.buffers, b)
+	return b
+}
+
+// The memories that every segment has, by their numbers.
+const (
+	temporaries = iota // what the tasks of a layer keep between them
+	packed             // constants as the chip's own tasks read them
+)
 
 // root returns the buffer that this one has become.
 func (b *buffer) root() *buffer {

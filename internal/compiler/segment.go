@@ -21,30 +21,60 @@ type Segment struct {
 	// becomes the container's kernel section, and is never copied.
 	Weights []byte
 
-	Order []*anec.Layer // by the schedule: those that become tasks, and views
-	Plan  *Plan         // by the memory phase
-	Tasks []Task        // by emission
+	Order  []*anec.Layer          // by the schedule: those that become tasks, and views
+	Picked map[*anec.Layer]string // the rule by which each went before the others
+
+	// By the memory phase: the tasks that each layer becomes, the plan that says where everything lies, and what the tasks
+	// of a layer keep between them, in bytes. Tasks name memories by their numbers until emission.
+	Layout      *Layout
+	Selected    map[*anec.Layer][]Task
+	StandsFor   map[*anec.Layer]*anec.Layer   // the layer under which the tasks of another stand, which computes it along
+	Touched     map[*anec.Layer][]*anec.Value // what its tasks read and write in memory
+	Declined    map[*anec.Layer]error         // why the chip's own encoder did not take a layer
+	Plan        *Plan
+	Temporaries int64
+	Packed      packedConstants
+	buffers     []*buffer
+
+	Tasks []Task // by emission, with addresses
 	File  *hwx.File
+
+	encoders []encoder // of the target, the chip's own first; nil: as the target lists them
 
 	Strict bool // refuse tasks that the chip itself could not run
 
 	exactFunctions bool // no function may be a table of knots
 	otherCrops     bool // slices along W have another gain than the target's
 	absentWeights  bool // zeros stand for the elements of weights: what is said of the segment is about its layers alone
+	alone          bool // it is one layer in the chip's own encoding, and laid out as Apple's compiler does it
+}
 
-	own     *v7Program // H13: the segment in the chip's own tasks alone, if all of it is certain
-	notOwn  error      // or the first layer of which it is not
-	streams []byte     // then: the kernel streams of those tasks that are the chip's own
+// outputName is the name of an output port.
+func (s *Segment) outputName(i int) string {
+	if i < len(s.Outputs) {
+		return s.Outputs[i]
+	}
+	return s.Graph.Outputs[i].Name
 }
 
 // machineOf is the array and the planar engine of the target.
 func machineOf(s *Segment) units.Machine { return units.Machine{Sizes: s.Target.Sizes} }
 
-// A Task is one of the task list before it has words: an operation of version 256, or a task of the chip's own.
+// A Task is one of the task list before it has words: an operation of the array or planar engine, or one on strided
+// operands.
 type Task struct {
 	Layer *anec.Layer // that it was made of
-	Op    *td.Op      // nil: the chip's own
-	own   *units.Op
+	Unit  *units.Op   // or
+	Op    *td.Op
+}
+
+// A Layout says how everything lies: in which buffer, how far from its start, with which strides. Buffers have no addresses yet.
+type Layout struct {
+	Spots     map[*anec.Value]spot
+	Ports     []Port
+	Layers    []*anec.Layer // that become tasks, in order
+	Buffers   []*buffer     // in the order in which they get addresses
+	Constants []piece       // that are not in the weight file
 }
 
 // A Plan says where everything lies.
@@ -73,6 +103,8 @@ const (
 	InConstants               // Plan.Constants
 	InWeights                 // Segment.Weights
 	InPort                    // the memory that the caller binds
+	InTemporary               // scratch that the tasks of one layer alone use
+	InPacked                  // Segment.Packed
 )
 
 // A Place is where a value lies: Offset is in bytes from the region's start, and so are strides, along N, D, C, H, W.

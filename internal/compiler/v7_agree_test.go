@@ -37,31 +37,39 @@ func wholeSegment(fn *mil.Function, target *hal.Target) (*Segment, error) {
 	return s, nil
 }
 
+// declines is H13's encoder that takes no layer: all of them become extension records.
+type declines struct{ v7Encoder }
+
+func (declines) choose(*choice) ([]Task, error) { return nil, errNotCertain }
+
 // compileSegment runs all passes. Extensions: layers become those, whether the chip has tasks of its own for them or not.
 func compileSegment(s *Segment, extensions bool) (*hwx.File, error) {
+	if extensions {
+		s.encoders = []encoder{declines{}, v256Encoder{}}
+	}
 	for i := range passes {
-		p := &passes[i]
-		switch {
-		case extensions && p.Name == "select":
-			continue
-		case extensions && p.Name == "tasks":
-			for _, l := range s.Plan.Layers {
-				ops, err := emitLayer(l, planned{s}.operand)
-				if err != nil {
-					return nil, err
-				}
-				for _, op := range ops {
-					op.ID = uint16(len(s.Tasks))
-					s.Tasks = append(s.Tasks, Task{Layer: l, Op: op})
-				}
-			}
-			continue
-		}
-		if err := p.Run(s); err != nil {
+		if err := passes[i].Run(s); err != nil {
 			return nil, err
 		}
 	}
 	return s.File, nil
+}
+
+// ownSegment compiles a function for H13, to nothing but tasks of the chip's own.
+func ownSegment(fn *mil.Function, target *hal.Target) (*Segment, error) {
+	s, err := wholeSegment(fn, target)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := compileSegment(s, false); err != nil {
+		return nil, err
+	}
+	for _, t := range s.Tasks {
+		if t.Unit == nil {
+			return nil, fmt.Errorf("%s (%v) is an extension record: %v", t.Layer.Name, t.Layer.Kind(), s.Declined[t.Layer])
+		}
+	}
+	return s, nil
 }
 
 // runSegment runs a container on inputs and returns its one output.

@@ -1,144 +1,112 @@
 package compiler
 
 import (
-	"errors"
-	"fmt"
-	"slices"
-	"strings"
-
-	"github.com/espalier-ane/espalier/hwx"
 	"github.com/espalier-ane/espalier/internal/anec"
 	"github.com/espalier-ane/espalier/internal/units"
 	"github.com/espalier-ane/espalier/td"
 )
 
-// A v7Program is a segment in H13's own tasks.
-type v7Program struct {
-	list      []Task
-	Ports     []Port // in the order of their base-address entries
-	Constants []byte
-	Scratch   int
-	Tables    bool // a function is a table of knots
-	Crops     bool // a slice along W has its gain
-}
-
-// A v7build makes a program of version 7 of a graph. Values lie in memory as H13 has them: rows on 64 bytes, planes and
-// batches dense. What lies between layers is in the scratch memory; what lies between the tasks of a layer is on chip.
+// A v7build selects the tasks of a choice. Values lie in memory where the choice says, in rows where that is what registers
+// can say; what lies between the tasks is on chip, or in memory that they alone use.
 type v7build struct {
 	units.Machine
-	surfaces  map[*anec.Value]*units.Surface
-	constants v7constants
-	scratch   int
+	*choice
+	surfaces  map[*anec.Value]*units.Surface // of values that no plan knows
+	constants *packedConstants
+	scratch   int                  // bytes of temporaries, so far
 	tasks     int                  // how many there are so far
-	plan      *Plan                // where values lie, if a plan says so
-	dry       bool                 // nobody wants the words: weights need not be packed
-	touched   []*anec.Value        // whose surface was asked for
 	joined    map[*anec.Layer]bool // layers that another one's tasks compute
-	placed    []*anec.Value        // those in scratch memory, in the order in which they got it
+	placed    []*anec.Value        // of surfaces, in the order in which they got them
 	graph     *anec.Graph
 }
 
-// errSeveralLayers says that a graph is for the memory plan to lay out.
-var errSeveralLayers = errors.New("several layers have tasks")
-
-func newV7build(g *anec.Graph, m units.Machine) *v7build {
-	return &v7build{Machine: m, graph: g, constants: v7constants{Machine: m}, surfaces: map[*anec.Value]*units.Surface{}, joined: map[*anec.Layer]bool{}}
+func newV7build(c *choice) *v7build {
+	b := &v7build{
+		Machine: machineOf(c.Segment), choice: c, graph: c.Graph, constants: &c.Packed,
+		surfaces: map[*anec.Value]*units.Surface{}, joined: map[*anec.Layer]bool{},
+	}
+	b.constants.align = b.RowAlign
+	for _, l := range c.layers[:max(len(c.layers)-1, 0)] {
+		b.joined[l] = true
+	}
+	return b
 }
 
-// emitV7 makes the program, of a graph of which at most so many layers have tasks of their own. Its error names the first
-// layer that has no certain encoding.
-//
-//	%y = ElementWise(%x, %z) Type=Add   →   a planar task: x from base 4, z from base 6, y to base 5
-func emitV7(g *anec.Graph, m units.Machine, outputs []string, most int) (*v7Program, error) {
-	b := newV7build(g, m)
-	ports, err := b.ports(outputs)
-	if err != nil {
-		return nil, err
-	}
-	p := &v7Program{Ports: ports}
-	order := g.Order()
-	for _, l := range slices.Backward(order) {
-		b.join(l)
-	}
-	for _, l := range order {
-		if b.joined[l] {
-			continue
-		}
-		ops, ok := selectV7(l, b)
-		if !ok {
-			return nil, &anec.LayerError{Layer: l.Name, Kind: l.Kind(), Origin: l.Origin, Err: fmt.Errorf("version 7 has no certain tasks for it")}
-		}
-		if len(ops) > 0 {
-			if most--; most < 0 {
-				return nil, errSeveralLayers
+// lies is where a value lies that tasks read or write. What is read and lies as no register can say is copied first.
+func (b *v7build) lies(v *anec.Value) (spot, bool) {
+	at, ok := b.spot(v)
+	if _, named := surfaceAt(b.Machine, at.offset, at.strides, v.Type); ok && !named {
+		if _, dense := b.denseSurface(v.Type); dense {
+			if c, copied := b.copy(v); copied {
+				at = c
 			}
 		}
-		for _, o := range ops {
-			p.Tables = p.Tables || o.NonLinear == units.Table || o.Rounded
-			p.Crops = p.Crops || o.Cropped
-			p.list = append(p.list, Task{Layer: l, own: o})
-		}
-		b.tasks = len(p.list)
 	}
-	if _, err := encodeTasks(p.list, td.V7); err != nil {
-		return nil, err
-	}
-	p.Constants, p.Scratch = b.constants.section(), b.scratch
-	return p, nil
+	b.touched = append(b.touched, v)
+	return at, ok
 }
 
-// ports gives the ports their entries in the base-address table: by name, as Apple's compiler does.
-func (b *v7build) ports(outputs []string) ([]Port, error) {
-	var ports []Port
-	g := b.graph
-	if len(g.States) > 0 {
-		return nil, fmt.Errorf("version 7 has no certain form of states")
-	}
-	for _, v := range g.Inputs {
-		ports = append(ports, Port{Name: v.Name, Value: v, In: true})
-	}
-	for i, v := range g.Outputs {
-		if v.Def == nil || slices.Contains(g.Outputs[:i], v) {
-			return nil, fmt.Errorf("output %d is an input, a constant or another output", i)
-		}
-		ports = append(ports, Port{Name: outputs[i], Value: v, Out: true})
-	}
-	slices.SortStableFunc(ports, func(a, b Port) int { return strings.Compare(a.Name, b.Name) })
-	for i, p := range ports {
-		s, ok := b.denseSurface(p.Value.Type)
-		if !ok {
-			return nil, fmt.Errorf("port %q is of %v: version 7 has no certain form of it", p.Name, p.Value.Type)
-		}
-		s.Base = hwx.BasePorts + i
-		b.surfaces[p.Value] = s
-	}
-	return ports, nil
-}
-
-// surface is where a value lies. What is neither a port nor placed yet gets scratch memory.
+// surface is where a value lies, as registers have it; false if they cannot say it.
 func (b *v7build) surface(v *anec.Value) (*units.Surface, bool) {
 	if s := b.surfaces[v]; s != nil {
 		return s, true
 	}
-	b.touched = append(b.touched, v)
-	if b.plan != nil {
-		return b.plan.surface(b.Machine, v)
-	}
-	if v.Def == nil { // a constant
+	at, ok := b.lies(v)
+	if !ok || !b.addressed(at.buffer) {
 		return nil, false
 	}
-	return b.scratchFor(v)
+	s, ok := surfaceAt(b.Machine, at.offset, at.strides, v.Type)
+	if ok {
+		s.Base = at.buffer.id
+	}
+	return s, ok
+}
+
+// addressed reports whether tasks may read and write a memory. No record has a state.
+func (b *v7build) addressed(m *buffer) bool {
+	return m.region == InScratch || m.region == InPort && m.state == nil
 }
 
 // attempt selects tasks, and takes back constants and memory of what does not succeed.
 func (b *v7build) attempt(selection func() ([]*units.Op, bool)) ([]*units.Op, bool) {
-	constants, scratch, placed := len(b.constants.data), b.scratch, len(b.placed)
+	constants, scratch, placed := b.constants.mark(), b.scratch, len(b.placed)
 	ops, ok := selection()
 	if !ok {
 		for _, v := range b.placed[placed:] {
 			delete(b.surfaces, v)
 		}
-		b.constants.data, b.scratch, b.placed = b.constants.data[:constants], scratch, b.placed[:placed]
+		b.constants.reset(constants)
+		b.scratch, b.placed = scratch, b.placed[:placed]
 	}
 	return ops, ok
+}
+
+// surfaceAt is a tensor at an offset, with strides, in some memory; false if the registers cannot say it.
+func surfaceAt(m units.Machine, offset int64, strides [anec.NumAxes]int64, t anec.Type) (*units.Surface, bool) {
+	s, ok := denseSurface(m, t)
+	d, row := t.Dims, int64(m.RowAlign)
+	if !ok || offset%row != 0 || offset >= 1<<31 || d[anec.W] > 1 && strides[anec.W] != int64(t.DType.Size()) {
+		return nil, false
+	}
+	s.Offset = int(offset)
+	// Along an axis of one element a stride leads nowhere; it is as a dense tensor would have it.
+	next := int64(s.Row)
+	for _, axis := range []struct {
+		axis   td.Axis
+		stride *int
+	}{{anec.H, &s.Row}, {anec.C, &s.Plane}, {anec.N, &s.Group}} {
+		stride := next
+		if d[axis.axis] > 1 {
+			stride = strides[axis.axis]
+		}
+		if stride <= 0 || stride%row != 0 || stride >= 1<<31 {
+			return nil, false
+		}
+		*axis.stride = int(stride)
+		next = stride * int64(d[axis.axis])
+		if axis.axis == anec.C {
+			s.Depth = int(next)
+		}
+	}
+	return s, true
 }

@@ -48,20 +48,19 @@ func (b *v7build) groupedSurface(v *anec.Value) (*units.Surface, bool) {
 	if d[anec.D] == 1 {
 		return b.surface(v)
 	}
-	if b.plan == nil {
+	at, ok := b.spot(v)
+	if !ok || !b.addressed(at.buffer) || d[anec.N] > 1 && at.strides[anec.N] != int64(d[anec.D])*at.strides[anec.D] {
 		return nil, false
 	}
-	place, ok := b.plan.Places[v]
-	if !ok || d[anec.N] > 1 && place.Strides[anec.N] != int64(d[anec.D])*place.Strides[anec.D] {
-		return nil, false
-	}
-	place.Strides[anec.N] = place.Strides[anec.D]
-	flat := &anec.Value{Type: v.Type}
-	flat.Type.Dims[anec.N], flat.Type.Dims[anec.D] = d[anec.N]*d[anec.D], 1
-	alone := *b.plan
-	alone.Places = map[*anec.Value]Place{flat: place}
 	b.touched = append(b.touched, v)
-	return alone.surface(b.Machine, flat)
+	flat := v.Type
+	flat.Dims[anec.N], flat.Dims[anec.D] = d[anec.N]*d[anec.D], 1
+	at.strides[anec.N] = at.strides[anec.D]
+	s, ok := surfaceAt(b.Machine, at.offset, at.strides, flat)
+	if ok {
+		s.Base = at.buffer.id
+	}
+	return s, ok
 }
 
 // streamed is an operand as a source, of the planar engine or of the array.

@@ -3,7 +3,6 @@ package compiler
 import (
 	"slices"
 
-	"github.com/espalier-ane/espalier/hwx"
 	"github.com/espalier-ane/espalier/internal/anec"
 	"github.com/espalier-ane/espalier/internal/units"
 	"github.com/espalier-ane/espalier/td"
@@ -62,7 +61,7 @@ func (b *v7build) compose(y v7layout, d anec.Dims, parts []v7piece) ([]*units.Op
 			if columns >= 0 {
 				n = p.dims[columns]
 			}
-			from = v7layout{v7spot: v7spot{hwx.BaseConst, b.constants.repeated(*p.number, n)}}
+			from = v7layout{v7spot: v7spot{packed, b.constants.repeated(*p.number, n)}}
 			if columns >= 0 {
 				from.strides[columns] = 2
 			}
@@ -117,7 +116,7 @@ func (b *v7build) spread(y v7layout, d anec.Dims, parts []v7piece) (at v7layout,
 	return at, inner, true
 }
 
-// concat puts its bottoms together. Those that joinParts had written in place are there already.
+// concat puts its bottoms together. Those that lie in place are there already.
 func (b *v7build) concat(l *anec.Layer, p *anec.Concat) ([]*units.Op, bool) {
 	y, ok := b.layout(l.Top())
 	if !ok || !plainConcat(l, p) {
@@ -151,28 +150,6 @@ func concatParts(l *anec.Layer, p *anec.Concat) []v7piece {
 		at += v.Type.Dims[p.Axis]
 	}
 	return parts
-}
-
-// joinParts has the parts of a concatenation written where they belong, if only it reads them and registers can say so.
-func (b *v7build) joinParts(l *anec.Layer) {
-	p, ok := l.Params.(*anec.Concat)
-	if !ok || b.plan != nil || !plainConcat(l, p) {
-		return
-	}
-	y, ok := b.layout(l.Top())
-	if !ok {
-		return
-	}
-	parts := concatParts(l, p)
-	if b.beginsInside(y, parts) {
-		return
-	}
-	for i, v := range l.Bottoms {
-		s, ok := b.isSurface(parts[i].start(y), parts[i].dims)
-		if ok && v.Def != nil && b.readOnce(v) {
-			b.surfaces[v] = s
-		}
-	}
 }
 
 // A v7run is a run of elements of an axis: n of them, which are those of x from first on, step apart, or a number.

@@ -4,7 +4,6 @@ import (
 	"math/bits"
 	"slices"
 
-	"github.com/espalier-ane/espalier/hwx"
 	"github.com/espalier-ane/espalier/internal/units"
 	"github.com/espalier-ane/espalier/td"
 	"github.com/espalier-ane/espalier/tensor"
@@ -47,15 +46,11 @@ func (b *v7build) weigh(o *units.Op, k td.Kernel, w td.Weights, after *v7after, 
 		}
 	}
 	w.Bias, k.Bias, o.Biased = bias, bias != nil, bias != nil
-	if b.dry {
-		o.Kernel = &units.Kernel{Base: hwx.BaseConst, Producer: -1}
-		return true
-	}
 	streams, err := k.Pack(&w)
 	if err != nil {
 		return false
 	}
-	o.Kernel = &units.Kernel{Base: hwx.BaseConst, ZeroSkip: k.ZeroSkip, Producer: -1}
+	o.Kernel = &units.Kernel{Base: packed, ZeroSkip: k.ZeroSkip, Producer: -1}
 	o.Kernel.Offsets = b.constants.streams(streams)
 	for _, s := range streams {
 		o.Kernel.Sizes = append(o.Kernel.Sizes, len(s))

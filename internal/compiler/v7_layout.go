@@ -1,9 +1,6 @@
 package compiler
 
 import (
-	"slices"
-
-	"github.com/espalier-ane/espalier/hwx"
 	"github.com/espalier-ane/espalier/internal/anec"
 	"github.com/espalier-ane/espalier/internal/units"
 	"github.com/espalier-ane/espalier/td"
@@ -23,34 +20,28 @@ type v7layout struct {
 	strides [anec.NumAxes]int
 }
 
-// source is where a value lies that is moved: anywhere, as far as the plan is concerned. A constant is put into the constant
-// section, in rows of whole 64 bytes.
+// source is where a value lies that is moved: anywhere. A constant is put among the packed ones, in rows of whole 64 bytes.
 func (b *v7build) source(v *anec.Value) (v7layout, bool) {
-	if b.plan == nil {
-		touched := len(b.touched)
-		at, ok := b.layout(v)
-		b.touched = b.touched[:touched]
-		return at, ok
-	}
-	place := b.plan.Places[v]
-	switch {
-	case v.Const != nil || place.Region == InScratch || place.Region == InPort:
+	if v.Const != nil || b.surfaces[v] != nil {
 		return b.layout(v)
-	case v.Type.DType != tensor.Float16:
+	}
+	at, ok := b.spot(v)
+	switch {
+	case !ok || v.Type.DType != tensor.Float16:
 		return v7layout{}, false
-	case place.Region == InDerived:
+	case b.addressed(at.buffer) || at.buffer.region == InDerived:
 		b.touched = append(b.touched, v)
-		return place.layout(hwx.BaseDerived), true
+		return layoutAt(at), true
 	}
 	// A view of a constant, perhaps.
 	if v.Def == nil || !isView(v.Def) {
 		return v7layout{}, false
 	}
-	at, ok := b.source(v.Def.Bottoms[0])
+	from, ok := b.source(v.Def.Bottoms[0])
 	if !ok {
-		return at, false
+		return from, false
 	}
-	return viewLayout(v.Def, at)
+	return viewLayout(v.Def, from)
 }
 
 // layout is where a value lies that tasks may write, too.
@@ -61,24 +52,23 @@ func (b *v7build) layout(v *anec.Value) (v7layout, bool) {
 	if v.Const != nil {
 		return b.constantLayout(v)
 	}
-	if b.plan == nil || b.surfaces[v] != nil {
-		s, ok := b.surface(v)
-		if !ok {
-			return v7layout{}, false
-		}
+	if s := b.surfaces[v]; s != nil {
 		return v7layout{v7spot{s.Base, s.Offset}, s.Strides()}, true
 	}
-	b.touched = append(b.touched, v)
-	place, ok := b.plan.Places[v]
-	switch {
-	case !ok:
-	case place.Region == InScratch:
-		return place.layout(hwx.BaseScratch), true
-	case place.Region == InPort:
-		port := &b.plan.Ports[place.Port]
-		return place.layout(hwx.BasePorts + place.Port), !(port.In && port.Out) // no record has a state
+	at, ok := b.lies(v)
+	if !ok || !b.addressed(at.buffer) {
+		return v7layout{}, false
 	}
-	return v7layout{}, false
+	return layoutAt(at), true
+}
+
+// layoutAt is a spot.
+func layoutAt(at spot) v7layout {
+	l := v7layout{v7spot: v7spot{at.buffer.id, int(at.offset)}}
+	for a, stride := range at.strides {
+		l.strides[a] = int(stride)
+	}
+	return l
 }
 
 // constantLayout lays a constant into the constant section.
@@ -150,13 +140,11 @@ func (b *v7build) isSurface(p v7layout, d anec.Dims) (*units.Surface, bool) {
 // inRows reports whether what lies before an element, back to a multiple of 64 bytes, and between it and others, is of the
 // same value, or of one that it is a view of.
 func (b *v7build) inRows(v *anec.Value) bool {
-	if b.plan == nil {
-		return true
-	}
-	for v.Def != nil && isView(v.Def) && !slices.Contains(b.plan.Layers, v.Def) {
+	for v.Def != nil && b.isView(v.Def) {
 		v = v.Def.Bottoms[0]
 	}
-	return v.Const != nil || b.plan.Places[v].Offset%int64(b.RowAlign) == 0
+	at, _ := b.spot(v)
+	return v.Const != nil || at.offset%int64(b.RowAlign) == 0
 }
 
 // viewLayout is a layout as the top of a view has it; false if no strides express it.

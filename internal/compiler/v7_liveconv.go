@@ -1,7 +1,6 @@
 package compiler
 
 import (
-	"github.com/espalier-ane/espalier/hwx"
 	"github.com/espalier-ane/espalier/internal/anec"
 	"github.com/espalier-ane/espalier/internal/units"
 	"github.com/espalier-ane/espalier/td"
@@ -77,7 +76,7 @@ func (b *v7build) liveConv(l *anec.Layer, p *anec.Conv) ([]*units.Op, bool) {
 			f.ops = append(f.ops, o)
 		}
 		if strided {
-			taken := v7layout{v7spot{hwx.BaseScratch, to.Offset}, to.Strides()}
+			taken := v7layout{v7spot{temporaries, to.Offset}, to.Strides()}
 			taken.strides[anec.H] *= p.Stride[1]
 			taken.strides[anec.W] *= p.Stride[2]
 			dest := v7layout{v7spot{my.Base, my.Offset + n*my.Group}, my.Strides()}

@@ -1,17 +1,16 @@
 package compiler
 
 import (
-	"github.com/espalier-ane/espalier/hwx"
 	"github.com/espalier-ane/espalier/internal/anec"
 	"github.com/espalier-ane/espalier/internal/units"
 	"github.com/espalier-ane/espalier/tensor"
 )
 
-// Scratch memory, for what lies between tasks. Tensors lie there as H13 has them: rows on 64 bytes, planes and groups dense.
+// Memory that the tasks of a layer keep between them. Tensors lie there as H13 has them: rows on 64 bytes, planes and groups dense.
 
 // takeScratch takes so many bytes of scratch memory.
 func (b *v7build) takeScratch(bytes int) v7spot {
-	at := v7spot{hwx.BaseScratch, b.scratch}
+	at := v7spot{temporaries, b.scratch}
 	b.scratch += units.Align(bytes, b.PageSize)
 	return at
 }

@@ -47,9 +47,9 @@ func TestOwnTasksStandBesideExtensions(t *testing.T) {
 			letters := ""
 			for _, task := range r.Functions[0].Segments[0].Tasks {
 				switch {
-				case task.own == nil:
+				case task.Unit == nil:
 					letters += "e"
-				case task.own.Result == nil:
+				case task.Unit.Result == nil:
 					letters += "c"
 				default:
 					letters += "o"
@@ -70,25 +70,34 @@ func TestOwnTasksWriteOverNothing(t *testing.T) {
 	}
 	rows := [anec.NumAxes]int64{1024, 1024, 256, 64, 2}
 	for _, c := range []struct {
-		name  string
-		place Place // of the result; what is read lies at 0
-		own   bool
+		name string
+		at   spot // of the result; what is read lies at 0
+		own  bool
 	}{
-		{"apart", Place{Offset: 1024, Strides: rows}, true},
-		{"in place", Place{Strides: rows}, true},
-		{"a row further", Place{Offset: 64, Strides: rows}, false},
-		{"other rows", Place{Strides: [anec.NumAxes]int64{2048, 2048, 512, 128, 2}}, false},
+		{"apart", spot{offset: 1024, strides: rows}, true},
+		{"in place", spot{strides: rows}, true},
+		{"a row further", spot{offset: 64, strides: rows}, false},
+		{"other rows", spot{strides: [anec.NumAxes]int64{2048, 2048, 512, 128, 2}}, false},
 	} {
 		g, err := anec.Parse("graph g\ninput %i fp16[1,1,4,4,8]\n%x fp16[1,1,4,4,8] = Copy(%i)\n%y fp16[1,1,4,4,8] = Neuron(%x) Type=sigmoid\noutput %y\n", nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		x, y := g.Value("x"), g.Value("y")
-		s := &Segment{Target: target, Graph: g, Plan: &Plan{
-			Places: map[*anec.Value]Place{x: {Strides: rows}, y: c.place}, Layers: []*anec.Layer{y.Def}, Scratch: 4096,
-		}}
-		if own := s.mixOwnTasks(); (len(own[0]) > 0) != c.own {
-			t.Errorf("%s: own tasks %v, want %t", c.name, own, c.own)
+		s := &Segment{Target: target, Graph: g}
+		s.beginMemory()
+		memory := s.newBuffer(InScratch)
+		c.at.buffer = memory
+		choice := &choice{
+			Segment: s, layers: []*anec.Layer{y.Def}, isView: isView,
+			spots: map[*anec.Value]spot{x: {buffer: memory, strides: rows}, y: c.at},
+		}
+		tasks, err := v7Encoder{}.choose(choice)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := (v7Encoder{}).fits(choice, tasks); (err == nil) != c.own {
+			t.Errorf("%s: %v, want own tasks: %t", c.name, err, c.own)
 		}
 	}
 }

@@ -95,14 +95,6 @@ func (b *v7build) cast(l *anec.Layer) ([]*units.Op, bool) {
 		})
 	case from == tensor.Float16 && to == tensor.Bool:
 		return b.signLayer(l, x, whereNotZero)
-	case x.Const != nil && from != to && to == tensor.Float16 && x.Const.Plain() && b.plan == nil: // a plan has it made when the program is loaded
-		rounded, err := x.Const.Stored.Convert(to)
-		if err != nil {
-			return nil, false
-		}
-		of := *l
-		of.Params, of.Bottoms = &anec.Copy{}, []*anec.Value{{Name: x.Name, Type: y.Type, Const: anec.ConstantOf(rounded)}}
-		return b.copyLayer(&of)
 	}
 	return b.stageLayer(l, x)
 }

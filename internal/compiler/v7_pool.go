@@ -3,7 +3,6 @@ package compiler
 import (
 	"slices"
 
-	"github.com/espalier-ane/espalier/hwx"
 	"github.com/espalier-ane/espalier/internal/anec"
 	"github.com/espalier-ane/espalier/internal/units"
 	"github.com/espalier-ane/espalier/td"
@@ -59,7 +58,7 @@ func (b *v7build) pool(l *anec.Layer, p *anec.Pooling, operator uint32, work *v7
 		if !q.meets() || !q.fillWith(p) {
 			return nil, false
 		}
-		q.beside = &units.Surface{Base: hwx.BaseConst, Offset: b.constants.repeated(q.fill, 1), Row: b.RowAlign, Plane: b.RowAlign, Depth: b.RowAlign, Group: b.RowAlign}
+		q.beside = &units.Surface{Base: packed, Offset: b.constants.repeated(q.fill, 1), Row: b.RowAlign, Plane: b.RowAlign, Depth: b.RowAlign, Group: b.RowAlign}
 	}
 	if p.Type == td.PoolAvg {
 		q.scale = tensor.ToF16(1 / float32(q.w.KW*q.w.KH))

@@ -3,7 +3,6 @@ package compiler
 import (
 	"slices"
 
-	"github.com/espalier-ane/espalier/hwx"
 	"github.com/espalier-ane/espalier/internal/anec"
 	"github.com/espalier-ane/espalier/internal/units"
 	"github.com/espalier-ane/espalier/td"
@@ -61,7 +60,7 @@ func (b *v7build) workOf(l *anec.Layer, axes td.Axes) (w v7work, ok bool) {
 	if w.to, ok2 = w.surface(to, result); !ok2 {
 		w.to, ok2 = w.turned(to, result)
 	}
-	return w, ok1 && ok2 && to.base != hwx.BaseDerived
+	return w, ok1 && ok2
 }
 
 // exchanged are extents of the layer with the columns as W.

@@ -196,30 +196,22 @@ func runV7Cases(t *testing.T, cases []v7Case) {
 				t.Fatalf("%v\n%s", err, c.text())
 			}
 			fn := program.Functions[0]
-			g, outputs, err := v7Graph(t, fn)
+			s, err := ownSegment(fn, target)
 			if err != nil {
 				t.Fatal(err)
 			}
-			p, err := emitV7(g, h13Machine, outputs, math.MaxInt)
-			if err != nil {
-				t.Fatal(err)
-			}
-			runV7Program(t, target, &c, fn, p, outputs)
+			runOwnSegment(t, &c, fn, s)
 		})
 	}
 }
 
-// runV7Program runs a program and compares with the operations themselves.
-func runV7Program(t *testing.T, target *hal.Target, c *v7Case, fn *mil.Function, p *v7Program, outputs []string) {
+// runOwnSegment runs a segment and compares with the operations themselves.
+func runOwnSegment(t *testing.T, c *v7Case, fn *mil.Function, s *Segment) {
 	t.Helper()
-	if c.tasks != 0 && len(p.list) != c.tasks {
-		t.Errorf("%d tasks, want %d", len(p.list), c.tasks)
+	if c.tasks != 0 && len(s.Tasks) != c.tasks {
+		t.Errorf("%d tasks, want %d", len(s.Tasks), c.tasks)
 	}
-	file, err := containerOf(&Segment{Name: "main", Target: target, Plan: &Plan{}, own: p, Tasks: p.list}, false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	loaded, err := engine.Load(file, target.Numerics)
+	loaded, err := engine.Load(s.File, s.Target.Numerics)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -258,7 +250,7 @@ func runV7Program(t *testing.T, target *hal.Target, c *v7Case, fn *mil.Function,
 	}
 	want := results[0].(*tensor.Tensor).Float32s()
 	got := make([]float32, len(want))
-	if err := ctx.Get(outputs[0], got); err != nil {
+	if err := ctx.Get(s.Outputs[0], got); err != nil {
 		t.Fatal(err)
 	}
 	for i := range want {

@@ -3,7 +3,6 @@ package compiler
 import (
 	"math/bits"
 
-	"github.com/espalier-ane/espalier/hwx"
 	"github.com/espalier-ane/espalier/internal/anec"
 	"github.com/espalier-ane/espalier/internal/units"
 	"github.com/espalier-ane/espalier/td"
@@ -303,7 +302,7 @@ func (f *liveProduct) streams(n, c int, part v7rowPart) (*units.Kernel, bool) {
 				return nil, false
 			}
 		}
-		kernel.Base, kernel.Producer = hwx.BaseScratch, f.stored.producer
+		kernel.Base, kernel.Producer = temporaries, f.stored.producer
 		rows, first = &f.stored.base, part.first/f.lanes
 	}
 	start := rows.part(nx, cx, first).Offset
@@ -336,7 +335,7 @@ func (f *liveProduct) store(n, c int) bool {
 		s.base.n, s.base.perN = f.x.n, 0 // of this n alone
 		o = f.Exchanged(f.Bypass(size))
 		total := f.m * s.base.Row
-		o.Result = &units.Surface{Base: hwx.BaseScratch, Offset: s.base.Offset, Row: s.base.perC, Plane: s.base.Row, Depth: total, Group: total}
+		o.Result = &units.Surface{Base: temporaries, Offset: s.base.Offset, Row: s.base.perC, Plane: s.base.Row, Depth: total, Group: total}
 	default:
 		s.base = f.scratchMatrices(1, 1, f.m/f.lanes, f.k*f.lanes)
 		s.base.n, s.base.c, s.base.perN, s.base.perC = f.x.n, f.x.c, 0, 0
@@ -349,7 +348,7 @@ func (f *liveProduct) store(n, c int) bool {
 			o = f.Planar(td.TypePlanarUnary, size)
 		}
 		total := s.base.rows * s.base.Row
-		o.Result = &units.Surface{Base: hwx.BaseScratch, Offset: s.base.Offset, Row: s.base.Row, Plane: s.base.Row, Depth: total, Group: total, Interleave: f.lanes}
+		o.Result = &units.Surface{Base: temporaries, Offset: s.base.Offset, Row: s.base.Row, Plane: s.base.Row, Depth: total, Group: total, Interleave: f.lanes}
 	}
 	chip := f.stripChip(f.free(), size)
 	if o.Planar { // strips of 512 columns

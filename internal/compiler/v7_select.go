@@ -109,7 +109,6 @@ func (b *v7build) readOnce(v *anec.Value) bool { return len(v.Uses) == 1 && !b.g
 
 // join finds layers that the tasks of l compute along: a function of an operand, the flattening of a result.
 func (b *v7build) join(l *anec.Layer) {
-	b.joinParts(l)
 	b.joinFlat(l)
 	b.joinProducts(l)
 	b.joinProductParts(l)

@@ -20,12 +20,12 @@ func TestV7MovesBetweenAnyStrides(t *testing.T) {
 		m, memories := randomMove(r)
 		want := slices.Clone(memories[hwx.BasePorts+1])
 		m.elements(func(from, to int) { copy(want[to:to+2], memories[hwx.BasePorts][from:]) })
-		b := &v7build{Machine: h13Machine}
+		b := &v7build{Machine: h13Machine, choice: &choice{}}
 		ops, ok := b.moves(m)
 		if !ok {
 			t.Fatalf("seed %d: %+v: no tasks", seed, m)
 		}
-		memories[hwx.BaseScratch] = make([]byte, b.scratch)
+		memories[temporaries] = make([]byte, b.scratch)
 		for i, o := range ops {
 			if _, err := encodeOp(o, i, len(ops)); err != nil {
 				t.Fatalf("seed %d: %+v: task %d: %v", seed, m, i, err)

@@ -28,30 +28,39 @@ func TestV7WindowsByTaps(t *testing.T) {
 				t.Fatal(err)
 			}
 			fn := program.Functions[0]
-			g, outputs, err := v7Graph(t, fn)
+			s, err := wholeSegment(fn, target)
 			if err != nil {
 				t.Fatal(err)
 			}
-			b := newV7build(g, h13Machine)
-			p := &v7Program{}
-			if p.Ports, err = b.ports(outputs); err != nil {
+			s.encoders = []encoder{byTaps{}, v256Encoder{}}
+			if _, err := compileSegment(s, false); err != nil {
 				t.Fatal(err)
 			}
-			for _, l := range g.Order() {
-				pooling, ok := l.Params.(*anec.Pooling)
-				if !ok {
-					t.Fatalf("there is a %v beside the pooling", l.Kind())
-				}
-				ops, ok := b.windows(l, pooling)
-				if !ok {
-					t.Fatal("it has no tasks")
-				}
-				for _, o := range ops {
-					p.list = append(p.list, Task{Layer: l, own: o})
-				}
+			if len(s.Tasks) == 0 || s.Tasks[0].Unit == nil {
+				t.Fatal("it has no tasks")
 			}
-			p.Constants, p.Scratch = b.constants.section(), b.scratch
-			runV7Program(t, target, &c, fn, p, outputs)
+			runOwnSegment(t, &c, fn, s)
 		})
 	}
+}
+
+// byTaps is H13's encoder that pools tap by tap, whether there is a shorter way or not.
+type byTaps struct{ v7Encoder }
+
+func (byTaps) choose(c *choice) ([]Task, error) {
+	pooling, ok := c.layer().Params.(*anec.Pooling)
+	if !ok {
+		return nil, errNotCertain
+	}
+	b := newV7build(c)
+	ops, ok := b.windows(c.layer(), pooling)
+	if !ok {
+		return nil, errNotCertain
+	}
+	c.temporaries = int64(b.scratch)
+	var tasks []Task
+	for _, o := range ops {
+		tasks = append(tasks, Task{Layer: c.layer(), Unit: o})
+	}
+	return tasks, nil
 }

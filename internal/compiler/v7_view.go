@@ -11,8 +11,7 @@ import (
 
 // Layers that only read elements otherwise: views, and the copies that stand for those that registers cannot say.
 
-// view selects what moves nothing but names: the top is the same memory, read otherwise. If it leaves the segment, or
-// registers cannot say how it is read, a copy is made.
+// view is the copy that a view becomes where its bottom lies such that no strides express it, or where it is wanted elsewhere.
 func (b *v7build) view(l *anec.Layer) ([]*units.Op, bool) {
 	if !bare(l) {
 		return nil, false
@@ -33,10 +32,6 @@ func (b *v7build) view(l *anec.Layer) ([]*units.Op, bool) {
 		return b.crop(l, viewed)
 	}
 	d := l.Top().Type.Dims
-	if s, ok := b.isSurface(viewed, d); ok && b.plan == nil && b.surfaces[l.Top()] == nil {
-		b.surfaces[l.Top()] = s
-		return nil, true
-	}
 	y, ok := b.layout(l.Top())
 	if !ok {
 		return nil, false

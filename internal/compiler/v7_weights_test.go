@@ -77,7 +77,7 @@ func TestV7DecodedMatrices(t *testing.T) {
 }
 
 func TestV7EqualKernelsAreStoredOnce(t *testing.T) {
-	c := v7constants{Machine: h13Machine}
+	c := packedConstants{align: h13Machine.RowAlign}
 	one, other := [][]byte{make([]byte, 64), bytes.Repeat([]byte{7}, 128)}, [][]byte{make([]byte, 64), make([]byte, 64)}
 	first := c.streams(one)
 	second := c.streams(other)

@@ -55,6 +55,14 @@ type Op struct {
 	Cropped bool // Post is that of a slice along W
 }
 
+// Sources are the sources that the task has.
+func (o *Op) Sources() []*Source {
+	if o.Source2 == nil {
+		return []*Source{&o.Source1}
+	}
+	return []*Source{&o.Source1, o.Source2}
+}
+
 // A Kernel is where the streams of a task lie.
 type Kernel struct {
 	Base     int // as of a Surface

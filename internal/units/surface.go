@@ -57,8 +57,8 @@ func (o *Op) Reads(base, lo, hi int) bool {
 	if o.Kernel != nil && o.Kernel.Runtime {
 		return true
 	}
-	for _, s := range []*Source{&o.Source1, o.Source2} {
-		if s == nil || s.Memory == nil || s.Memory.Base != base {
+	for _, s := range o.Sources() {
+		if s.Memory == nil || s.Memory.Base != base {
 			continue
 		}
 		size := o.In

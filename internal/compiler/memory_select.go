@@ -1,0 +1,306 @@
+package compiler
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/units"
+)
+
+// Tasks are selected when everything that a layer reads and writes has strides, and before anything has an address. The
+// encoders of the target are asked in their order; the first that takes the layer has it. What an encoder wants to lie
+// otherwise is copied first:
+//
+//	%v = InputView(%a) Axis=W Offset=3            %v          strides 128 2 from byte 6
+//	%y = ElementWise(%v, %b) Type=Add       →     %v_copy     strides  64 2; ElementWise(%v_copy, %b)
+
+// beginMemory begins the memory phase.
+func (s *Segment) beginMemory() {
+	s.Selected, s.StandsFor, s.Touched = map[*anec.Layer][]Task{}, map[*anec.Layer]*anec.Layer{}, map[*anec.Layer][]*anec.Value{}
+	s.Declined = map[*anec.Layer]error{}
+	s.buffers = nil
+	s.newBuffer(InTemporary)
+	s.newBuffer(InPacked)
+}
+
+// choice is that of some layers; copies says whether what they read may be copied.
+func (p *planner) choice(layers []*anec.Layer, copies bool) *choice {
+	c := &choice{Segment: p.Segment, layers: layers, spots: p.spots, isView: p.isView, copies: map[*anec.Value]spot{}}
+	if copies {
+		c.newCopy = p.newCopy
+	}
+	return c
+}
+
+// newCopy is where a copy of a value lies, or will.
+func (p *planner) newCopy(v *anec.Value) (spot, bool) {
+	if c := p.straight[v]; c != nil {
+		return p.spots[c.Top()], true
+	}
+	at := spot{buffer: p.Segment.newBuffer(InScratch)}
+	at.strides, at.buffer.size = p.own.layout(v.Type, p.Target)
+	return at, true
+}
+
+// selectTasks selects the tasks of a layer, whose tops have spots. It returns the copies that stand before it.
+func (p *planner) selectTasks(l *anec.Layer) (added []*anec.Layer, err error) {
+	made := p.takePending()
+	defer func() { p.buffers = append(p.buffers, made...) }()
+	if p.own != p.fallback && !p.derived[l] {
+		c := p.choice(append(p.viewMembers(l), l), !p.kept[l])
+		packed := p.Packed.mark()
+		tasks, declined := p.own.choose(c)
+		if declined == nil {
+			if declined = p.own.fits(c, tasks); declined != nil {
+				p.Packed.reset(packed)
+			}
+			if added, err = p.copyFor(c); err != nil {
+				return nil, err
+			}
+		}
+		if declined == nil {
+			p.take(c, tasks)
+			p.cover(c)
+			return added, nil
+		}
+		p.Declined[l] = declined
+	}
+	c := p.choice([]*anec.Layer{l}, false)
+	tasks, err := p.fallback.choose(c)
+	if err != nil {
+		p.refused = append(p.refused, err)
+	}
+	p.take(c, tasks)
+	return added, nil
+}
+
+// copyFor makes the copies that a choice asked for.
+func (p *planner) copyFor(c *choice) (added []*anec.Layer, err error) {
+	type wish struct {
+		value *anec.Value
+		at    spot
+		turn  int
+	}
+	var wishes []wish
+	for v, at := range c.copies {
+		for turn, read := range readsOf(c.layers) {
+			if read == v {
+				wishes = append(wishes, wish{v, at, turn})
+				break
+			}
+		}
+	}
+	slices.SortFunc(wishes, func(a, b wish) int { return cmp.Compare(a.turn, b.turn) })
+	for _, w := range wishes {
+		copied := p.straight[w.value]
+		if copied == nil {
+			if copied, err = p.addCopy(w.value); err != nil {
+				return nil, err
+			}
+			p.demands[copied.Top()] = w.at
+			p.buffers = append(p.buffers, w.at.buffer)
+			if _, err = p.settle(copied); err != nil {
+				return nil, err
+			}
+			p.straight[w.value] = copied
+			added = append(added, copied)
+		}
+		for i, v := range c.touched {
+			if v == w.value {
+				c.touched[i] = copied.Top()
+			}
+		}
+		for _, l := range c.layers {
+			p.Graph.ReplaceRead(l, w.value, copied.Top())
+			if p.isView(l) && l.Bottoms[0] == copied.Top() {
+				if y, ok := viewOf(l, w.at); ok {
+					p.spots[l.Top()] = y
+				}
+			}
+		}
+	}
+	return added, nil
+}
+
+// take keeps the tasks of a choice. They stand under the first layer that is no view.
+func (p *planner) take(c *choice, tasks []Task) {
+	first := c.layers[slices.IndexFunc(c.layers, func(l *anec.Layer) bool { return !p.isView(l) })]
+	for _, l := range c.layers {
+		p.StandsFor[l] = first
+	}
+	p.Selected[first] = tasks
+	p.Touched[first] = c.touched
+	p.Temporaries = max(p.Temporaries, c.temporaries)
+}
+
+// readsOf are the values that layers read, in their order.
+func readsOf(layers []*anec.Layer) (list []*anec.Value) {
+	for _, l := range layers {
+		list = append(list, l.Reads()...)
+	}
+	return list
+}
+
+// takePending are the buffers that were made since, and have no turn yet.
+func (p *planner) takePending() []*buffer {
+	pending := p.pending
+	p.pending = nil
+	return pending
+}
+
+// settleGroup settles the layers from i on that the chip's own encoder takes as one, with the views among them, and returns how
+// many they are; 0 if there are none. They have to stand side by side, because what they read is no longer there later, and
+// nothing may have to be copied for them.
+func (p *planner) settleGroup(all []*anec.Layer, i int) (n int, err error) {
+	root := p.roots[all[i]]
+	if root == nil || p.isView(all[i]) || p.derived[all[i]] {
+		return 0, nil
+	}
+	for all[i+n] != root {
+		if l := all[i+n]; p.roots[l] != root && !p.isView(l) {
+			return 0, nil
+		}
+		if n++; i+n == len(all) {
+			return 0, nil
+		}
+	}
+	run := all[i : i+n+1]
+	forget := func() (int, error) {
+		for _, l := range run {
+			for _, v := range l.Tops {
+				delete(p.spots, v)
+			}
+		}
+		p.takePending()
+		return 0, nil
+	}
+	var tasks []*anec.Layer
+	for _, l := range run {
+		if err := p.placeConstants(l); err != nil {
+			return 0, err
+		}
+		if l != root && p.wantsCopy(l) {
+			return forget()
+		}
+		if p.isView(l) {
+			y, ok := viewOf(l, p.spots[l.Bottoms[0]])
+			if !ok {
+				return forget()
+			}
+			p.spots[l.Top()] = y
+			continue
+		}
+		if err := p.write(l); err != nil {
+			return 0, err
+		}
+		tasks = append(tasks, l)
+	}
+	c := p.choice(append(p.members(root), root), false)
+	packed := p.Packed.mark()
+	selected, declined := p.own.choose(c)
+	if declined != nil || p.own.fits(c, selected) != nil {
+		p.Packed.reset(packed)
+		return forget()
+	}
+	p.take(c, selected)
+	p.cover(c)
+	p.buffers = append(p.buffers, p.takePending()...)
+	p.tasks = append(p.tasks, tasks...)
+	return len(run), nil
+}
+
+// wantsCopy reports whether the chip's own encoder would have something copied that a layer reads.
+func (p *planner) wantsCopy(l *anec.Layer) bool {
+	return !p.isView(l) && p.own.takes(p.Segment, l) == nil && slices.ContainsFunc(l.Reads(), func(v *anec.Value) bool {
+		at, ok := p.spots[v]
+		return ok && v.Const == nil && !p.derived[v.Def] && !p.own.names(at, v.Type, p.Target)
+	})
+}
+
+// viewMembers are the views that are taken as one with a layer. Where others would be, which are settled by now, there are
+// none.
+func (p *planner) viewMembers(root *anec.Layer) []*anec.Layer {
+	list := p.members(root)
+	if slices.ContainsFunc(list, func(l *anec.Layer) bool { return !p.isView(l) }) {
+		return nil
+	}
+	return list
+}
+
+// cover notes that layers have the chip's own tasks.
+func (p *planner) cover(c *choice) {
+	for _, l := range c.layers {
+		p.covered[l] = true
+	}
+	for _, v := range c.touched {
+		p.touched[v] = true
+	}
+}
+
+// members are the layers that are taken as one with another, in the order of the graph.
+func (p *planner) members(root *anec.Layer) (list []*anec.Layer) {
+	for _, l := range p.Order {
+		if p.roots[l] == root {
+			list = append(list, l)
+		}
+	}
+	return list
+}
+
+// writesOver reports whether tasks allow that what they store in y lies over what they read in x.
+func writesOver(tasks []Task, x, y *buffer) bool {
+	var ops []*units.Op
+	for _, t := range tasks {
+		if t.Unit == nil {
+			return true // it goes element by element
+		}
+		ops = append(ops, t.Unit.Bind(func(memory, offset int) (int, int) {
+			if memory == x.id {
+				memory = y.id
+			}
+			return memory, offset
+		}))
+	}
+	return !readsStored(ops)
+}
+
+// dropUnread takes out what is made of constants when the program is loaded, and then read by nobody: the chip's own tasks
+// have their weights packed.
+func (p *planner) dropUnread() {
+	if p.own == p.fallback {
+		return
+	}
+	task := map[*anec.Layer]bool{}
+	for _, l := range p.tasks {
+		task[l] = true
+	}
+	needed := map[*anec.Layer]bool{}
+	read := func(v *anec.Value) {
+		for work := []*anec.Value{v}; len(work) > 0; {
+			l := work[len(work)-1].Def
+			work = work[:len(work)-1]
+			if l == nil || needed[l] {
+				continue
+			}
+			needed[l] = true
+			if !task[l] {
+				work = append(work, l.Bottoms...) // a view, or a concatenation
+			}
+		}
+	}
+	for v := range p.touched {
+		read(v)
+	}
+	for _, l := range slices.Backward(p.tasks) {
+		switch {
+		case p.covered[l]:
+		case p.spots[l.Top()].buffer.region == InDerived && !needed[l]:
+			p.Selected[l] = nil
+		default:
+			for _, v := range l.Reads() {
+				read(v)
+			}
+		}
+	}
+}
