@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/espalier-ane/espalier/bundle"
-	"github.com/espalier-ane/espalier/coreml"
 	"github.com/espalier-ane/espalier/hwx"
 	"github.com/espalier-ane/espalier/internal/anec"
 	"github.com/espalier-ane/espalier/internal/compiler"
@@ -126,25 +125,13 @@ func (f *Function) compilable() error {
 	return nil
 }
 
-// defaultShapes are the shapes of the inputs that the program leaves open, as the description has them.
+// defaultShapes are the shapes of the inputs that the program leaves open.
 func (f *Function) defaultShapes() (map[string][]int, error) {
-	shapes := map[string][]int{}
-	for _, d := range f.Inputs() {
-		t, ok := f.input(d.Name).Type.(*mil.TensorType)
-		if !ok || !t.AnyRank && t.Shape.Known() {
-			continue
+	shapes := f.description.DefaultShapes(f.program)
+	for _, v := range f.program.OpenInputs() {
+		if _, ok := shapes[v.Name]; !ok {
+			return nil, fmt.Errorf("%s: input %q is a %v: the description has no default shape", f.path, v.Name, v.Type)
 		}
-		var shape []int
-		switch typ := d.Type.(type) {
-		case *coreml.ArrayType:
-			shape, ok = typ.DefaultShape()
-		case *coreml.ImageType:
-			shape = []int{1, typ.ColorSpace.Channels(), typ.Height, typ.Width}
-		}
-		if !ok {
-			return nil, fmt.Errorf("%s: input %q is a %v: the description has no default shape", f.path, d.Name, d.Type)
-		}
-		shapes[d.Name] = shape
 	}
 	return shapes, nil
 }

@@ -81,14 +81,19 @@ func scalarDType(t coreml.FeatureType) tensor.DType {
 
 // defaultInput is what an optional input is when it is left out: its default value throughout, in its default shape.
 func defaultInput(d coreml.Feature) (*tensor.Tensor, error) {
+	missing := fmt.Errorf("it is missing: expected %v", d.Type)
 	t, ok := d.Type.(*coreml.ArrayType)
-	if !d.Optional || !ok || t.Shape == nil {
-		return nil, fmt.Errorf("it is missing: expected %v", d.Type)
+	if !d.Optional || !ok {
+		return nil, missing
 	}
-	if err := ops.CheckMemory(mil.Tensor(tensor.Float64, tensor.ShapeOf(t.Shape...)...)); err != nil {
+	shape, ok := t.DefaultShape()
+	if !ok {
+		return nil, missing
+	}
+	if err := ops.CheckMemory(mil.Tensor(tensor.Float64, tensor.ShapeOf(shape...)...)); err != nil {
 		return nil, err
 	}
-	n, _ := tensor.Count(t.Shape)
+	n, _ := tensor.Count(shape)
 	fill := 0.0
 	if t.Default != nil {
 		fill = *t.Default
@@ -97,7 +102,7 @@ func defaultInput(d coreml.Feature) (*tensor.Tensor, error) {
 	for i := range vals {
 		vals[i] = fill
 	}
-	return tensor.Of(vals, t.Shape...).Convert(arrayDType(t))
+	return tensor.Of(vals, shape...).Convert(arrayDType(t))
 }
 
 // arrayDType is the element type of an array feature; fp32 where the description leaves it open.

@@ -1,6 +1,10 @@
 package coreml
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/espalier-ane/espalier/mil"
+)
 
 // Description says what a model takes and gives, and where it comes from.
 type Description struct {
@@ -20,6 +24,31 @@ type FunctionDescription struct {
 	States  []Feature
 	// Of a classifier: the outputs that hold the best label and the probabilities of all labels.
 	PredictedFeature, PredictedProbabilities string
+}
+
+// DefaultShapes are the shapes that the open inputs of a program's function have unless others are chosen. An input is not
+// among them if the description, which may be nil, does not say.
+func (d *FunctionDescription) DefaultShapes(f *mil.Function) map[string][]int {
+	shapes := map[string][]int{}
+	if d == nil {
+		return shapes
+	}
+	for _, v := range f.OpenInputs() {
+		for _, in := range d.Inputs {
+			if in.Name != v.Name {
+				continue
+			}
+			switch t := in.Type.(type) {
+			case *ArrayType:
+				if shape, ok := t.DefaultShape(); ok {
+					shapes[v.Name] = shape
+				}
+			case *ImageType:
+				shapes[v.Name] = t.DefaultShape()
+			}
+		}
+	}
+	return shapes
 }
 
 // Metadata is what the author says about a model.

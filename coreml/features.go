@@ -215,6 +215,9 @@ func (t *ArrayType) DefaultShape() ([]int, bool) {
 	return nil, false
 }
 
+// DefaultShape is the shape of the array that the program sees of a picture, unless another size is chosen.
+func (t *ImageType) DefaultShape() []int { return []int{1, t.ColorSpace.Channels(), t.Height, t.Width} }
+
 // ColorSpace says how the elements of a picture are stored.
 type ColorSpace int
 

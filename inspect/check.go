@@ -104,7 +104,7 @@ type check struct {
 }
 
 func checkFunction(ctx context.Context, f *mil.Function, d *coreml.FunctionDescription, targets []*hal.Target) (*Function, error) {
-	shapes := defaultShapes(f, d)
+	shapes := d.DefaultShapes(f)
 	flat, err := ops.Unroll(f, shapes)
 	if err != nil {
 		return nil, err
@@ -152,33 +152,6 @@ func origin(op *mil.Operation) string {
 		return string(text[:longest]) + "…"
 	}
 	return string(text)
-}
-
-// defaultShapes are the shapes that flexible inputs have unless others are chosen.
-func defaultShapes(f *mil.Function, d *coreml.FunctionDescription) map[string][]int {
-	shapes := map[string][]int{}
-	if d == nil {
-		return shapes
-	}
-	for _, in := range d.Inputs {
-		i := slices.IndexFunc(f.Inputs, func(v *mil.Value) bool { return v.Name == in.Name })
-		if i < 0 {
-			continue
-		}
-		t, ok := f.Inputs[i].Type.(*mil.TensorType)
-		if !ok || !t.AnyRank && t.Shape.Known() {
-			continue
-		}
-		switch typ := in.Type.(type) {
-		case *coreml.ArrayType:
-			if shape, ok := typ.DefaultShape(); ok {
-				shapes[in.Name] = shape
-			}
-		case *coreml.ImageType:
-			shapes[in.Name] = []int{1, typ.ColorSpace.Channels(), typ.Height, typ.Width}
-		}
-	}
-	return shapes
 }
 
 // flexibleShapes says what becomes of inputs whose shapes are not fixed.

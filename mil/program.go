@@ -28,6 +28,17 @@ type Function struct {
 	Body       *Block // its Inputs are empty: the function's inputs are in scope
 }
 
+// OpenInputs are the inputs whose shapes the function leaves open: who runs it chooses them.
+func (f *Function) OpenInputs() []*Value {
+	var open []*Value
+	for _, v := range f.Inputs {
+		if t, ok := v.Type.(*TensorType); ok && (t.AnyRank || !t.Shape.Known()) {
+			open = append(open, v)
+		}
+	}
+	return open
+}
+
 // Block is a sequence of operations. A nested block sees the values of the blocks around it.
 type Block struct {
 	Inputs     []*Value // the loop variables of a while_loop's blocks

@@ -85,11 +85,11 @@ func flexible(f *mil.Function, d *coreml.FunctionDescription, shapes map[string]
 	open := map[string][]int{}
 	for _, in := range d.Inputs {
 		if t, ok := in.Type.(*coreml.ImageType); ok {
-			shapes[in.Name] = []int{1, t.ColorSpace.Channels(), t.Height, t.Width}
+			shapes[in.Name] = t.DefaultShape()
 		}
 	}
-	for _, v := range f.Inputs {
-		if tt, ok := v.Type.(*mil.TensorType); ok && !tt.Shape.Known() && shapes[v.Name] != nil {
+	for _, v := range f.OpenInputs() {
+		if shapes[v.Name] != nil {
 			open[v.Name] = shapes[v.Name]
 		}
 	}
