@@ -41,8 +41,9 @@
 //     x__engine and from y__engine to y.
 //   - An AneInference runs a container: ProgramSymbol is its path, ProcedureName the
 //     name of its program. A port of the container is bound to the symbol of its
-//     name. If its elements lie side by side, it is the buffer of the symbol; if its
-//     rows have gaps between them, as chips want them, they are copied to a
+//     name; where two ports have one name, hwx.Symbols has the second's. If its
+//     elements lie side by side, it is the buffer of the symbol; if there are gaps
+//     between them, as chips want them between rows, they are copied to a
 //     surface before the program runs, and from it afterwards, states both ways.
 //     Inputs are the input ports and states, outputs the output ports and states,
 //     in the order of the container.
@@ -61,6 +62,6 @@
 //	operation.go  buffers, and running the steps on them
 //	state.go      the buffers that outlive a run
 //	cast.go       conversion of element types
-//	surface.go    rows with gaps between them
+//	surface.go    elements with gaps between them
 //	host.go       the interface to the host
 package e5rt

@@ -25,6 +25,7 @@ var (
 type Error struct {
 	Function  string
 	Operation string // of the descriptor; "" if it is about the function
+	Container string // that the operation runs, if it is to blame
 	Symbol    string // of an operand or port; "" if none is to blame
 	Err       error
 }
@@ -32,11 +33,10 @@ type Error struct {
 func (e *Error) Error() string {
 	var b strings.Builder
 	b.WriteString("function " + e.Function)
-	if e.Operation != "" {
-		b.WriteString(": " + e.Operation)
-	}
-	if e.Symbol != "" {
-		b.WriteString(": " + e.Symbol)
+	for _, part := range []string{e.Operation, e.Container, e.Symbol} {
+		if part != "" {
+			b.WriteString(": " + part)
+		}
 	}
 	return b.String() + ": " + e.Err.Error()
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/espalier-ane/espalier/bundle"
 	"github.com/espalier-ane/espalier/e5"
 	"github.com/espalier-ane/espalier/hal"
+	"github.com/espalier-ane/espalier/hwx"
 	"github.com/espalier-ane/espalier/internal/engine"
 	"github.com/espalier-ane/espalier/tensor"
 )
@@ -30,7 +31,7 @@ func Open(b *bundle.Bundle, o Options) (*Library, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &loader{bundle: b, host: o.Host, numerics: numerics, programs: map[programKey]*engine.Program{}}
+	l := &loader{bundle: b, host: o.Host, numerics: numerics, programs: map[programKey]*program{}}
 	lib := &Library{}
 	for i, described := range b.Program.Functions {
 		f, err := l.function(described, &b.Manifest.Functions[i])
@@ -101,35 +102,47 @@ func (f *Function) typeOf(i int) tensor.DType { return f.slots[f.slots[i].root].
 // of a bundle.
 type programKey struct{ container, weights string }
 
+// A program is the program of a container, with the symbols of its ports.
+type program struct {
+	*engine.Program
+	symbols []string
+}
+
 // A loader makes the functions of a bundle ready.
 type loader struct {
 	bundle   *bundle.Bundle
 	host     Host
 	numerics hal.Numerics
-	programs map[programKey]*engine.Program
+	programs map[programKey]*program
 }
 
 // program loads the container of an engine segment.
-func (l *loader) program(a e5.AneInferenceAttrs, weights string) (*engine.Program, error) {
+func (l *loader) program(a e5.AneInferenceAttrs, weights string) (*program, error) {
 	file := l.bundle.Container(a.ProgramSymbol)
 	if file == nil {
 		return nil, fmt.Errorf("the bundle has no container %q", a.ProgramSymbol)
 	}
+	fail := func(err error) (*program, error) { return nil, &Error{Container: a.ProgramSymbol, Err: err} }
 	thread, err := file.Program()
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", a.ProgramSymbol, err)
+		return fail(err)
 	}
 	if thread.Name != a.ProcedureName {
-		return nil, fmt.Errorf("%s: its procedure is %q, and %q is asked for", a.ProgramSymbol, thread.Name, a.ProcedureName)
+		return fail(fmt.Errorf("its procedure is %q, and %q is asked for", thread.Name, a.ProcedureName))
 	}
 	key := programKey{a.ProgramSymbol, weights}
 	if p := l.programs[key]; p != nil {
 		return p, nil
 	}
-	p, err := engine.LoadWith(file, engine.Options{Numerics: l.numerics, Weights: l.bundle.Bytes(weights)})
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", a.ProgramSymbol, err)
+	p := &program{}
+	if p.Program, err = engine.LoadWith(file, engine.Options{Numerics: l.numerics, Weights: l.bundle.Bytes(weights)}); err != nil {
+		return fail(err)
 	}
+	ports, err := file.Ports()
+	if err != nil {
+		return fail(err)
+	}
+	p.symbols = hwx.Symbols(ports)
 	l.programs[key] = p
 	return p, nil
 }

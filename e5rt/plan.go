@@ -61,7 +61,11 @@ func (l *loader) function(described *e5.Function, m *bundle.Function) (*Function
 		p.isState[state.Name] = true
 	}
 	fail := func(operation, symbol string, err error) (*Function, error) {
-		return nil, &Error{described.Name, operation, symbol, err}
+		if e, ok := err.(*Error); ok { // about a container
+			e.Function, e.Operation = described.Name, operation
+			return nil, e
+		}
+		return nil, &Error{Function: described.Name, Operation: operation, Symbol: symbol, Err: err}
 	}
 	for _, op := range described.Operations() {
 		for _, operands := range [][]e5.Operand{op.Inputs, op.Outputs} {

@@ -134,19 +134,20 @@ func (f *Function) findRoot(i int) int {
 	return i
 }
 
-// engineStep binds the ports of a container to the slots of the same names.
+// engineStep binds the ports of a container to the slots of their symbols.
 func (p *planner) engineStep(a e5.AneInferenceAttrs, inputs, outputs []int) (do any, symbol string, err error) {
 	program, err := p.program(a, p.manifest.Segments[p.segment].Weights)
 	if err != nil {
 		return nil, "", err
 	}
-	s := &engineStep{program: program}
+	s := &engineStep{program: program.Program}
 	bound := map[int]bool{}
-	for _, port := range program.Ports() {
-		i, ok := p.f.symbols[port.Name]
+	for k, port := range program.Ports() {
+		symbol := program.symbols[k]
+		i, ok := p.f.symbols[symbol]
 		isInput, isOutput := ok && slices.Contains(inputs, i), ok && slices.Contains(outputs, i)
 		if isInput != (port.Direction != engine.Output) || isOutput != (port.Direction != engine.Input) {
-			return nil, port.Name, fmt.Errorf("%v port of the container, and %s here", port.Direction, sides(isInput, isOutput))
+			return nil, symbol, fmt.Errorf("%v port of the container, and %s here", port.Direction, sides(isInput, isOutput))
 		}
 		v := &p.f.slots[i]
 		size, dense := portBytes(&port)
@@ -166,7 +167,7 @@ func (p *planner) engineStep(a e5.AneInferenceAttrs, inputs, outputs []int) (do 
 			err = p.refine(i, port.Type)
 		}
 		if err != nil {
-			return nil, port.Name, err
+			return nil, symbol, err
 		}
 		bound[i] = true
 		s.slots, s.padded = append(s.slots, i), append(s.padded, padded)

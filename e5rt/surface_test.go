@@ -5,14 +5,17 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/espalier-ane/espalier/e5rt"
 	"github.com/espalier-ane/espalier/hwx"
 	"github.com/espalier-ane/espalier/td"
 	"github.com/espalier-ane/espalier/tensor"
 )
 
-// padded is y = x + sum, sum = y, where x, y and the state sum lie in rows of 64
-// bytes, as chips have them.
-func padded(t testing.TB) *maker {
+// rowGaps are strides of [1, 2, 2, 3] in rows of 64 bytes, as chips have them.
+var rowGaps = [4]uint64{256, 128, 64, 2}
+
+// padded is y = x + sum, sum = y, where x, y and the state sum lie with strides.
+func padded(t testing.TB, strides [4]uint64) *maker {
 	f16 := tensor.Float16
 	m := newMaker(t)
 	for _, name := range []string{"x", "y", "sum"} {
@@ -22,13 +25,14 @@ func padded(t testing.TB) *maker {
 	m.states("sum")
 	surface := func(name string, d hwx.Direction) hwx.PortSpec {
 		p := port(name, d, f16, 1, 2, 2, 3)
-		p.Strides = [4]uint64{256, 128, 64, 2}
+		p.Strides = strides
 		return p
 	}
+	n, c, h, w := int64(strides[0]), int64(strides[1]), int64(strides[2]), int64(strides[3])
 	operand := func(port int) td.Operand {
 		return td.Operand{
 			Base: base(port), Type: f16, Interleave: 1,
-			Dims: [td.NumAxes]int{1, 1, 2, 2, 3}, Strides: [td.NumAxes]int64{256, 256, 128, 64, 2},
+			Dims: [td.NumAxes]int{1, 1, 2, 2, 3}, Strides: [td.NumAxes]int64{n, n, c, h, w},
 		}
 	}
 	file := container(t, 0, []hwx.PortSpec{surface("x", hwx.In), surface("sum", hwx.InOut), surface("y", hwx.Out)},
@@ -39,9 +43,16 @@ func padded(t testing.TB) *maker {
 	return m
 }
 
-// What the caller has is dense, in the ports and in the state; no run allocates.
-func TestRowsWithGaps(t *testing.T) {
-	f := padded(t).open(nil)
+// What the caller has is dense, in the ports and in the state, wherever the gaps are; no run allocates.
+func TestElementsWithGaps(t *testing.T) {
+	for name, strides := range map[string][4]uint64{
+		"rows": rowGaps, "elements": {256, 128, 64, 4}, "channels side by side": {64, 2, 16, 4},
+	} {
+		t.Run(name, func(t *testing.T) { testGaps(t, padded(t, strides).open(nil)) })
+	}
+}
+
+func testGaps(t *testing.T, f *e5rt.Function) {
 	o, s := f.NewOperation(), f.NewState()
 	x := []float32{1, 2, 3, 4, 5, 6, -7, 8, 9, 10, 11, 12}
 	check(t, o.Set("x", tensor.FromFloat32s(tensor.Float16, slices.Clone(x), 2, 2, 3)))

@@ -71,6 +71,24 @@ func TestOwnSectionsAndBases(t *testing.T) {
 	}
 }
 
+// Ports of one name have symbols of their own.
+func TestSymbols(t *testing.T) {
+	_, data := mustBuild(t, ownSpec(false))
+	ports, err := mustRead(t, data).Ports()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"x", "cache", "x@output", "cache@output"}
+	if got := Symbols(ports); !reflect.DeepEqual(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	ports = []Port{{Name: "x", Direction: Out}, {Name: "x", Direction: In}, {Name: "x@input", Direction: In}, {Name: "x", Direction: InOut}, {Name: "x"}}
+	want = []string{"x", "x@input@input", "x@input", "x@state", "x@port"}
+	if got := Symbols(ports); !reflect.DeepEqual(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 // besideKernels has a kernel section and a weight file.
 func besideKernels(external bool) Spec {
 	s := ownSpec(false)

@@ -1,6 +1,7 @@
 package hwx
 
 import (
+	"cmp"
 	"math/bits"
 	"strings"
 )
@@ -111,6 +112,29 @@ func (f *File) Ports() ([]Port, error) {
 	}
 	return ports, nil
 }
+
+// Symbols gives each port a name of its own. An input, an output and a state may
+// have the same: the first keeps it, and the others have their direction added, as
+// Apple's compiler marks outputs ("probs@output").
+func Symbols(ports []Port) []string {
+	symbols := make([]string, len(ports))
+	taken := make(map[string]bool)
+	for _, p := range ports {
+		taken[p.Name] = true
+	}
+	first := make(map[string]bool)
+	for i, p := range ports {
+		symbol := p.Name
+		for first[p.Name] && taken[symbol] {
+			symbol += cmp.Or(symbolSuffixes[p.Direction], "@port")
+		}
+		first[p.Name], taken[symbol] = true, true
+		symbols[i] = symbol
+	}
+	return symbols
+}
+
+var symbolSuffixes = map[Direction]string{In: "@input", Out: "@output", InOut: "@state"}
 
 // boundPorts are the bindings of ports by name. An input and an output may have
 // the same name: the flags of their windows tell which is which.

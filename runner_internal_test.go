@@ -1,0 +1,111 @@
+package espalier
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"testing"
+
+	"github.com/espalier-ane/espalier/tensor"
+)
+
+// A model that decodes keeps its state where it is: over many steps its memory does not move, and what it holds is what
+// the host evaluator holds.
+func TestStateStaysInPlace(t *testing.T) {
+	path := filepath.Join("testdata", "models", "stateful_kv_cache", "model.mlpackage")
+	compiled, err := Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer compiled.Close()
+	host, err := Config{Units: CPUOnly}.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer host.Close()
+	s, want := compiled.NewState(), host.NewState()
+	names := []string{"k_cache", "v_cache"}
+	address := func(name string) *byte {
+		held, err := s.held.Tensor(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		start, _ := held.Memory()
+		return start
+	}
+	first := map[string]*byte{}
+	for _, name := range names {
+		first[name] = address(name)
+	}
+	for step := range 64 {
+		x := make([]float32, 16)
+		for i := range x {
+			x[i] = float32((step*7+i*3)%11-5) / 8
+		}
+		in := map[string]any{"x": tensor.FromFloat32s(tensor.Float16, x, 1, 1, 16), "pos": tensor.Of([]int32{int32(step % 16)}, 1)}
+		if _, err := compiled.PredictWithState(context.Background(), in, s); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := host.PredictWithState(context.Background(), in, want); err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range names {
+			if address(name) != first[name] {
+				t.Fatalf("step %d: the memory of %s has moved", step, name)
+			}
+			got, _ := s.Tensor(name)
+			held, _ := want.Tensor(name)
+			if c := tensor.Compare(got, held, 0.005); !c.Match {
+				t.Fatalf("step %d: %s: %s", step, name, c.Reason)
+			}
+		}
+	}
+}
+
+func TestVariantsAreBounded(t *testing.T) {
+	r := &variants{byShape: map[string]*variant{}}
+	first := r.find("0")
+	for i := range 3 * maxVariants {
+		r.find(fmt.Sprint(i % (2 * maxVariants)))
+		if r.find("0") != first {
+			t.Fatalf("after %d others, one that is always asked for was dropped", i)
+		}
+	}
+	if len(r.byShape) != maxVariants {
+		t.Errorf("%d variants, want %d", len(r.byShape), maxVariants)
+	}
+}
+
+// A bundle of a flexible model is compiled for the default shape already: the first prediction compiles nothing.
+func TestBundleBringsItsVariant(t *testing.T) {
+	m, err := Open(filepath.Join("testdata", "models", "flex_enum", "model.mlpackage"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	program, err := m.Compile(t.Context(), CompileOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(t.TempDir(), "flex.bundle")
+	if _, err := program.WriteBundle(t.Context(), dir); err != nil {
+		t.Fatal(err)
+	}
+	b, err := Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	r := b.functions[0].runner.(*variants)
+	if len(r.byShape) != 1 {
+		t.Fatalf("%d variants before the first prediction, want the one that the bundle brings", len(r.byShape))
+	}
+	for i, shape := range [][]int{{1, 3, 16, 16}, {1, 3, 24, 32}} { // the default one first
+		if _, err := b.Predict(t.Context(), map[string]any{"x": tensor.New(tensor.Float32, shape...)}); err != nil {
+			t.Fatal(err)
+		}
+		if len(r.byShape) != i+1 {
+			t.Errorf("%d variants after %d shapes", len(r.byShape), i+1)
+		}
+	}
+}
