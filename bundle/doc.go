@@ -16,7 +16,8 @@
 // machine in it, so the same content is the same bytes.
 //
 // New makes a bundle in memory, of the same type and held to the same rules: the
-// runtime takes either. Content makes of a bundle what Write takes.
+// runtime takes either. OfContainer makes one of a container that stands alone.
+// Content makes of a bundle what Write takes.
 //
 // A container may leave out the bytes of its kernel section, which then is a file
 // of weights that the segment names. So containers share the weights of a model,
