@@ -24,48 +24,56 @@ func (c Config) bundleFunctions(b *bundle.Bundle) ([]*Function, error) {
 		return nil, err
 	}
 	var all []*Function
-	for i, compiled := range library.Functions() {
-		m := &b.Manifest.Functions[i]
-		f := &Function{config: c, bundle: newVariant(compiled)}
-		if f.description, err = DescribeFunction(m); err != nil {
+	for i, f := range library.Functions() {
+		made, err := c.bundleFunction(&b.Manifest.Functions[i], f, source)
+		if err != nil {
 			return nil, err
 		}
-		if m.Source != "" {
-			err = f.takeSource(source, m.Source)
-		} else {
-			err = c.checkUnits(m)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("function %q: %w", m.Name, err)
-		}
-		all = append(all, f)
+		all = append(all, made)
 	}
 	return all, nil
 }
 
-// takeSource gives a function of a bundle the program that it was compiled from.
-func (f *Function) takeSource(p *mil.Program, name string) error {
+func (c Config) bundleFunction(m *bundle.Function, f *e5rt.Function, program *mil.Program) (*Function, error) {
+	description, err := DescribeFunction(m)
+	if err != nil {
+		return nil, err
+	}
+	described := c.features(description)
+	first := newCompiled("bundle", described, f)
+	var made *Function
+	if m.Source == "" {
+		made = &Function{config: c, features: described, numerics: c.Numerics, runner: first}
+		err = c.checkUnits(m)
+	} else {
+		made, err = c.flexibleFunction(program, m.Source, first)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("function %q: %w", m.Name, err)
+	}
+	return made, nil
+}
+
+// flexibleFunction makes a function of the program that it was compiled from, with the variant that the bundle has.
+func (c Config) flexibleFunction(p *mil.Program, name string, first *compiled) (*Function, error) {
+	from := &source{program: p}
 	if p != nil {
-		f.program = p.Function(name)
+		from.function = p.Function(name)
 	}
-	if f.program == nil {
-		return fmt.Errorf("%s does not have its source %q", bundle.HostPath, name)
+	if from.function == nil {
+		return nil, fmt.Errorf("%s does not have its source %q", bundle.HostPath, name)
 	}
-	if err := f.checkFeatures(); err != nil {
-		return err
+	if err := from.check(first.features); err != nil {
+		return nil, err
 	}
-	compiled := f.bundle
-	f.source, f.bundle = p, nil
-	if err := f.config.choose(f, p); err != nil || f.road == nil {
-		return err
+	f, err := c.programFunction(from, first.features)
+	if err != nil {
+		return nil, err
 	}
-	shapes := map[string][]int{}
-	for _, port := range compiled.function.Inputs() {
-		shapes[port.Name] = port.Shape
+	if v, ok := f.runner.(*variants); ok {
+		v.add(first)
 	}
-	compiled.once.Do(func() {}) // it is compiled
-	f.road.variants[shapeKey(f.program, f.road.open(shapes))] = compiled
-	return nil
+	return f, nil
 }
 
 // takeCompiled makes target and numerics those that a bundle was compiled for, and refuses others.

@@ -3,7 +3,6 @@ package espalier
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -56,11 +55,8 @@ func (m *Model) Compile(ctx context.Context, o CompileOptions) (*Program, error)
 	if err != nil {
 		return nil, err
 	}
-	numerics, err := config.profile()
+	numerics, err := config.engineProfile()
 	if err != nil {
-		return nil, err
-	}
-	if _, err := numerics.engine(); err != nil {
 		return nil, err
 	}
 	job := &compiler.Job{Target: target, Numerics: string(numerics), Strict: o.Strict}
@@ -68,15 +64,12 @@ func (m *Model) Compile(ctx context.Context, o CompileOptions) (*Program, error)
 		if o.Function != "" && f.Name() != o.Function {
 			continue
 		}
-		if err := f.compilable(); err != nil {
+		entry, program, err := f.entry()
+		if err != nil {
 			return nil, fmt.Errorf("%s: %w", f.path, err)
 		}
-		job.Program, job.EngineOnly = f.source, f.config.Units == EngineOnly
-		shapes, err := f.defaultShapes()
-		if err != nil {
-			return nil, err
-		}
-		job.Functions = append(job.Functions, compiler.Entry{Function: f.program, Shapes: shapes, Features: manifestFunction(&f.description)})
+		job.Program, job.EngineOnly = program, f.config.Units == EngineOnly
+		job.Functions = append(job.Functions, entry)
 	}
 	if len(job.Functions) == 0 {
 		_, err := m.Function(o.Function)
@@ -110,30 +103,20 @@ func (m *Model) Compile(ctx context.Context, o CompileOptions) (*Program, error)
 	return &Program{result, job.Program.Version}, nil
 }
 
-// compilable refuses what is no program, or is compiled already.
-func (f *Function) compilable() error {
-	switch {
-	case f.bundle != nil:
-		return errors.New("this is a bundle, which is compiled already")
-	case f.engine != nil:
-		return errors.New("this is a hardware container, which is compiled already")
-	case f.stages != nil:
-		return fmt.Errorf("compiling a pipeline is %w: its stages, models by themselves, can be compiled", ErrUnsupported)
-	case f.config.Units == CPUOnly:
-		return fmt.Errorf("%w: the units %s leave the engine out, for which it would be compiled", ErrUnits, CPUOnly)
+// entry is what the compiler takes of the function, for the default shapes of its inputs, with the program that it is of.
+func (f *Function) entry() (compiler.Entry, *mil.Program, error) {
+	from, err := f.runner.source()
+	if err != nil {
+		return compiler.Entry{}, nil, err
 	}
-	return nil
-}
-
-// defaultShapes are the shapes of the inputs that the program leaves open.
-func (f *Function) defaultShapes() (map[string][]int, error) {
-	shapes := f.description.DefaultShapes(f.program)
-	for _, v := range f.program.OpenInputs() {
+	shapes := f.features.DefaultShapes(from.function)
+	for _, v := range from.function.OpenInputs() {
 		if _, ok := shapes[v.Name]; !ok {
-			return nil, fmt.Errorf("%s: input %q is a %v: the description has no default shape", f.path, v.Name, v.Type)
+			return compiler.Entry{}, nil, fmt.Errorf("input %q is a %v: the description has no default shape", v.Name, v.Type)
 		}
 	}
-	return shapes, nil
+	features := manifestFunction(&f.features.FunctionDescription)
+	return compiler.Entry{Function: from.function, Shapes: shapes, Features: features}, from.program, nil
 }
 
 // PassInfo is a row of the compiler's table of passes.

@@ -10,7 +10,7 @@
 // caller makes and passes to each prediction.
 //
 // The program of a hardware container (.hwx) runs on the virtual engine. Its features are the ports: arrays
-// N, C, H, W in the element type of the port.
+// N, C, H, W in the element type of the port. A port that the program reads and writes is a state.
 package espalier
 
 import (
@@ -84,7 +84,7 @@ func (c Config) Open(path string) (*Model, error) {
 	case bundle.IsBundle(path):
 		err = openWith(m, path, bundle.Open, c.bundleFunctions)
 	default:
-		err = openWith(m, path, coreml.Open, c.functions)
+		err = openWith(m, path, coreml.Open, c.modelFunctions)
 	}
 	if err != nil {
 		return nil, err

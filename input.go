@@ -20,33 +20,8 @@ type InputError struct {
 func (e *InputError) Error() string { return fmt.Sprintf("input %q: %v", e.Name, e.Err) }
 func (e *InputError) Unwrap() error { return e.Err }
 
-// bindInput makes what the program receives of what the caller gave for a feature.
-func (f *Function) bindInput(d coreml.Feature, given any) (*tensor.Tensor, error) {
-	t, err := f.featureTensor(d, given)
-	if err == nil {
-		t, err = fitProgram(t, f.argumentType(d.Name))
-	}
-	if err != nil {
-		return nil, &InputError{Name: d.Name, Missing: given == nil, Err: err}
-	}
-	return t, nil
-}
-
-// argumentType is the type in which the program takes an input.
-func (f *Function) argumentType(name string) mil.Type {
-	if f.program != nil {
-		return f.input(name).Type
-	}
-	for _, p := range f.bundle.function.Inputs() {
-		if p.Name == name && p.Type != tensor.Invalid {
-			return mil.Tensor(p.Type, tensor.ShapeOf(p.Shape...)...)
-		}
-	}
-	return mil.Tensor(tensor.String) // a port without a layout: the host's
-}
-
-// featureTensor checks what was given against the feature's description.
-func (f *Function) featureTensor(d coreml.Feature, given any) (*tensor.Tensor, error) {
+// array makes an array of what was given for a feature, and checks it against the description.
+func (f *features) array(d coreml.Feature, given any) (*tensor.Tensor, error) {
 	if given == nil {
 		return defaultInput(d)
 	}
@@ -128,12 +103,12 @@ func arrayInput(typ *coreml.ArrayType, t *tensor.Tensor) (*tensor.Tensor, error)
 	return convertLossless(t, arrayDType(typ))
 }
 
-func (f *Function) pictureInput(typ *coreml.ImageType, given any) (*tensor.Tensor, error) {
+func (f *features) pictureInput(typ *coreml.ImageType, given any) (*tensor.Tensor, error) {
 	switch v := given.(type) {
 	case image.Image:
 		b := v.Bounds()
 		if !typ.Admits(b.Dx(), b.Dy()) {
-			if f.config.Resize == NoResize {
+			if f.resize == NoResize {
 				return nil, fmt.Errorf("expected %v, found %s: %w", typ, describeGiven(v), ErrPictureSize)
 			}
 			// A description may ask for any size.
@@ -141,7 +116,7 @@ func (f *Function) pictureInput(typ *coreml.ImageType, given any) (*tensor.Tenso
 			if err := ops.CheckMemory(want); err != nil {
 				return nil, err
 			}
-			v = ResizePicture(v, typ.Width, typ.Height, f.config.Resize)
+			v = ResizePicture(v, typ.Width, typ.Height, f.resize)
 		}
 		return pictureTensor(v, typ.ColorSpace), nil
 	case *tensor.Tensor:

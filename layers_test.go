@@ -70,6 +70,11 @@ var never = []struct {
 		why:  "a bundle without host segments runs without operations and compiler",
 	},
 	{
+		from: []string{"espalier"},
+		to:   []string{"internal/engine/...", "internal/driver"},
+		why:  "everything runs on e5rt: there is no second road to the engine",
+	},
+	{
 		from: []string{"td", "hwx", "e5", "firmware"},
 		to:   []string{"mil"},
 		why:  "formats know bytes, not graphs",
@@ -421,6 +426,9 @@ func TestLayersBite(t *testing.T) {
 		{"internal/engine/x_test.go", own("internal/ops"), ""},
 		{"e5rt/x.go", own("internal/ops"), "e5rt: never imports internal/ops: a bundle without host segments"},
 		{"internal/host/x.go", own("internal/ops"), ""},
+		{"espalier.go", own("internal/engine"), "espalier: never imports internal/engine: everything runs on e5rt"},
+		{"espalier.go", own("internal/engine/v7"), "never imports internal/engine/v7: everything runs on e5rt"},
+		{"espalier.go", own("e5rt"), ""},
 		{"hwx/x.go", own("mil"), "hwx: never imports mil: formats"},
 		{"td/x.go", own("mil"), "td: never imports mil: formats"},
 		{"internal/ops/x.go", own("internal/kernel/gemm"), "never imports internal/kernel/gemm: the yardstick"},

@@ -62,16 +62,13 @@ func (c Config) profile() (Numerics, error) {
 	return Numerics(t.Name), nil
 }
 
-// Numerics is the profile that the function computes with.
-func (f *Function) Numerics() Numerics {
-	if f.eval != nil {
-		return f.config.Numerics.orDefault()
+// engineProfile is what a Config asks for, which must be that of an engine.
+func (c Config) engineProfile() (Numerics, error) {
+	n, err := c.profile()
+	if err == nil {
+		_, err = n.engine()
 	}
-	n, err := f.config.profile()
-	if err != nil {
-		panic("bug: " + err.Error()) // it was asked for before there was a function
-	}
-	return n
+	return n, err
 }
 
 // same reports whether two profiles of an engine have the same rules.

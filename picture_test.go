@@ -259,7 +259,7 @@ func FuzzDecodePicture(f *testing.F) {
 
 // A description may ask for pictures of any size.
 func TestResizeBeyondMemory(t *testing.T) {
-	f := &Function{config: Config{Resize: Fit}}
+	f := &features{resize: Fit}
 	typ := &coreml.ImageType{Width: 1 << 40, Height: 1 << 40, ColorSpace: coreml.RGB}
 	if _, err := f.pictureInput(typ, corners()); err == nil {
 		t.Error("a picture of 2^80 pixels was made")

@@ -6,33 +6,43 @@ import (
 	"fmt"
 
 	"github.com/espalier-ane/espalier/coreml"
+	"github.com/espalier-ane/espalier/e5rt"
 	"github.com/espalier-ane/espalier/tensor"
 )
 
-// pipeline makes one function of models that run one after the other, each taking its inputs by name from
-// what was given and from what the ones before it made.
-func (c Config) pipeline(file *coreml.Model) (*Function, error) {
+// A pipeline is functions that run one after the other, each taking its inputs by name from what was given and from what
+// the ones before it made.
+type pipeline struct {
+	features *features
+	stages   []*Function
+}
+
+// pipelineFunction makes the one function of a pipeline.
+func (c Config) pipelineFunction(file *coreml.Model) (*Function, error) {
 	if len(file.Stages) == 0 || len(file.Description.Functions) == 0 {
 		return nil, errors.New("the pipeline has no stages or no description")
 	}
-	f := &Function{description: file.Description.Functions[0], config: c}
+	p := &pipeline{features: c.features(file.Description.Functions[0])}
+	if len(p.features.States) > 0 {
+		return nil, fmt.Errorf("the pipeline has states: %w", ErrUnsupported)
+	}
 	for i, stage := range file.Stages {
-		functions, err := c.functions(stage.Model)
+		functions, err := c.modelFunctions(stage.Model)
 		if err != nil {
 			return nil, fmt.Errorf("stage %d of the pipeline: %w", i, err)
 		}
 		if len(functions[0].States()) > 0 {
 			return nil, fmt.Errorf("stage %d of the pipeline has states: %w", i, ErrUnsupported)
 		}
-		f.stages = append(f.stages, functions[0])
+		p.stages = append(p.stages, functions[0])
 	}
-	return f, nil
+	return &Function{config: c, features: p.features, numerics: p.stages[0].numerics, runner: p}, nil
 }
 
-func (f *Function) predictPipeline(ctx context.Context, inputs map[string]any) (map[string]*Value, error) {
+func (p *pipeline) run(ctx context.Context, inputs map[string]any, _ states) (map[string]*Value, error) {
 	have := map[string]any{}
 	made := map[string]*Value{}
-	for _, d := range f.Inputs() {
+	for _, d := range p.features.Inputs {
 		v, ok := inputs[d.Name]
 		switch {
 		case ok:
@@ -41,7 +51,7 @@ func (f *Function) predictPipeline(ctx context.Context, inputs map[string]any) (
 			return nil, &InputError{Name: d.Name, Missing: true, Err: fmt.Errorf("it is missing: expected %v", d.Type)}
 		}
 	}
-	for i, stage := range f.stages {
+	for i, stage := range p.stages {
 		args := map[string]any{}
 		for _, d := range stage.Inputs() {
 			if v, ok := have[d.Name]; ok {
@@ -60,7 +70,7 @@ func (f *Function) predictPipeline(ctx context.Context, inputs map[string]any) (
 		}
 	}
 	result := map[string]*Value{}
-	for _, d := range f.Outputs() {
+	for _, d := range p.features.Outputs {
 		v, ok := made[d.Name]
 		if !ok {
 			t, isTensor := inputs[d.Name].(*tensor.Tensor)
@@ -72,6 +82,12 @@ func (f *Function) predictPipeline(ctx context.Context, inputs map[string]any) (
 		result[d.Name] = &Value{Feature: d, Tensor: v.Tensor, Labels: v.Labels}
 	}
 	return result, nil
+}
+
+func (p *pipeline) newState() states { return e5rt.NewState() } // no stage has any
+
+func (p *pipeline) source() (*source, error) {
+	return nil, fmt.Errorf("compiling a pipeline is %w: its stages, models by themselves, can be compiled", ErrUnsupported)
 }
 
 // stageInput is an output of one stage as the next one takes it: a picture travels as a picture.

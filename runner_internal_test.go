@@ -62,6 +62,50 @@ func TestStateStaysInPlace(t *testing.T) {
 	}
 }
 
+// Every form of model has one of four runners; a container runs on the runtime as a bundle does.
+func TestRunners(t *testing.T) {
+	model := filepath.Join("testdata", "models", "linear_mlp", "model.mlpackage")
+	m, err := Open(model)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	program, err := m.Compile(t.Context(), CompileOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	bundle, container := filepath.Join(dir, "m.bundle"), filepath.Join(dir, "m.hwx")
+	if _, err := program.WriteBundle(t.Context(), bundle); err != nil {
+		t.Fatal(err)
+	}
+	if err := program.WriteContainer(t.Context(), container); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		config Config
+		path   string
+		want   runner
+	}{
+		{Config{}, model, &variants{}},
+		{Config{Units: CPUOnly}, model, &evaluator{}},
+		{Config{Numerics: FP32}, model, &evaluator{}},
+		{Config{}, bundle, &compiled{}},
+		{Config{}, container, &compiled{}},
+		{Config{}, filepath.Join("hwx", "testdata", "conv3x2.hwx"), &compiled{}},
+		{Config{}, filepath.Join("testdata", "models", "pipeline_two", "model.mlpackage"), &pipeline{}},
+	} {
+		m, err := c.config.Open(c.path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, want := fmt.Sprintf("%T", m.functions[0].runner), fmt.Sprintf("%T", c.want); got != want {
+			t.Errorf("%s with %+v runs by %s, want %s", c.path, c.config, got, want)
+		}
+		m.Close()
+	}
+}
+
 func TestVariantsAreBounded(t *testing.T) {
 	r := &variants{byShape: map[string]*variant{}}
 	first := r.find("0")

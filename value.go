@@ -54,7 +54,7 @@ func newValue(d coreml.Feature, v ops.Value) (*Value, error) {
 		if err != nil {
 			return nil, fmt.Errorf("the program gives %v, but the description says %v", v, d.Type)
 		}
-		if t == v { // it may be an input, a constant or a state, or a view of one
+		if t == v { // it may be an input, a constant, a state or a buffer of the runtime, or a view of one
 			t = v.Clone()
 		}
 		return &Value{Feature: d, Tensor: t}, nil

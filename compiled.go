@@ -1,0 +1,62 @@
+package espalier
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/espalier-ane/espalier/e5rt"
+	"github.com/espalier-ane/espalier/mil"
+	"github.com/espalier-ane/espalier/tensor"
+)
+
+// A compiled function runs on the runtime: a function of a bundle, or a variant of one of a program.
+type compiled struct {
+	form       string // what it was opened from, for errors
+	features   *features
+	function   *e5rt.Function
+	arguments  map[string]mil.Type // of the input ports
+	operations sync.Pool           // of *e5rt.Operation: one for each prediction under way
+}
+
+func newCompiled(form string, described *features, f *e5rt.Function) *compiled {
+	c := &compiled{form: form, features: described, function: f, arguments: map[string]mil.Type{}}
+	c.operations.New = func() any { return f.NewOperation() }
+	for _, p := range f.Inputs() {
+		c.arguments[p.Name] = mil.Tensor(tensor.String) // a port without a layout: the host's
+		if p.Type != tensor.Invalid {
+			c.arguments[p.Name] = mil.Tensor(p.Type, tensor.ShapeOf(p.Shape...)...)
+		}
+	}
+	return c
+}
+
+func (c *compiled) run(ctx context.Context, inputs map[string]any, s states) (map[string]*Value, error) {
+	args, err := c.features.arguments(inputs, func(name string) mil.Type { return c.arguments[name] })
+	if err != nil {
+		return nil, err
+	}
+	return c.compute(ctx, args, s)
+}
+
+// compute runs the function on arrays of the types and shapes of its ports.
+func (c *compiled) compute(ctx context.Context, args map[string]*tensor.Tensor, s states) (map[string]*Value, error) {
+	o := c.operations.Get().(*e5rt.Operation)
+	defer c.operations.Put(o)
+	for _, p := range c.function.Inputs() {
+		if err := o.Set(p.Name, args[p.Name]); err != nil {
+			return nil, err
+		}
+	}
+	held, _ := s.(*e5rt.State)
+	if err := o.Run(ctx, held); err != nil {
+		return nil, err
+	}
+	return c.features.values(o.Value) // copies: what the operation holds are its buffers
+}
+
+func (c *compiled) newState() states { return c.function.NewState() }
+
+func (c *compiled) source() (*source, error) {
+	return nil, fmt.Errorf("this is a %s, which is compiled already", c.form)
+}

@@ -1,0 +1,85 @@
+package espalier
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/espalier-ane/espalier/coreml"
+	"github.com/espalier-ane/espalier/hal"
+	"github.com/espalier-ane/espalier/internal/ops"
+	"github.com/espalier-ane/espalier/mil"
+)
+
+// modelFunctions makes the functions of a Core ML model, the default one first.
+func (c Config) modelFunctions(file *coreml.Model) ([]*Function, error) {
+	if file.Type.IsPipeline() {
+		f, err := c.pipelineFunction(file)
+		return []*Function{f}, err
+	}
+	if file.Type != coreml.MLProgram {
+		return nil, fmt.Errorf("a model of type %v: %w: only ML programs and pipelines of them can be run", file.Type, ErrUnsupported)
+	}
+	p, err := file.Program()
+	if err != nil {
+		return nil, err
+	}
+	if err := mil.Verify(p); err != nil {
+		return nil, err
+	}
+	if err := ops.Verify(p); err != nil {
+		return nil, err
+	}
+	if len(file.Description.Functions) == 0 {
+		return nil, errors.New("the model has no functions")
+	}
+	var all []*Function
+	for _, d := range file.Description.Functions {
+		from := &source{p, p.Function(d.Name)}
+		if from.function == nil {
+			return nil, fmt.Errorf("function %q is described, but the program does not have it", d.Name)
+		}
+		described := c.features(d)
+		if err := from.check(described); err != nil {
+			return nil, fmt.Errorf("function %q: %w", d.Name, err)
+		}
+		f, err := c.programFunction(from, described)
+		if err != nil {
+			return nil, err
+		}
+		if d.Name == file.Description.DefaultFunction {
+			all = slices.Insert(all, 0, f)
+		} else {
+			all = append(all, f)
+		}
+	}
+	return all, nil
+}
+
+// programFunction makes a function of a program, and says who runs it: the engine, with the host for what it does not
+// take, or the host alone.
+func (c Config) programFunction(from *source, described *features) (*Function, error) {
+	target, err := c.target()
+	if err != nil {
+		return nil, err
+	}
+	f := &Function{config: c, features: described}
+	units := cmp.Or(c.Units, AllUnits)
+	switch {
+	case units == CPUOnly || units == AllUnits && c.Numerics == FP32:
+		f.numerics = c.Numerics.orDefault()
+		f.runner, err = newEvaluator(from, described, f.numerics)
+		return f, err
+	case c.Numerics == FP32:
+		return nil, fmt.Errorf("%w: %s is the host's, which units %q leave out", ErrNumerics, c.Numerics, units)
+	}
+	if f.numerics, err = c.engineProfile(); err != nil {
+		return nil, err
+	}
+	f.runner = newVariants(from, described, target, f.numerics, units == EngineOnly)
+	return f, nil
+}
+
+// target is the engine that a model is compiled for.
+func (c Config) target() (*hal.Target, error) { return hal.Lookup(cmp.Or(c.Target, string(Virtual))) }
