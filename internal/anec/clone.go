@@ -1,6 +1,7 @@
 package anec
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 )
@@ -58,4 +59,52 @@ func (g *Graph) Clone() *Graph {
 		c.States = append(c.States, &State{Name: s.Name, Before: values[s.Before], After: values[s.After]})
 	}
 	return c
+}
+
+// CopyLayers adds copies of layers of another graph, in the order given, with the constants that they read. here has what
+// the other values that they read are in g, by those of the other graph; it gets what is added.
+func (g *Graph) CopyLayers(layers []*Layer, here map[*Value]*Value) error {
+	for _, l := range layers {
+		twin := Layer{Bottoms: slices.Clone(l.Bottoms), Epilogue: l.Epilogue.clone()}
+		for _, slot := range twin.slots() {
+			if *slot == nil {
+				continue
+			}
+			v, err := g.CopyValue(*slot, here)
+			if err != nil {
+				return l.errorf("%w", err)
+			}
+			*slot = v
+		}
+		spec := Spec{Name: l.Name, Params: l.Params, Bottoms: twin.Bottoms, OutputType: l.OutputType, Epilogue: twin.Epilogue, Origin: l.Origin}
+		for _, top := range l.Tops {
+			spec.Tops = append(spec.Tops, top.Name)
+		}
+		copied, err := g.Add(spec)
+		if err != nil {
+			return err
+		}
+		for i, top := range l.Tops {
+			copied.Tops[i].Type.Interleave = top.Type.Interleave
+			here[top] = copied.Tops[i]
+		}
+	}
+	return nil
+}
+
+// CopyValue is what a value of another graph is here, and adds it if it is a constant that is not there.
+func (g *Graph) CopyValue(v *Value, here map[*Value]*Value) (*Value, error) {
+	if there := here[v]; there != nil {
+		return there, nil
+	}
+	if v.Const == nil {
+		return nil, fmt.Errorf("value %q is not there", v.Name)
+	}
+	c, err := g.AddConstant(v.Name, v.Const)
+	if err != nil {
+		return nil, err
+	}
+	c.Type.Interleave = v.Type.Interleave
+	here[v] = c
+	return c, nil
 }

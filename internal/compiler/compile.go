@@ -7,14 +7,15 @@ import (
 
 	"github.com/espalier-ane/espalier/bundle"
 	"github.com/espalier-ane/espalier/hal"
+	"github.com/espalier-ane/espalier/internal/anec"
 	"github.com/espalier-ane/espalier/internal/ops"
 	"github.com/espalier-ane/espalier/mil"
 )
 
-// A Job is what Compile takes: functions of a program, for a target.
+// A Job is what Compile takes: functions of a program and graphs, for a target.
 type Job struct {
 	Target    *hal.Target
-	Program   *mil.Program
+	Program   *mil.Program // of the functions; nil if all are graphs
 	Functions []Entry
 
 	// EngineOnly refuses a program of which the host would have to run an operation.
@@ -32,11 +33,16 @@ type Job struct {
 	Seed uint64
 }
 
-// An Entry is a function that the bundle shall have.
+// An Entry is a function that the bundle shall have: one of a program, or a graph of native layers.
 type Entry struct {
 	Function *mil.Function
 	Shapes   map[string][]int // of the inputs that are flexible
-	Features bundle.Function  // what the manifest says of it; Name and Segments are filled in
+
+	Graph *anec.Graph // instead of Function; it stays as it is
+
+	// Features is what the manifest says of it. Name and Segments are filled in, and of a graph inputs, outputs and states:
+	// its ports.
+	Features bundle.Function
 }
 
 // A Result is a compiled job.
@@ -49,9 +55,11 @@ type Result struct {
 // A Function is a function that is compiled.
 type Function struct {
 	Name      string
-	Placement *Placement
-	Segments  []*Segment      // one for each part of the placement; nil for those of the host
+	Placement *Placement      // nil if it is a graph
+	Segments  []*Segment      // one for each part of the placement or graph; nil for those of the host
 	Hosts     []*mil.Function // likewise; nil for those of the engine
+
+	graph *graphFunction // nil if it is of a program
 }
 
 // Tasks counts the tasks of all segments.
@@ -88,6 +96,9 @@ func Compile(ctx context.Context, job *Job) (*Result, error) {
 
 // function compiles one function, as it settles.
 func (job *Job) function(ctx context.Context, e Entry, weights *weights) (*Function, error) {
+	if e.Graph != nil {
+		return job.graphFunction(ctx, e.Graph)
+	}
 	source, err := ops.Unroll(e.Function, e.Shapes)
 	if err != nil {
 		return nil, err
@@ -142,7 +153,7 @@ func (job *Job) compileParts(ctx context.Context, p *Placement, weights *weights
 		if err != nil {
 			return nil, err
 		}
-		s := &Segment{Name: name, Target: job.Target, Graph: g, Strict: job.Strict, exactFunctions: job.exactFunctions(), otherCrops: job.otherCrops()}
+		s := job.newSegment(name, g)
 		for _, v := range part.Outputs {
 			s.Outputs = append(s.Outputs, symbols.engine(v))
 		}
@@ -163,6 +174,12 @@ func (job *Job) compileParts(ctx context.Context, p *Placement, weights *weights
 	}
 	p.Parts = parts
 	return f, nil
+}
+
+func (job *Job) newSegment(name string, g *anec.Graph) *Segment {
+	return &Segment{
+		Name: name, Target: job.Target, Graph: g, Strict: job.Strict, exactFunctions: job.exactFunctions(), otherCrops: job.otherCrops(),
+	}
 }
 
 // add adds a segment of the engine, or of the host.

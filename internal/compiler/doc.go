@@ -1,9 +1,10 @@
-// Package compiler turns a function of a model into a bundle: what runs where, and the program of each part.
+// Package compiler turns functions of a model, and graphs of native layers, into a bundle: what runs where, and the program
+// of each part.
 //
 //	mil.Function
 //	   place     which operations the engine takes, and why not the others; cut into segments
 //	   lower     each engine segment becomes a graph of native layers (package ops)
-//	anec.Graph
+//	anec.Graph   one may come as it is: the gates of the target, then cut into segments (graph.go)
 //	   fuse      layers move into the epilogues of others
 //	   legalize  kinds that the target has no task for become others
 //	   schedule  the order of the tasks

@@ -36,9 +36,15 @@ func (job *Job) link(functions []*Function, weights *weights) (*Result, error) {
 				}
 			}
 		}
-		described := f.descriptor(paths)
-		program.Functions = append(program.Functions, described)
 		entry := job.Functions[i].Features
+		var described *e5.Function
+		if f.graph != nil {
+			described = f.graph.descriptor(f, paths)
+			f.graph.describe(&entry)
+		} else {
+			described = f.descriptor(paths)
+		}
+		program.Functions = append(program.Functions, described)
 		entry.Name = f.Name
 		entry.Segments = segmentsOf(described, paths, external)
 		if source := job.Functions[i].source(); source != nil {

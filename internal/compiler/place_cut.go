@@ -23,13 +23,7 @@ import (
 //	attention      └─┘
 func (p *Placement) cut() {
 	p.Parts = nil
-	waits, lanes := p.waits(), p.lanes()
-	var levels []int
-	for first := range slices.Max(append(lanes, 1)) + 1 {
-		if other := p.levels(waits, lanes, first); levels == nil || distinct(other) < distinct(levels) {
-			levels = other
-		}
-	}
+	levels := fewestLevels(p.waits(), p.lanes())
 	parts := map[int]*Part{}
 	for i, o := range p.Ops {
 		if o.Backend == AtBoundary {
@@ -125,11 +119,23 @@ func (p *Placement) lanes() []int {
 
 func isAttention(l *anec.Layer) bool { return l.Kind() == anec.KindSDPA }
 
-// levels gives every operation its level, where the first one belongs to a lane.
-func (p *Placement) levels(waits [][]int, lanes []int, first int) []int {
+// fewestLevels gives every operation its level, with the first lane chosen such that there are few. waits are the
+// operations before it that each comes after.
+func fewestLevels(waits [][]int, lanes []int) []int {
+	var levels []int
+	for first := range slices.Max(append(lanes, hostLane)) + 1 {
+		if other := levelsFrom(waits, lanes, first); levels == nil || distinct(other) < distinct(levels) {
+			levels = other
+		}
+	}
+	return levels
+}
+
+// levelsFrom gives every operation its level, where the first one belongs to a lane.
+func levelsFrom(waits [][]int, lanes []int, first int) []int {
 	turns := slices.Max(append(lanes, hostLane)) + 1
-	levels := make([]int, len(p.Ops))
-	for i := range p.Ops {
+	levels := make([]int, len(lanes))
+	for i := range lanes {
 		if lanes[i] < 0 {
 			levels[i] = -1 // nothing waits for it: it runs before all segments or after
 			continue

@@ -16,8 +16,11 @@ type weights struct {
 	data []byte
 }
 
-// weightFile returns the largest weight file of a program; nil if it has none. Constants of others are copied.
+// weightFile returns the largest weight file of a program; nil if there is none. Constants of others are copied.
 func weightFile(p *mil.Program) (*weights, error) {
+	if p == nil {
+		return nil, nil
+	}
 	var largest *weights
 	err := eachWeightFile(p, func(w *weights) error {
 		if largest == nil || len(w.data) > len(largest.data) {
