@@ -56,24 +56,20 @@ func (c Config) bundleFunction(m *bundle.Function, f *e5rt.Function, program *mi
 
 // flexibleFunction makes a function of the program that it was compiled from, with the variant that the bundle has.
 func (c Config) flexibleFunction(p *mil.Program, name string, first *compiled) (*Function, error) {
-	from := &source{program: p}
+	var found *mil.Function
 	if p != nil {
-		from.function = p.Function(name)
+		found = p.Function(name)
 	}
-	if from.function == nil {
+	if found == nil {
 		return nil, fmt.Errorf("%s does not have its source %q", bundle.HostPath, name)
 	}
+	function := *found
+	function.Name = first.features.Name // as it was compiled
+	from := &source{p, &function}
 	if err := from.check(first.features); err != nil {
 		return nil, err
 	}
-	f, err := c.programFunction(from, first.features)
-	if err != nil {
-		return nil, err
-	}
-	if v, ok := f.runner.(*variants); ok {
-		v.add(first)
-	}
-	return f, nil
+	return c.programFunction(from, first.features, first)
 }
 
 // takeCompiled makes target and numerics those that a bundle was compiled for, and refuses others.

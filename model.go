@@ -58,8 +58,8 @@ func (c Config) modelFunctions(file *coreml.Model) ([]*Function, error) {
 }
 
 // programFunction makes a function of a program, and says who runs it: the engine, with the host for what it does not
-// take, or the host alone.
-func (c Config) programFunction(from *source, described *features) (*Function, error) {
+// take, or the host alone. known are variants of it that are compiled already.
+func (c Config) programFunction(from *source, described *features, known ...*compiled) (*Function, error) {
 	target, err := c.target()
 	if err != nil {
 		return nil, err
@@ -77,7 +77,11 @@ func (c Config) programFunction(from *source, described *features) (*Function, e
 	if f.numerics, err = c.engineProfile(); err != nil {
 		return nil, err
 	}
-	f.runner = newVariants(from, described, target, f.numerics, units == EngineOnly)
+	v := newVariants(from, described, target, f.numerics, units == EngineOnly)
+	for _, one := range known {
+		v.add(one)
+	}
+	f.runner = v
 	return f, nil
 }
 

@@ -2,10 +2,12 @@ package espalier
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"testing"
 
+	"github.com/espalier-ane/espalier/coreml"
 	"github.com/espalier-ane/espalier/tensor"
 )
 
@@ -106,6 +108,19 @@ func TestRunners(t *testing.T) {
 	}
 }
 
+// Stages have no states, and so a pipeline that describes some is refused, not run without them.
+func TestPipelineWithStates(t *testing.T) {
+	m, err := coreml.Open(filepath.Join("testdata", "models", "pipeline_two", "model.mlpackage"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	m.Description.Functions[0].States = []coreml.Feature{{Name: "s", Type: &coreml.StateType{Array: &coreml.ArrayType{Shape: []int{1}}}}}
+	if _, err := (Config{}).modelFunctions(m); !errors.Is(err, ErrUnsupported) {
+		t.Errorf("got %v, want %v", err, ErrUnsupported)
+	}
+}
+
 func TestVariantsAreBounded(t *testing.T) {
 	r := &variants{byShape: map[string]*variant{}}
 	first := r.find("0")
@@ -141,6 +156,9 @@ func TestBundleBringsItsVariant(t *testing.T) {
 	}
 	defer b.Close()
 	r := b.functions[0].runner.(*variants)
+	if r.from.function.Name != "main" {
+		t.Errorf("its source is the function %s, want main, as it was compiled", r.from.function.Name)
+	}
 	if len(r.byShape) != 1 {
 		t.Fatalf("%d variants before the first prediction, want the one that the bundle brings", len(r.byShape))
 	}
