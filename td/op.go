@@ -72,8 +72,8 @@ func (o *Op) Class() Class { return o.Params.row().class }
 // than a byte lie packed in logical order, lowest bits first; then all strides
 // are 0. The zero Operand is one that is not there.
 type Operand struct {
-	Base       int // index in the base address table; before addresses are bound, of a memory that has no entry yet
-	Offset     int64  // bytes, 0 or more
+	Base       int   // index in the base address table; before addresses are bound, of a memory that has no entry yet
+	Offset     int64 // bytes, 0 or more
 	Type       tensor.DType
 	Interleave uint8 // 1 or more
 	Dims       [NumAxes]int
