@@ -14,3 +14,14 @@ func (t *Target) Container() *Target {
 	}
 	panic("bug: a generation without a base target: " + t.Name)
 }
+
+// encoders are the encodings of a tier. Of all chips, H13's registers alone are known.
+func encoders(t tier) []string {
+	if t == a13Tier {
+		return []string{"v7", "v256"}
+	}
+	return []string{"v256"}
+}
+
+// HasOwnEncoding reports whether tasks for the target can be the chip's own.
+func (t *Target) HasOwnEncoding() bool { return len(t.Encoders) > 1 }

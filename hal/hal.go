@@ -41,6 +41,11 @@ type Target struct {
 	// source has it.
 	TaskVersion uint16
 
+	// Encoders are the encodings that tasks for the target may have, in the
+	// order in which the compiler asks them: the chip's own first, where its
+	// registers are known, and ours last, which takes what the other does not.
+	Encoders []string
+
 	Sizes        Sizes
 	Limits       Limits
 	Capabilities map[Capability]bool

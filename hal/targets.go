@@ -150,6 +150,7 @@ func build() []Target {
 				t.Capabilities[c.Byte] = true
 			}
 		}
+		t.Encoders = encoders(r.tier)
 		t.Ways = waysOf(t)
 		t.Residency = residency(t)
 		t.Clock, _, _ = clock(t)

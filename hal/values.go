@@ -42,6 +42,8 @@ func (t *Target) Values() []Value {
 	add("target", "cpu_subtype", "", fmt.Sprintf("%#x", t.CPUSubtype), known(t.CPUSubtype != 0), source(subtypeSource))
 	add("target", "task_version", "", strconv.Itoa(int(t.TaskVersion)), known(t.TaskVersion != 0), source(versionSource))
 
+	add("target", "encoders", "", strings.Join(t.Encoders, ", "), Decoded, "ours: the chip's own where its registers are known, then ours")
+
 	for i := range scalars {
 		s := &scalars[i]
 		v, status, from := s.of(t)

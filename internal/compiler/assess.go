@@ -122,7 +122,7 @@ func (a *Assessor) segment(ctx context.Context, p *Placement, part *Part) (*asse
 func fusesLike(t *hal.Target) string {
 	affine, _ := t.Streams(hal.Int8Affine)
 	blocks, _ := t.Streams(hal.Blockwise)
-	return fmt.Sprint(t.Ways, t.Limits.WorkingSet, affine, blocks, t.Family < hal.A13, t.Limits.Tensor, t.Limits.Transpose, t.Numerics.SaturateAtPort != 0, encodersOf(t)[0].version(), ":")
+	return fmt.Sprint(t.Ways, t.Limits.WorkingSet, affine, blocks, t.Family < hal.A13, t.Limits.Tensor, t.Limits.Transpose, t.Numerics.SaturateAtPort != 0, t.Encoders, ":")
 }
 
 // legalLike is the same for targets that layers are made legal for alike: what the passes up to legalization ask of a target. How

@@ -8,7 +8,6 @@ import (
 	"github.com/espalier-ane/espalier/hal"
 	"github.com/espalier-ane/espalier/hwx"
 	"github.com/espalier-ane/espalier/internal/anec"
-	"github.com/espalier-ane/espalier/td"
 )
 
 // emitContainer makes the container of a segment. The weight file is not in it: the loader binds it.
@@ -71,7 +70,7 @@ func containerOf(s *Segment, withWeights bool) (*hwx.File, error) {
 	if n := hwx.BaseTextConst - hwx.BasePorts; len(spec.Ports) > n {
 		return nil, refuseSegment(s, fmt.Errorf("its segment has %d ports: a container has entries for %d", len(spec.Ports), n))
 	}
-	tasks, err := encodeTasks(s.Tasks, taskVersion(s.Target))
+	tasks, err := encodersOf(s.Target)[0].Encode(s.Tasks)
 	if err != nil {
 		return nil, err
 	}
@@ -121,15 +120,6 @@ func featureNames(ports []Port) []Port {
 	return ports
 }
 
-// taskVersion is the version of tasks for a target. Where the registers of a chip are known, tasks have that version: what
-// no register is known for is an extension there. Else tasks are those of virtual, and the container says so.
-func taskVersion(t *hal.Target) td.Version {
-	if v := td.Version(t.Container().TaskVersion); v == td.V7 {
-		return v
-	}
-	return td.V256
-}
-
 // portSpec describes a port. A container has four axes: batch and depth, which lie side by side, are one.
 func portSpec(p Port, target *hal.Target) (hwx.PortSpec, error) {
 	element, err := hwx.ElementOf(p.Value.Type.DType)
@@ -153,36 +143,6 @@ func portSpec(p Port, target *hal.Target) (hwx.PortSpec, error) {
 		}
 	}
 	return hwx.PortSpec{Name: p.Name, Direction: direction, Element: element, Shape: shape, Strides: strides}, nil
-}
-
-// encodeTasks makes the task list.
-func encodeTasks(list []Task, version td.Version) ([]*td.Task, error) {
-	tasks := make([]*td.Task, len(list))
-	for i := range list {
-		if unit := list[i].Unit; unit != nil {
-			var err error
-			if tasks[i], err = encodeOp(unit, i, len(list)); err != nil {
-				return nil, fmt.Errorf("task %d: %w", i, err)
-			}
-			continue
-		}
-		t, err := list[i].Op.Task(version)
-		if err != nil {
-			return nil, fmt.Errorf("task %d: %w", i, err)
-		}
-		for _, flag := range []struct {
-			field *td.Field
-			set   bool
-		}{{td.V7NotFirst, i > 0}, {td.V7Last, i == len(list)-1}} {
-			if flag.set {
-				if err := t.Set(flag.field, 1); err != nil {
-					return nil, fmt.Errorf("task %d: %w", i, err)
-				}
-			}
-		}
-		tasks[i] = t
-	}
-	return tasks, nil
 }
 
 // readsWeights reports whether a task reads the weight file.

@@ -43,7 +43,7 @@ func emitApart(s *Segment) error {
 	var refused []error
 	for _, l := range s.Plan.Layers {
 		c.layers = []*anec.Layer{l}
-		tasks, err := v256Encoder{}.choose(c)
+		tasks, err := encoder256{}.Choose(c)
 		s.Selected[l] = tasks
 		refused = append(refused, err)
 	}

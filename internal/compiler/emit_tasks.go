@@ -108,3 +108,17 @@ func (s *Segment) regionOf(base int) (r Region, port int) {
 	}
 	return InPort, base - hwx.BasePorts
 }
+
+// entry is where a memory may come to lie, for the question whether words can say it: with the entry that it will have, from
+// its start.
+func (s *Segment) entry(memory, offset int) (base, bound int) {
+	switch m := s.buffers[memory]; m.region {
+	case InPort:
+		return hwx.BasePorts + m.port, offset
+	case InDerived:
+		return hwx.BaseDerived, offset
+	case InPacked:
+		return hwx.BaseConst, offset
+	}
+	return hwx.BaseScratch, offset
+}

@@ -48,7 +48,7 @@ func (f *fusion) wantedDense(transpose *anec.Layer) bool {
 	if f.kept[v] {
 		return true
 	}
-	if encodersOf(f.target)[0].inRows() && x.Def != nil && x.Def.Kind() == anec.KindConv && transpose.Params.(*anec.Transpose).Perm == exchange(anec.C, anec.W) {
+	if f.target.HasOwnEncoding() && x.Def != nil && x.Def.Kind() == anec.KindConv && transpose.Params.(*anec.Transpose).Perm == exchange(anec.C, anec.W) {
 		return true
 	}
 	return slices.ContainsFunc(v.Uses, func(l *anec.Layer) bool { return l.Kind() == anec.KindReshape || l.Kind() == anec.KindFlatten })

@@ -14,13 +14,13 @@ import (
 //
 // Views have no tasks: what they show is read through them. Others are for the memory plan.
 func planAlone(s *Segment) error {
-	own := s.taskEncoders()[0]
+	own := encodersOf(s.Target)[0]
 	ports, ok := alonePorts(s)
-	if !own.inRows() || !ok {
+	if !s.Target.HasOwnEncoding() || !ok {
 		return nil
 	}
 	order := s.Graph.Order()
-	layers := aloneLayers(s, order, own.groups(s, order))
+	layers := aloneLayers(s, order, own.Groups(s, order))
 	if layers == nil {
 		return nil
 	}
@@ -42,9 +42,9 @@ func planAlone(s *Segment) error {
 			}
 		}
 	}
-	tasks, err := own.choose(c)
+	tasks, err := own.Choose(c)
 	if err == nil {
-		err = own.fits(c, tasks)
+		err = own.Fits(c, tasks)
 	}
 	if err != nil {
 		s.Packed.reset(0)

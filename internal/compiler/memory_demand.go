@@ -33,7 +33,7 @@ func (p *planner) pull(v *anec.Value, at spot, also func(*anec.Value, spot) bool
 	if _, taken := p.demands[source]; taken {
 		return false
 	}
-	if !p.own.names(s, source.Type, p.Target) && !p.derived[source.Def] && !p.kept[source.Def] && p.own.takes(p.Segment, source.Def) == nil {
+	if !p.own.Names(s, source.Type) && !p.derived[source.Def] && !p.kept[source.Def] && p.own.Takes(p.Segment, source.Def) == nil {
 		return false
 	}
 	if p.derived[source.Def] != (s.buffer.region == InDerived) || !p.viewsHold(source, s) {

@@ -24,7 +24,7 @@ func layoutValues(s *Segment) error {
 	if s.alone {
 		return nil
 	}
-	encoders := s.taskEncoders()
+	encoders := encodersOf(s.Target)
 	p := &planner{
 		Segment:  s,
 		own:      encoders[0],
@@ -117,7 +117,7 @@ func (p *planner) newSpot(l *anec.Layer, t anec.Type) spot {
 	if p.derived[l] {
 		return p.newDense(l, t)
 	}
-	strides, size := p.own.layout(t, p.Target)
+	strides, size := p.own.Layout(t)
 	return spot{buffer: p.newBuffer(l, size), strides: strides}
 }
 
@@ -166,7 +166,7 @@ func (p *planner) guess() error {
 	own := func(v *anec.Value) spot {
 		at := denseSpot(&buffer{region: InScratch}, v.Type)
 		if !p.derived[v.Def] {
-			at.strides, _ = p.own.layout(v.Type, p.Target)
+			at.strides, _ = p.own.Layout(v.Type)
 		}
 		return at
 	}
@@ -208,7 +208,7 @@ func (p *planner) forwards() error {
 	}
 	all = append(all, p.last...)
 	slices.SortStableFunc(all, func(a, b *anec.Layer) int { return cmp.Compare(p.turn(a), p.turn(b)) })
-	p.roots = p.own.groups(p.Segment, slices.DeleteFunc(slices.Clone(all), func(l *anec.Layer) bool { return !p.isTask(l) }))
+	p.roots = p.own.Groups(p.Segment, slices.DeleteFunc(slices.Clone(all), func(l *anec.Layer) bool { return !p.isTask(l) }))
 	p.buffers = append(p.buffers, p.takePending()...)
 	order := make([]*anec.Layer, 0, len(all))
 	for i := 0; i < len(all); i++ {

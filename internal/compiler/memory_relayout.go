@@ -16,10 +16,10 @@ import (
 // relayout keeps a reshape that no strides express as a task, if a copy can say it.
 func (p *planner) relayout(l *anec.Layer) bool {
 	x, ok := p.spots[l.Bottoms[0]]
-	if l.Kind() != anec.KindReshape || !p.own.inRows() || p.derived[l] || !ok || l.Top().Type.DType.SubByte() {
+	if l.Kind() != anec.KindReshape || p.own.Align() == 1 || p.derived[l] || !ok || l.Top().Type.DType.SubByte() {
 		return false
 	}
-	to, _ := p.own.layout(l.Top().Type, p.Target)
+	to, _ := p.own.Layout(l.Top().Type)
 	if _, _, _, ok := commonPieces(l.Bottoms[0].Type.Dims, x.strides, l.Top().Type.Dims, to); !ok {
 		return false
 	}

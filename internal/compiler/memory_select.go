@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/espalier-ane/espalier/internal/anec"
-	"github.com/espalier-ane/espalier/internal/units"
 )
 
 // Tasks are selected when everything that a layer reads and writes has strides, and before anything has an address. The
@@ -39,7 +38,7 @@ func (p *planner) newCopy(v *anec.Value) (spot, bool) {
 		return p.spots[c.Top()], true
 	}
 	at := spot{buffer: p.Segment.newBuffer(InScratch)}
-	at.strides, at.buffer.size = p.own.layout(v.Type, p.Target)
+	at.strides, at.buffer.size = p.own.Layout(v.Type)
 	return at, true
 }
 
@@ -47,12 +46,12 @@ func (p *planner) newCopy(v *anec.Value) (spot, bool) {
 func (p *planner) selectTasks(l *anec.Layer) (added []*anec.Layer, err error) {
 	made := p.takePending()
 	defer func() { p.buffers = append(p.buffers, made...) }()
-	if p.own != p.fallback && !p.derived[l] {
+	if p.Target.HasOwnEncoding() && !p.derived[l] {
 		c := p.choice(append(p.viewMembers(l), l), !p.kept[l])
 		packed := p.Packed.mark()
-		tasks, declined := p.own.choose(c)
+		tasks, declined := p.own.Choose(c)
 		if declined == nil {
-			if declined = p.own.fits(c, tasks); declined != nil {
+			if declined = p.own.Fits(c, tasks); declined != nil {
 				p.Packed.reset(packed)
 			}
 			if added, err = p.copyFor(c); err != nil {
@@ -67,7 +66,7 @@ func (p *planner) selectTasks(l *anec.Layer) (added []*anec.Layer, err error) {
 		p.Declined[l] = declined
 	}
 	c := p.choice([]*anec.Layer{l}, false)
-	tasks, err := p.fallback.choose(c)
+	tasks, err := p.fallback.Choose(c)
 	if err != nil {
 		p.refused = append(p.refused, err)
 	}
@@ -198,8 +197,8 @@ func (p *planner) settleGroup(all []*anec.Layer, i int) (n int, err error) {
 	}
 	c := p.choice(append(p.members(root), root), false)
 	packed := p.Packed.mark()
-	selected, declined := p.own.choose(c)
-	if declined != nil || p.own.fits(c, selected) != nil {
+	selected, declined := p.own.Choose(c)
+	if declined != nil || p.own.Fits(c, selected) != nil {
 		p.Packed.reset(packed)
 		return forget()
 	}
@@ -212,9 +211,9 @@ func (p *planner) settleGroup(all []*anec.Layer, i int) (n int, err error) {
 
 // wantsCopy reports whether the chip's own encoder would have something copied that a layer reads.
 func (p *planner) wantsCopy(l *anec.Layer) bool {
-	return !p.isView(l) && p.own.takes(p.Segment, l) == nil && slices.ContainsFunc(l.Reads(), func(v *anec.Value) bool {
+	return !p.isView(l) && p.own.Takes(p.Segment, l) == nil && slices.ContainsFunc(l.Reads(), func(v *anec.Value) bool {
 		at, ok := p.spots[v]
-		return ok && v.Const == nil && !p.derived[v.Def] && !p.own.names(at, v.Type, p.Target)
+		return ok && v.Const == nil && !p.derived[v.Def] && !p.own.Names(at, v.Type)
 	})
 }
 
@@ -248,27 +247,10 @@ func (p *planner) members(root *anec.Layer) (list []*anec.Layer) {
 	return list
 }
 
-// writesOver reports whether tasks allow that what they store in y lies over what they read in x.
-func writesOver(tasks []Task, x, y *buffer) bool {
-	var ops []*units.Op
-	for _, t := range tasks {
-		if t.Unit == nil {
-			return true // it goes element by element
-		}
-		ops = append(ops, t.Unit.Bind(func(memory, offset int) (int, int) {
-			if memory == x.id {
-				memory = y.id
-			}
-			return memory, offset
-		}))
-	}
-	return !readsStored(ops)
-}
-
 // dropUnread takes out what is made of constants when the program is loaded, and then read by nobody: the chip's own tasks
 // have their weights packed.
 func (p *planner) dropUnread() {
-	if p.own == p.fallback {
+	if !p.Target.HasOwnEncoding() {
 		return
 	}
 	task := map[*anec.Layer]bool{}

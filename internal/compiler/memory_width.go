@@ -11,12 +11,12 @@ import (
 // begins inside of them. Its parts lie by themselves.
 func (p *planner) joins(l *anec.Layer) bool {
 	c, ok := l.Params.(*anec.Concat)
-	if !ok || c.Interleave || !p.own.inRows() || p.derived[l] || l.Top().Type.DType != tensor.Float16 || !bare(l) {
+	if !ok || c.Interleave || p.own.Align() == 1 || p.derived[l] || l.Top().Type.DType != tensor.Float16 || !bare(l) {
 		return false
 	}
 	at := spot{}
-	at.strides, _ = p.own.layout(l.Top().Type, p.Target)
-	return slices.ContainsFunc(partsOf(l, at), func(s spot) bool { return s.offset%int64(p.Target.Sizes.RowAlign) != 0 })
+	at.strides, _ = p.own.Layout(l.Top().Type)
+	return slices.ContainsFunc(partsOf(l, at), func(s spot) bool { return s.offset%p.own.Align() != 0 })
 }
 
 // widthConcats finds the concatenations along W:

@@ -141,7 +141,7 @@ func TestPublishedNumerics(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				file, err := compileSegment(s, way.extensions)
+				file, err := compileSegment(t, s, way.extensions)
 				if err != nil {
 					t.Fatal(err)
 				}

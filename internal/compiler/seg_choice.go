@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/td"
 )
 
 // A choice is what an encoder is given to select the tasks of a layer, or of several that it takes as one. Everything has
@@ -52,4 +53,28 @@ func (c *choice) copy(v *anec.Value) (at spot, ok bool) {
 // makes reports whether a value is made by the layers. A view makes nothing.
 func (c *choice) makes(v *anec.Value) bool {
 	return v.Def != nil && !c.isView(v.Def) && slices.Contains(c.layers, v.Def)
+}
+
+// operand is a value as an operand: where it lies, before that has an address.
+func (c *choice) operand(v *anec.Value) td.Operand {
+	at, _ := c.spot(v)
+	o := td.Operand{Base: at.buffer.id, Offset: at.offset, Type: v.Type.DType, Interleave: 1, Dims: v.Type.Dims, Strides: at.strides}
+	if o.Type.SubByte() {
+		o.Strides = [td.NumAxes]int64{} // its elements lie packed
+	}
+	return o
+}
+
+// meet reports whether the bytes of two values may overlap.
+func (c *choice) meet(x, y *anec.Value) bool {
+	a, _ := c.spot(x)
+	b, _ := c.spot(y)
+	return a.buffer == b.buffer && a.offset < b.end(y.Type) && b.offset < a.end(x.Type)
+}
+
+// inPlace reports whether two values lie the same way, element over element.
+func (c *choice) inPlace(x, y *anec.Value) bool {
+	a, _ := c.spot(x)
+	b, _ := c.spot(y)
+	return x.Type.Dims == y.Type.Dims && x.Type.DType == y.Type.DType && a.same(b, x.Type.Dims)
 }

@@ -37,6 +37,15 @@ func (s spot) fills(t anec.Type) bool {
 	return s.offset == 0 && s.buffer.size == s.strides[anec.N]*int64(t.Dims[anec.N])
 }
 
+// end is the byte after the last of a value that lies there.
+func (s spot) end(t anec.Type) int64 {
+	last := s.offset + int64(max(t.DType.Size(), 1))
+	for a, n := range t.Dims {
+		last += int64(max(n-1, 0)) * s.strides[a]
+	}
+	return last
+}
+
 // A buffer is a run of bytes in a region: a memory that tasks name by its number until it has an address.
 type buffer struct {
 	id     int

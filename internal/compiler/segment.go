@@ -39,8 +39,6 @@ type Segment struct {
 	Tasks []Task // by emission, with addresses
 	File  *hwx.File
 
-	encoders []encoder // of the target, the chip's own first; nil: as the target lists them
-
 	Strict bool // refuse tasks that the chip itself could not run
 
 	exactFunctions bool // no function may be a table of knots

@@ -7,9 +7,7 @@ import (
 	"time"
 
 	"github.com/espalier-ane/espalier/hal"
-	"github.com/espalier-ane/espalier/hwx"
 	"github.com/espalier-ane/espalier/internal/anec"
-	"github.com/espalier-ane/espalier/td"
 )
 
 // What a check and a compile share, so that the verdicts of the one are what the other does:
@@ -128,13 +126,11 @@ func (job *Job) runPass(ctx context.Context, s *Segment, i int) error {
 
 // tryTasks asks whether each layer becomes tasks, wherever its values will lie.
 func tryTasks(s *Segment) error {
-	anywhere := func(v *anec.Value) td.Operand { return td.Dense(hwx.BaseScratch, 0, v.Type.DType, v.Type.Dims) }
+	encoders := encodersOf(s.Target)
+	every := encoders[len(encoders)-1]
 	var refused []error
 	for _, l := range s.Graph.Order() {
-		if isView(l) || viewKinds[l.Kind()] && emitters[l.Kind()] == nil { // with an epilogue, it will be a copy of a view
-			continue
-		}
-		if _, err := emitLayer(l, anywhere); err != nil {
+		if err := every.Takes(s, l); err != nil {
 			refused = append(refused, fmt.Errorf("segment %s: %w", s.Name, err))
 		}
 	}

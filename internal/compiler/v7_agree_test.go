@@ -38,14 +38,23 @@ func wholeSegment(fn *mil.Function, target *hal.Target) (*Segment, error) {
 }
 
 // declines is H13's encoder that takes no layer: all of them become extension records.
-type declines struct{ v7Encoder }
+type declines struct{ encoder }
 
-func (declines) choose(*choice) ([]Task, error) { return nil, errNotCertain }
+func (declines) Choose(*choice) ([]Task, error) { return nil, errNotCertain }
+
+// withEncoder is a target whose own encoder is another.
+func withEncoder(t testing.TB, target *hal.Target, new func(*hal.Target) encoder) *hal.Target {
+	t.Helper()
+	t.Cleanup(addEncoding(t.Name(), new))
+	other := *target
+	other.Encoders = append([]string{t.Name()}, target.Encoders[1:]...)
+	return &other
+}
 
 // compileSegment runs all passes. Extensions: layers become those, whether the chip has tasks of its own for them or not.
-func compileSegment(s *Segment, extensions bool) (*hwx.File, error) {
+func compileSegment(t testing.TB, s *Segment, extensions bool) (*hwx.File, error) {
 	if extensions {
-		s.encoders = []encoder{declines{}, v256Encoder{}}
+		s.Target = withEncoder(t, s.Target, func(target *hal.Target) encoder { return declines{newEncoder7(target)} })
 	}
 	for i := range passes {
 		if err := passes[i].Run(s); err != nil {
@@ -56,12 +65,12 @@ func compileSegment(s *Segment, extensions bool) (*hwx.File, error) {
 }
 
 // ownSegment compiles a function for H13, to nothing but tasks of the chip's own.
-func ownSegment(fn *mil.Function, target *hal.Target) (*Segment, error) {
+func ownSegment(t testing.TB, fn *mil.Function, target *hal.Target) (*Segment, error) {
 	s, err := wholeSegment(fn, target)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := compileSegment(s, false); err != nil {
+	if _, err := compileSegment(t, s, false); err != nil {
 		return nil, err
 	}
 	for _, t := range s.Tasks {
@@ -141,7 +150,7 @@ func TestOwnTasksAgreeWithExtensions(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				file, err := compileSegment(s, extensions)
+				file, err := compileSegment(t, s, extensions)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -215,7 +224,7 @@ func TestRowsAmongOthers(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				file, err := compileSegment(s, extensions)
+				file, err := compileSegment(t, s, extensions)
 				if err != nil {
 					t.Fatal(err)
 				}

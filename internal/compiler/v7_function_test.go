@@ -29,7 +29,7 @@ func TestFunctionsWithoutTable(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		file, err := compileSegment(s, false)
+		file, err := compileSegment(t, s, false)
 		if err != nil {
 			t.Fatal(err)
 		}

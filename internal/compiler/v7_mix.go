@@ -1,20 +1,18 @@
 package compiler
 
 import (
-	"errors"
+	"fmt"
 	"slices"
 
-	"github.com/espalier-ane/espalier/hwx"
 	"github.com/espalier-ane/espalier/internal/anec"
 	"github.com/espalier-ane/espalier/internal/units"
-	"github.com/espalier-ane/espalier/td"
+	"github.com/espalier-ane/espalier/tensor"
 )
 
-// v7Encoder is H13's own encoding.
-type v7Encoder struct{}
+// What an encoder of a chip with these engines asks.
 
-// groups finds layers that another one's tasks compute along: which one that is.
-func (v7Encoder) groups(s *Segment, layers []*anec.Layer) map[*anec.Layer]*anec.Layer {
+// groupLayers finds layers that another one's tasks compute along: which one that is.
+func groupLayers(s *Segment, layers []*anec.Layer) map[*anec.Layer]*anec.Layer {
 	b := newV7build(&choice{Segment: s})
 	root := map[*anec.Layer]*anec.Layer{}
 	for _, l := range slices.Backward(layers) {
@@ -36,11 +34,37 @@ func (v7Encoder) groups(s *Segment, layers []*anec.Layer) map[*anec.Layer]*anec.
 	return root
 }
 
-// errNotCertain says that there are no tasks of the encoding that are certain to be right.
-var errNotCertain = errors.New("version 7 has no certain tasks for it")
+// takesLayer knows the kinds that have tasks, and that all values are in fp16 or bool, without depth, and no states.
+func takesLayer(s *Segment, l *anec.Layer) error {
+	if !unitKinds[l.Kind()] {
+		return fmt.Errorf("no task of the array or planar engine is known for %v", l.Kind())
+	}
+	for _, v := range append(l.Reads(), l.Tops...) {
+		switch {
+		case v.Const != nil || isDecoded(v):
+		case v.Type.Dims[anec.D] != 1:
+			return fmt.Errorf("%q has depth", v.Name)
+		case v.Type.DType != tensor.Float16 && v.Type.DType != tensor.Bool:
+			return fmt.Errorf("%q is of %v", v.Name, v.Type.DType)
+		case v.Def == nil && !slices.Contains(s.Graph.Inputs, v):
+			return fmt.Errorf("%q is a state", v.Name)
+		}
+	}
+	return nil
+}
 
-// choose selects the tasks of a choice.
-func (v7Encoder) choose(c *choice) ([]Task, error) {
+var unitKinds = setOf(
+	anec.KindElementWise, anec.KindNeuron, anec.KindTypeCast, anec.KindGOC, anec.KindSelect, anec.KindPooling, anec.KindReduction,
+	anec.KindSoftmax, anec.KindLayerNorm, anec.KindInstanceNorm, anec.KindL2Norm, anec.KindConv, anec.KindMatMul, anec.KindLinear,
+	anec.KindSDPA, anec.KindCopy, anec.KindConcat, anec.KindPadding, anec.KindTile, anec.KindGather, anec.KindPixelShuffle,
+	anec.KindPixelUnshuffle, anec.KindChannelToSpace, anec.KindSpaceToChannel, anec.KindBatchToSpace, anec.KindSpaceToBatch,
+)
+
+// errNotCertain says that there are no tasks that are certain to be right.
+var errNotCertain = fmt.Errorf("no certain tasks are known for it")
+
+// chooseTasks selects the tasks of a choice.
+func chooseTasks(c *choice) ([]Task, error) {
 	b := newV7build(c)
 	ops, ok := b.attempt(func() ([]*units.Op, bool) {
 		ops, ok := selectV7(c.layer(), b)
@@ -57,21 +81,19 @@ func (v7Encoder) choose(c *choice) ([]Task, error) {
 	return tasks, nil
 }
 
-// fits reports whether tasks may stand for the layers of a choice: the registers can say them, the numerics allow them, and no
-// task writes over what a later one reads.
-func (v7Encoder) fits(c *choice, tasks []Task) error {
-	var ops []*units.Op
+// fitsTasks reports whether tasks may stand for the layers of a choice: words can say them, the numerics allow them, and no task
+// writes over what a later one reads.
+func fitsTasks(c *choice, tasks []Task, words func(*units.Op) error) error {
 	for _, t := range tasks {
 		o := t.Unit
 		if c.exactFunctions && (o.NonLinear == units.Table || o.Rounded) || c.otherCrops && o.Cropped {
 			return errNotCertain
 		}
-		if _, err := encodeOp(o.Bind(c.entry), 1, 3); err != nil {
+		if err := words(o.Bind(c.entry)); err != nil {
 			return errNotCertain
 		}
-		ops = append(ops, o)
 	}
-	stored := readsStored(ops)
+	stored := readsStored(tasks)
 	for _, y := range c.touched {
 		for _, x := range c.touched {
 			if c.makes(y) && !c.makes(x) && c.meet(x, y) && (stored || !c.inPlace(x, y)) {
@@ -82,61 +104,33 @@ func (v7Encoder) fits(c *choice, tasks []Task) error {
 	return nil
 }
 
-// entry is where a memory may come to lie, for the question whether words can say it.
-func (s *Segment) entry(memory, offset int) (base, bound int) {
-	switch m := s.buffers[memory]; m.region {
-	case InPort:
-		return hwx.BasePorts + m.port, offset
-	case InDerived:
-		return hwx.BaseDerived, offset
-	case InPacked:
-		return hwx.BaseConst, offset
+// keepOnChip leaves a result on chip that supplies the next task directly, where both tasks can:
+//
+//	task 0  conv   x from memory       a to memory                   task 0  conv   x from memory     a on chip
+//	task 1  relu   a from memory       y to memory          →        task 1  relu   a on chip         y to memory
+//
+// The value lies behind all that the two tasks have on chip besides. One for which there is no room goes through memory.
+func keepOnChip(m units.Machine, v *anec.Value, spot spot, from, to []Task) bool {
+	at, ok := surfaceAt(m, spot.offset, spot.strides, v.Type)
+	if !ok || len(from) == 0 || len(to) == 0 {
+		return false
 	}
-	return hwx.BaseScratch, offset
-}
-
-// meet reports whether the bytes of two values may overlap.
-func (c *choice) meet(x, y *anec.Value) bool {
-	a, _ := c.spot(x)
-	b, _ := c.spot(y)
-	return a.buffer == b.buffer && a.offset < b.end(y.Type) && b.offset < a.end(x.Type)
-}
-
-// inPlace reports whether two values lie the same way, element over element.
-func (c *choice) inPlace(x, y *anec.Value) bool {
-	a, _ := c.spot(x)
-	b, _ := c.spot(y)
-	return x.Type.Dims == y.Type.Dims && x.Type.DType == y.Type.DType && a.same(b, x.Type.Dims)
-}
-
-// end is the byte after the last of a value that lies there.
-func (s spot) end(t anec.Type) int64 {
-	last := s.offset + int64(max(t.DType.Size(), 1))
-	for a, n := range t.Dims {
-		last += int64(max(n-1, 0)) * s.strides[a]
+	at.Base = spot.buffer.id
+	made, taken := from[len(from)-1].Unit, to[0].Unit
+	if made == nil || taken == nil || !made.Leaves(at) || !taken.Takes(at) {
+		return false
 	}
-	return last
-}
-
-// readsStored reports whether a task reads where an earlier one has stored a value. Tasks that take a value piece by piece,
-// and leave each in its place, do not.
-func readsStored(ops []*units.Op) bool {
-	for i, o := range ops {
-		r := o.Result
-		if r == nil || r.Backing || r.Base == temporaries {
-			continue
-		}
-		size := o.Out
-		if o.Exchange {
-			size.C, size.W = size.W, size.C
-		}
-		lo, hi := r.Hull(size, o.Groups)
-		if slices.ContainsFunc(ops[i+1:], func(later *units.Op) bool { return later.Reads(r.Base, lo, hi) }) {
-			return true
-		}
+	size, groups := v7sizeOf(v.Type.Dims)
+	lo, hi := at.Hull(size, groups)
+	again := slices.ContainsFunc(to[1:], func(t Task) bool { return t.Unit.Reads(at.Base, lo, hi) })
+	if groups != 1 || made.Out != size || taken.In != size || again {
+		return false // one of them reads its axes otherwise, or a part of it later
 	}
-	return false
+	chip := m.ResidentChip(units.Apart(units.Align(max(m.ChipEnd(made), m.ChipEnd(taken)), 0x40)), size)
+	if chip.End(size.H) >= m.OnChip {
+		return false
+	}
+	made.Result, made.Chip = nil, chip
+	taken.Source1 = units.Source{Chip: chip}
+	return true
 }
-
-// version is that of its tasks.
-func (v7Encoder) version() td.Version { return td.V7 }

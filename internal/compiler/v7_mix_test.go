@@ -92,11 +92,11 @@ func TestOwnTasksWriteOverNothing(t *testing.T) {
 			Segment: s, layers: []*anec.Layer{y.Def}, isView: isView,
 			spots: map[*anec.Value]spot{x: {buffer: memory, strides: rows}, y: c.at},
 		}
-		tasks, err := v7Encoder{}.choose(choice)
+		tasks, err := newEncoder7(target).Choose(choice)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := (v7Encoder{}).fits(choice, tasks); (err == nil) != c.own {
+		if err := newEncoder7(target).Fits(choice, tasks); (err == nil) != c.own {
 			t.Errorf("%s: %v, want own tasks: %t", c.name, err, c.own)
 		}
 	}

@@ -170,13 +170,13 @@ func (r *appleRecord) compare(t testing.TB) *parity {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := ownSegment(program.Functions[0], target)
+	s, err := ownSegment(t, program.Functions[0], target)
 	if err != nil {
 		result.err = err
 		return result
 	}
 	// The links of tasks are made when they are placed.
-	tasks, err := encodeTasks(s.Tasks, td.V7)
+	tasks, err := newEncoder7(target).Encode(s.Tasks)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -57,7 +57,7 @@ func TestV7ProductsHaveApplesTasks(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, err := ownSegment(program.Functions[0], lookup(t, "h13"))
+		s, err := ownSegment(t, program.Functions[0], lookup(t, "h13"))
 		if err != nil {
 			t.Errorf("%s: %v", c.record, err)
 			continue

@@ -196,7 +196,7 @@ func runV7Cases(t *testing.T, cases []v7Case) {
 				t.Fatalf("%v\n%s", err, c.text())
 			}
 			fn := program.Functions[0]
-			s, err := ownSegment(fn, target)
+			s, err := ownSegment(t, fn, target)
 			if err != nil {
 				t.Fatal(err)
 			}

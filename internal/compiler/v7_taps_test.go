@@ -32,8 +32,8 @@ func TestV7WindowsByTaps(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			s.encoders = []encoder{byTaps{}, v256Encoder{}}
-			if _, err := compileSegment(s, false); err != nil {
+			s.Target = withEncoder(t, s.Target, func(target *hal.Target) encoder { return byTaps{newEncoder7(target)} })
+			if _, err := compileSegment(t, s, false); err != nil {
 				t.Fatal(err)
 			}
 			if len(s.Tasks) == 0 || s.Tasks[0].Unit == nil {
@@ -45,9 +45,9 @@ func TestV7WindowsByTaps(t *testing.T) {
 }
 
 // byTaps is H13's encoder that pools tap by tap, whether there is a shorter way or not.
-type byTaps struct{ v7Encoder }
+type byTaps struct{ encoder }
 
-func (byTaps) choose(c *choice) ([]Task, error) {
+func (byTaps) Choose(c *choice) ([]Task, error) {
 	pooling, ok := c.layer().Params.(*anec.Pooling)
 	if !ok {
 		return nil, errNotCertain
