@@ -13,6 +13,7 @@ import (
 	"github.com/espalier-ane/espalier/internal/anec"
 	"github.com/espalier-ane/espalier/internal/compiler"
 	"github.com/espalier-ane/espalier/internal/osfile"
+	"github.com/espalier-ane/espalier/internal/segment"
 	"github.com/espalier-ane/espalier/mil"
 )
 
@@ -76,7 +77,7 @@ func (m *Model) Compile(ctx context.Context, o CompileOptions) (*Program, error)
 		return nil, err
 	}
 	if o.Pass != nil {
-		job.Trace = func(p *compiler.Pass, s *compiler.Segment, took time.Duration) {
+		job.Trace = func(p *compiler.Pass, s *segment.Segment, took time.Duration) {
 			o.Pass(PassReport{
 				Segment: s.Name, Pass: p.Name, Phase: p.Phase.String(), Took: took,
 				Text:   func() string { return p.Text(s) },

@@ -8,6 +8,7 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -127,6 +128,20 @@ func (s source) isTest() bool { return strings.HasSuffix(s.file, "_test.go") }
 func TestLayers(t *testing.T) {
 	for _, complaint := range checkImports(sources(t)) {
 		t.Error(complaint)
+	}
+}
+
+// unversioned are the packages that name no version of task descriptors: what tasks are like is known to the encoders, and to
+// the decoders of the engine.
+var unversioned = []string{"internal/compiler", "internal/segment", "internal/units", "internal/anec", "internal/ops", "e5rt", "espalier"}
+
+func TestVersionsAreNamedByEncodersAlone(t *testing.T) {
+	for _, s := range sources(t) {
+		if !s.isTest() && matches(s.pkg, unversioned) {
+			for _, complaint := range checkVersions(s.file, s.text) {
+				t.Error(complaint)
+			}
+		}
 	}
 }
 
@@ -258,7 +273,10 @@ func checkImports(all []source) []string {
 		}
 	}
 	for _, law := range never {
-		for _, from := range law.from {
+		for _, from := range slices.Sorted(maps.Keys(graph)) {
+			if !matches(from, law.from) {
+				continue
+			}
 			for _, way := range ways(graph, from, law.to, law.deep) {
 				complain(from, "never imports %s: %s", strings.Join(way, ", which imports "), law.why)
 			}
@@ -370,6 +388,21 @@ func buildTags(text []byte) map[string]bool {
 		}
 	}
 	return tags
+}
+
+// versionName is the name of a version of task descriptors, in code, in a comment or in a text.
+var versionName = regexp.MustCompile(`(?i)\bv(7|10|11|256)(\b|[A-Z_])|\bversion[ -]?(7|10|11|256)\b`)
+
+// checkVersions complains of each line that names a version of task descriptors.
+func checkVersions(file string, text []byte) []string {
+	var complaints []string
+	n := 0
+	for line := range strings.Lines(string(text)) {
+		if n++; versionName.MatchString(line) {
+			complaints = append(complaints, fmt.Sprintf("%s:%d: a version of task descriptors is named: %s", file, n, strings.TrimSpace(line)))
+		}
+	}
+	return complaints
 }
 
 var panicCall = regexp.MustCompile(`\bpanic\(`)
@@ -499,6 +532,23 @@ func TestFileNamesBite(t *testing.T) {
 	} {
 		if got := checkFileName(c.file, []byte(c.text)); (got == "") != c.ok {
 			t.Errorf("%s, %q: got %q", c.file, c.text, got)
+		}
+	}
+}
+
+func TestVersionsBite(t *testing.T) {
+	for line, ok := range map[string]bool{
+		"if t.Version == td.V7 {":                         false,
+		"w.set(td.V7Cout, 1)":                             false,
+		"v7build := newBuild()":                           false,
+		"// as version 256 has it":                        false,
+		`import "example.org/internal/encode/v256"`:       false,
+		"// H13's own tasks":                              true,
+		"func (v *value) version() int { return 7 }":      true,
+		"// every value of the seven, version by version": true,
+	} {
+		if got := checkVersions("x.go", []byte(line+"\n")); (got == nil) != ok {
+			t.Errorf("%s: got %q", line, got)
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/espalier-ane/espalier/hal"
 	"github.com/espalier-ane/espalier/internal/anec"
 	"github.com/espalier-ane/espalier/internal/ops"
+	"github.com/espalier-ane/espalier/internal/segment"
 	"github.com/espalier-ane/espalier/tensor"
 )
 
@@ -31,7 +32,7 @@ func TestVerdictsAreWhatCompilingDoes(t *testing.T) {
 				t.Fatal(err)
 			}
 			job := &Job{Target: target, Program: c.program, Functions: []Entry{{Function: c.function, Shapes: c.shapes}}}
-			job.Trace = func(p *Pass, s *Segment, _ time.Duration) {
+			job.Trace = func(p *Pass, s *segment.Segment, _ time.Duration) {
 				if p.Name == "crops" && s.Target.Family >= hal.A13 { // the last of legalization
 					checkLegal(t, c.model, s)
 				}
@@ -61,7 +62,7 @@ func TestVerdictsAreWhatCompilingDoes(t *testing.T) {
 // checkLegal asks the validators of a target about the layers of a segment that is legal, each without its epilogue: what was
 // placed on the engine because its layers were taken must still be such when passes have written it as others. (The families
 // before A13 have no reshape, which is no task here and may be left of a transpose that moves nothing.)
-func checkLegal(t *testing.T, model string, s *Segment) {
+func checkLegal(t *testing.T, model string, s *segment.Segment) {
 	t.Helper()
 	for _, l := range s.Graph.Layers {
 		bare := *l

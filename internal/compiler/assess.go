@@ -8,6 +8,7 @@ import (
 
 	"github.com/espalier-ane/espalier/hal"
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/segment"
 	"github.com/espalier-ane/espalier/mil"
 )
 
@@ -65,7 +66,7 @@ func (a *Assessor) try(ctx context.Context, p *Placement, part *Part) error {
 		return err
 	}
 	dry := &Job{Target: p.Target}
-	s := &Segment{Name: fused.graph.Name, Target: p.Target, Graph: fused.graph.Clone(), absentWeights: p.AbsentWeights}
+	s := &segment.Segment{Name: fused.graph.Name, Target: p.Target, Graph: fused.graph.Clone(), AbsentWeights: p.AbsentWeights}
 	err = dry.makeLegal(ctx, s)
 	if ctx.Err() == nil {
 		a.refusals[key] = err
@@ -106,7 +107,7 @@ func (a *Assessor) segment(ctx context.Context, p *Placement, part *Part) (*asse
 	if err != nil {
 		return nil, err
 	}
-	fusing := &Segment{Name: g.Name, Target: p.Target, Graph: g, absentWeights: p.AbsentWeights}
+	fusing := &segment.Segment{Name: g.Name, Target: p.Target, Graph: g, AbsentWeights: p.AbsentWeights}
 	if err := (&Job{Target: p.Target}).fuse(ctx, fusing); err != nil {
 		return nil, err
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/espalier-ane/espalier/hal"
 	"github.com/espalier-ane/espalier/internal/anec"
 	"github.com/espalier-ane/espalier/internal/engine"
+	"github.com/espalier-ane/espalier/internal/segment"
 	"github.com/espalier-ane/espalier/td"
 )
 
@@ -48,7 +49,7 @@ func TestEveryTargetCompiles(t *testing.T) {
 	})
 }
 
-func checkChipContainer(t *testing.T, s *Segment) {
+func checkChipContainer(t *testing.T, s *segment.Segment) {
 	t.Helper()
 	own := td.Version(s.Target.Container().TaskVersion)
 	version, err := s.File.TaskVersion()

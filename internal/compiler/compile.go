@@ -9,6 +9,7 @@ import (
 	"github.com/espalier-ane/espalier/hal"
 	"github.com/espalier-ane/espalier/internal/anec"
 	"github.com/espalier-ane/espalier/internal/ops"
+	"github.com/espalier-ane/espalier/internal/segment"
 	"github.com/espalier-ane/espalier/mil"
 )
 
@@ -55,9 +56,9 @@ type Result struct {
 // A Function is a function that is compiled.
 type Function struct {
 	Name      string
-	Placement *Placement      // nil if it is a graph
-	Segments  []*Segment      // one for each part of the placement or graph; nil for those of the host
-	Hosts     []*mil.Function // likewise; nil for those of the engine
+	Placement *Placement         // nil if it is a graph
+	Segments  []*segment.Segment // one for each part of the placement or graph; nil for those of the host
+	Hosts     []*mil.Function    // likewise; nil for those of the engine
 
 	graph *graphFunction // nil if it is of a program
 }
@@ -176,14 +177,14 @@ func (job *Job) compileParts(ctx context.Context, p *Placement, weights *weights
 	return f, nil
 }
 
-func (job *Job) newSegment(name string, g *anec.Graph) *Segment {
-	return &Segment{
-		Name: name, Target: job.Target, Graph: g, Strict: job.Strict, exactFunctions: job.exactFunctions(), otherCrops: job.otherCrops(),
+func (job *Job) newSegment(name string, g *anec.Graph) *segment.Segment {
+	return &segment.Segment{
+		Name: name, Target: job.Target, Graph: g, Strict: job.Strict, ExactFunctions: job.exactFunctions(), OtherCrops: job.otherCrops(),
 	}
 }
 
 // add adds a segment of the engine, or of the host.
-func (f *Function) add(s *Segment, host *mil.Function) {
+func (f *Function) add(s *segment.Segment, host *mil.Function) {
 	f.Segments, f.Hosts = append(f.Segments, s), append(f.Hosts, host)
 }
 

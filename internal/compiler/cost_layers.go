@@ -6,6 +6,7 @@ import (
 
 	"github.com/espalier-ane/espalier/hal"
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/segment"
 	"github.com/espalier-ane/espalier/td"
 	"github.com/espalier-ane/espalier/tensor"
 )
@@ -270,7 +271,7 @@ func layerBytes(l *anec.Layer, t *hal.Target, r *residency) float64 {
 			continue
 		}
 		switch {
-		case v == weightBottom(l):
+		case v == segment.WeightBottom(l):
 			sum += kernelBytes(l, t)
 		case v.Const != nil && !slices.Contains(l.Bottoms, v): // gains, offsets, scales of the epilogue
 		default:

@@ -8,10 +8,12 @@ import (
 	"github.com/espalier-ane/espalier/hal"
 	"github.com/espalier-ane/espalier/hwx"
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/encode"
+	"github.com/espalier-ane/espalier/internal/segment"
 )
 
 // emitContainer makes the container of a segment. The weight file is not in it: the loader binds it.
-func emitContainer(s *Segment) error {
+func emitContainer(s *segment.Segment) error {
 	if len(s.Tasks) == 0 && len(s.Outputs) == 0 {
 		return nil // nothing to do, and nobody waits for it
 	}
@@ -24,10 +26,10 @@ func emitContainer(s *Segment) error {
 }
 
 // refuseSegment makes an error about all operations of a segment, which are then the host's.
-func refuseSegment(s *Segment, err error) error {
+func refuseSegment(s *segment.Segment, err error) error {
 	e := &anec.LayerError{Layer: s.Name, Err: err}
 	for _, l := range s.Order {
-		e.Kind, e.Origin = l.Kind(), joinOrigins(e.Origin, l.Origin)
+		e.Kind, e.Origin = l.Kind(), segment.JoinOrigins(e.Origin, l.Origin)
 	}
 	return e
 }
@@ -42,18 +44,18 @@ func refuseSegment(s *Segment, err error) error {
 //	__TEXT,__const       plan.Constants
 //	__KERN_0,__kern_0    the kernel streams of the chip's own tasks, if others are among them
 //	__KERN_0 or _1       the weight file, if a task reads it
-func containerOf(s *Segment, withWeights bool) (*hwx.File, error) {
+func containerOf(s *segment.Segment, withWeights bool) (*hwx.File, error) {
 	spec := hwx.Spec{
 		Form: hwx.Form2026, Subtype: s.Target.Container().CPUSubtype, Program: s.Name,
-		Scratch: uint64(s.scratchBytes()), Derived: uint64(s.Plan.Derived), Constants: s.Plan.Constants,
+		Scratch: uint64(s.ScratchBytes()), Derived: uint64(s.Plan.Derived), Constants: s.Plan.Constants,
 	}
 	switch {
-	case s.alone && len(s.Packed.data) == 0:
+	case s.Alone && len(s.Packed.Data) == 0:
 		spec.Constants = make([]byte, s.Target.Sizes.PageSize) // as Apple's compiler has it
-	case s.alone:
-		spec.Constants = s.Packed.data
-	case len(s.Packed.data) > 0:
-		spec.KernelSection = s.Packed.data
+	case s.Alone:
+		spec.Constants = s.Packed.Data
+	case len(s.Packed.Data) > 0:
+		spec.KernelSection = s.Packed.Data
 	}
 	if spec.Constants == nil {
 		spec.Constants = []byte{}
@@ -70,12 +72,12 @@ func containerOf(s *Segment, withWeights bool) (*hwx.File, error) {
 	if n := hwx.BaseTextConst - hwx.BasePorts; len(spec.Ports) > n {
 		return nil, refuseSegment(s, fmt.Errorf("its segment has %d ports: a container has entries for %d", len(spec.Ports), n))
 	}
-	tasks, err := encodersOf(s.Target)[0].Encode(s.Tasks)
+	tasks, err := encode.Of(s.Target)[0].Encode(s.Tasks)
 	if err != nil {
 		return nil, err
 	}
 	if s.Strict {
-		if err := checkStrict(s, tasks); err != nil {
+		if err := checkStrict(s); err != nil {
 			return nil, err
 		}
 	}
@@ -86,7 +88,7 @@ func containerOf(s *Segment, withWeights bool) (*hwx.File, error) {
 	case !readsWeights(s):
 	case !withWeights:
 		spec.External = uint64(len(s.Weights))
-	case len(s.Packed.data) > 0:
+	case len(s.Packed.Data) > 0:
 		spec.WeightFile = s.Weights
 	default:
 		spec.KernelSection = s.Weights
@@ -96,7 +98,7 @@ func containerOf(s *Segment, withWeights bool) (*hwx.File, error) {
 
 // Container makes the container with its weights in it, such that it stands alone. No cast stands before its ports, so they
 // have the names of the features.
-func Container(s *Segment) (*hwx.File, error) {
+func Container(s *segment.Segment) (*hwx.File, error) {
 	alone := *s
 	plan := *s.Plan
 	plan.Ports = featureNames(plan.Ports)
@@ -105,7 +107,7 @@ func Container(s *Segment) (*hwx.File, error) {
 }
 
 // featureNames takes the mark of the engine's side off the names of ports, unless two would then be the same.
-func featureNames(ports []Port) []Port {
+func featureNames(ports []segment.Port) []segment.Port {
 	taken := map[string]bool{}
 	for _, p := range ports {
 		taken[p.Name] = true
@@ -121,7 +123,7 @@ func featureNames(ports []Port) []Port {
 }
 
 // portSpec describes a port. A container has four axes: batch and depth, which lie side by side, are one.
-func portSpec(p Port, target *hal.Target) (hwx.PortSpec, error) {
+func portSpec(p segment.Port, target *hal.Target) (hwx.PortSpec, error) {
 	element, err := hwx.ElementOf(p.Value.Type.DType)
 	if err != nil {
 		return hwx.PortSpec{}, fmt.Errorf("port %q: %w", p.Name, err)
@@ -137,7 +139,7 @@ func portSpec(p Port, target *hal.Target) (hwx.PortSpec, error) {
 	shape := [4]uint32{uint32(d[0] * d[1]), uint32(d[2]), uint32(d[3]), uint32(d[4])}
 	strides := hwx.DenseStrides(element, shape)
 	if !p.Value.Type.DType.SubByte() {
-		layout, _ := portLayout(p.Value.Type, target)
+		layout, _ := segment.PortLayout(p.Value.Type, target)
 		for i := range strides {
 			strides[i] = uint64(layout[i+1])
 		}
@@ -146,8 +148,8 @@ func portSpec(p Port, target *hal.Target) (hwx.PortSpec, error) {
 }
 
 // readsWeights reports whether a task reads the weight file.
-func readsWeights(s *Segment) bool {
-	base := s.weightsBase()
+func readsWeights(s *segment.Segment) bool {
+	base := s.WeightsBase()
 	for i := range s.Tasks {
 		op := s.Tasks[i].Op
 		if op == nil {

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/espalier-ane/espalier/e5"
+	"github.com/espalier-ane/espalier/internal/segment"
 	"github.com/espalier-ane/espalier/mil"
 )
 
@@ -155,7 +156,7 @@ func (d *describer) engineReads(v *mil.Value) bool {
 }
 
 // writesPort reports whether the tasks write a port.
-func writesPort(s *Segment, port string) bool {
+func writesPort(s *segment.Segment, port string) bool {
 	for _, p := range s.Plan.Ports {
 		if p.Name == port {
 			return p.Out

@@ -8,7 +8,9 @@ import (
 	"testing"
 
 	"github.com/espalier-ane/espalier/internal/anec"
+	v256 "github.com/espalier-ane/espalier/internal/encode/v256"
 	"github.com/espalier-ane/espalier/internal/engine"
+	"github.com/espalier-ane/espalier/internal/segment"
 	"github.com/espalier-ane/espalier/tensor"
 )
 
@@ -16,7 +18,7 @@ import (
 // that make it legal, every value in a memory of its own, the engine. What other passes do is not in the way.
 
 // emitted takes a segment on to a container.
-func emitted(t testing.TB, s *Segment) {
+func emitted(t testing.TB, s *segment.Segment) {
 	t.Helper()
 	planApart(t, s)
 	if err := emitApart(s); err != nil {
@@ -28,22 +30,22 @@ func emitted(t testing.TB, s *Segment) {
 }
 
 // emitApart makes tasks of the layers of a plan.
-func emitApart(s *Segment) error {
-	s.beginMemory()
-	c := &choice{Segment: s, isView: isViewKind, spots: map[*anec.Value]spot{}}
+func emitApart(s *segment.Segment) error {
+	s.BeginMemory()
+	c := &segment.Choice{Segment: s, IsView: isViewKind, Spots: map[*anec.Value]segment.Spot{}}
 	for v, p := range s.Plan.Places {
-		b := s.newBuffer(p.Region)
-		b.port, b.offset = p.Port, p.Offset
-		at := spot{buffer: b, strides: p.Strides}
-		if p.Region != InScratch && p.Region != InDerived {
-			b.offset, at.offset = 0, p.Offset
+		b := s.NewBuffer(p.Region)
+		b.Port, b.Offset = p.Port, p.Offset
+		at := segment.Spot{Buffer: b, Strides: p.Strides}
+		if p.Region != segment.InScratch && p.Region != segment.InDerived {
+			b.Offset, at.Offset = 0, p.Offset
 		}
-		c.spots[v] = at
+		c.Spots[v] = at
 	}
 	var refused []error
 	for _, l := range s.Plan.Layers {
-		c.layers = []*anec.Layer{l}
-		tasks, err := encoder256{}.Choose(c)
+		c.Layers = []*anec.Layer{l}
+		tasks, err := v256.Encoder{}.Choose(c)
 		s.Selected[l] = tasks
 		refused = append(refused, err)
 	}
@@ -55,7 +57,7 @@ func emitApart(s *Segment) error {
 
 // planApart lays every value apart. Views are places in what they look at; one that leaves the graph, or is reshaped,
 // is copied.
-func planApart(t testing.TB, s *Segment) {
+func planApart(t testing.TB, s *segment.Segment) {
 	t.Helper()
 	g := s.Graph
 	for i, v := range g.Outputs {
@@ -78,9 +80,9 @@ func planApart(t testing.TB, s *Segment) {
 			}
 		}
 	}
-	plan := &Plan{Places: map[*anec.Value]Place{}}
-	dense := func(v *anec.Value, r Region, port int, offset int64) {
-		p := Place{Region: r, Port: port, Offset: offset}
+	plan := &segment.Plan{Places: map[*anec.Value]segment.Place{}}
+	dense := func(v *anec.Value, r segment.Region, port int, offset int64) {
+		p := segment.Place{Region: r, Port: port, Offset: offset}
 		stride := int64(v.Type.DType.Size())
 		for a := anec.NumAxes - 1; a >= 0; a-- {
 			p.Strides[a] = stride
@@ -89,8 +91,8 @@ func planApart(t testing.TB, s *Segment) {
 		plan.Places[v] = p
 	}
 	port := func(name string, v *anec.Value, in, out bool) {
-		dense(v, InPort, len(plan.Ports), 0)
-		plan.Ports = append(plan.Ports, Port{Name: name, Value: v, In: in, Out: out})
+		dense(v, segment.InPort, len(plan.Ports), 0)
+		plan.Ports = append(plan.Ports, segment.Port{Name: name, Value: v, In: in, Out: out})
 	}
 	for _, v := range g.Inputs {
 		port(v.Name, v, true, false)
@@ -109,7 +111,7 @@ func planApart(t testing.TB, s *Segment) {
 			if !v.Const.Plain() {
 				t.Fatalf("constant %q is compressed", v.Name)
 			}
-			dense(v, InConstants, 0, int64(len(plan.Constants)))
+			dense(v, segment.InConstants, 0, int64(len(plan.Constants)))
 			plan.Constants = append(plan.Constants, v.Const.Stored.Bytes()...)
 			for len(plan.Constants)%64 != 0 {
 				plan.Constants = append(plan.Constants, 0)
@@ -126,7 +128,7 @@ func planApart(t testing.TB, s *Segment) {
 		for _, v := range l.Tops {
 			if _, ok := plan.Places[v]; !ok {
 				n, _ := v.Type.Bytes()
-				dense(v, InScratch, 0, plan.Scratch)
+				dense(v, segment.InScratch, 0, plan.Scratch)
 				plan.Scratch += int64(n+63) / 64 * 64
 			}
 		}
@@ -134,10 +136,10 @@ func planApart(t testing.TB, s *Segment) {
 	s.Plan = plan
 }
 
-func isViewKind(l *anec.Layer) bool { return notEmitted[l.Kind()] == "a view" }
+func isViewKind(l *anec.Layer) bool { return v256.NotEmitted[l.Kind()] == "a view" }
 
 // viewPlace is where a view lies. A reshape looks at what is dense.
-func viewPlace(t testing.TB, l *anec.Layer, x Place) Place {
+func viewPlace(t testing.TB, l *anec.Layer, x segment.Place) segment.Place {
 	t.Helper()
 	y := x
 	switch p := l.Params.(type) {
@@ -175,7 +177,7 @@ func viewPlace(t testing.TB, l *anec.Layer, x Place) Place {
 }
 
 // loaded is a container made ready, from its bytes.
-func loaded(t testing.TB, s *Segment) (*engine.Program, *engine.Context) {
+func loaded(t testing.TB, s *segment.Segment) (*engine.Program, *engine.Context) {
 	t.Helper()
 	p, err := engine.Load(s.File, s.Target.Numerics)
 	if err != nil {

@@ -4,37 +4,40 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/espalier-ane/espalier/hal"
 	"github.com/espalier-ane/espalier/internal/anec"
-	"github.com/espalier-ane/espalier/td"
+	"github.com/espalier-ane/espalier/internal/segment"
 )
 
 // A StrictError is about layers whose tasks the chip itself could not run: no register of it is known to say what they
-// compute. Without Job.Strict they are tasks of our own version in its container.
+// compute. Without Job.Strict they are tasks of ours in its container.
 type StrictError struct {
 	Target string
+	Known  bool          // the chip's registers are known, but not what these layers take
 	Layers []*anec.Layer // each once, in the order of the tasks
-	Known  bool          // the chip's registers are known, but not what one of these layers takes
-	First  error         // of Known: which one that is; nil if there is none, and the numerics ask for more than tables
+	Why    []error       // of Known, for each: what stands in the way
 }
 
 func (e *StrictError) Error() string {
 	var names []string
-	for _, l := range e.Layers {
+	for i, l := range e.Layers {
+		if i == maxStrictNames {
+			names = append(names, fmt.Sprintf("and %d more", len(e.Layers)-i))
+			break
+		}
 		name := l.Name
 		if len(l.Origin) > 0 {
 			name = strings.Join(l.Origin, ", ")
 		}
-		names = append(names, fmt.Sprintf("%s (%v)", name, l.Kind()))
-	}
-	if more := len(names) - maxStrictNames; more > 0 {
-		names = append(names[:maxStrictNames], fmt.Sprintf("and %d more", more))
-	}
-	why := "the registers of " + e.Target + " are not known, and they would be tasks of version 256"
-	if e.Known {
-		why = "their encoding for " + e.Target + " is not certain, and they would be extension records"
-		if e.First != nil {
-			why += " (" + e.First.Error() + ")"
+		name = fmt.Sprintf("%s (%v)", name, l.Kind())
+		if e.Known && e.Why[i] != nil {
+			name += ": " + e.Why[i].Error()
 		}
+		names = append(names, name)
+	}
+	why := "the registers of " + e.Target + " are not known, and they would be tasks of ours"
+	if e.Known {
+		why = "no tasks of " + e.Target + " are certain for them, and they would be extension records"
 	}
 	count := "1 layer is"
 	if len(e.Layers) > 1 {
@@ -47,30 +50,19 @@ func (e *StrictError) Error() string {
 const maxStrictNames = 20
 
 // checkStrict refuses the tasks of a segment that are ours and not the target's.
-func checkStrict(s *Segment, tasks []*td.Task) error {
-	own := td.Version(s.Target.Container().TaskVersion)
-	e := &StrictError{Target: s.Target.Name, First: firstDeclined(s)}
-	for i, t := range tasks {
-		if t.Version == own && !t.Extension() {
+func checkStrict(s *segment.Segment) error {
+	if s.Target.Family == hal.Virtual { // ours are its own
+		return nil
+	}
+	e := &StrictError{Target: s.Target.Name, Known: s.Target.HasOwnEncoding()}
+	for _, t := range s.Tasks {
+		if t.Unit != nil || len(e.Layers) > 0 && e.Layers[len(e.Layers)-1] == t.Layer {
 			continue
 		}
-		e.Known = t.Version == own
-		if l := s.Tasks[i].Layer; len(e.Layers) == 0 || e.Layers[len(e.Layers)-1] != l {
-			e.Layers = append(e.Layers, l)
-		}
+		e.Layers, e.Why = append(e.Layers, t.Layer), append(e.Why, s.Declined[t.Layer])
 	}
 	if len(e.Layers) > 0 {
 		return e
-	}
-	return nil
-}
-
-// firstDeclined is why the chip's own encoder did not take the first layer that it did not.
-func firstDeclined(s *Segment) error {
-	for _, l := range s.Plan.Layers {
-		if err := s.Declined[l]; err != nil && len(s.Selected[l]) > 0 {
-			return &anec.LayerError{Layer: l.Name, Kind: l.Kind(), Origin: l.Origin, Err: err}
-		}
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/segment"
 	"github.com/espalier-ane/espalier/td"
 	"github.com/espalier-ane/espalier/tensor"
 )
@@ -20,7 +21,7 @@ import (
 //	%y = SDPA(%q, %k, %v, %scale, %mask) SubtractMax=true
 //
 // Scale and mask may be missing. Nobody else may read what is between. A chip's compiler leaves it written out.
-func fuseAttention(s *Segment) error {
+func fuseAttention(s *segment.Segment) error {
 	if !s.Target.Ways.FindAttention || !slices.ContainsFunc(s.Graph.Layers, func(l *anec.Layer) bool { return l.Kind() == anec.KindSoftmax }) {
 		return nil
 	}
@@ -82,13 +83,13 @@ func (f *fusion) attention(product *anec.Layer) {
 	f.origin = product.Origin
 	transposes := first.Params.(*anec.MatMul)
 	if transposes.TransposeX {
-		q = f.transposed(q, exchange(anec.H, anec.W))
+		q = f.transposed(q, segment.Exchange(anec.H, anec.W))
 	}
 	if !transposes.TransposeZ {
-		k = f.transposed(k, exchange(anec.H, anec.W))
+		k = f.transposed(k, segment.Exchange(anec.H, anec.W))
 	}
 	if p.TransposeZ {
-		v = f.transposed(v, exchange(anec.H, anec.W))
+		v = f.transposed(v, segment.Exchange(anec.H, anec.W))
 	}
 	factor := f.constant(product.Name+"_scale", anec.ConstantOf(tensor.Of([]float32{float32(scale)}, 1, 1, 1, 1, 1)))
 	if f.err != nil {
@@ -98,7 +99,7 @@ func (f *fusion) attention(product *anec.Layer) {
 		l.Params = &anec.SDPA{SubtractMax: true}
 		l.Bottoms = []*anec.Value{q, k, v, factor, mask}
 		for _, b := range between {
-			l.Origin = joinOrigins(b.Origin, l.Origin)
+			l.Origin = segment.JoinOrigins(b.Origin, l.Origin)
 		}
 	})
 	if err != nil { // the shapes do not go with the contract
@@ -143,7 +144,7 @@ func scaledBy(l *anec.Layer) (x *anec.Value, number float64, ok bool) {
 			return nil, 0, false
 		}
 		for at, v := range l.Bottoms {
-			a, constant := constantScalar(v)
+			a, constant := segment.ConstantScalar(v)
 			x := l.Bottoms[1-at]
 			switch {
 			case !constant || !x.Type.Same(l.Top().Type):

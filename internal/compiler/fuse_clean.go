@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/segment"
 	"github.com/espalier-ane/espalier/td"
 	"github.com/espalier-ane/espalier/tensor"
 )
@@ -24,7 +25,7 @@ import (
 //	%y = Reshape(%x) Dims=[1,1,1,1,16]
 //
 // An output stays the value that it is, and so does what is left in a state.
-func clean(s *Segment) error {
+func clean(s *segment.Segment) error {
 	f := newFusion(s)
 	s.Graph.Sweep()
 	f.tidy()
@@ -52,7 +53,7 @@ func (f *fusion) tidy() {
 func (f *fusion) replace(p, l *anec.Layer) {
 	f.check(f.Edit(l, func(l *anec.Layer) {
 		l.Params, l.Bottoms, l.Epilogue, l.OutputType = p.Params, slices.Clone(p.Bottoms), p.Epilogue, p.OutputType
-		l.Origin = joinOrigins(p.Origin, l.Origin)
+		l.Origin = segment.JoinOrigins(p.Origin, l.Origin)
 	}))
 	f.discard(p)
 }
@@ -129,7 +130,7 @@ func (f *fusion) simplify(l *anec.Layer) {
 		if before := f.before(l, anec.KindTranspose); before != nil {
 			f.skip(l, before, &anec.Transpose{Perm: before.Params.(*anec.Transpose).Perm.Then(p.Perm)})
 		}
-		if perm := l.Params.(*anec.Transpose).Perm; onlyReshapes(perm, l.Bottoms[0].Type.Dims) {
+		if perm := l.Params.(*anec.Transpose).Perm; segment.OnlyReshapes(perm, l.Bottoms[0].Type.Dims) {
 			f.become(l, &anec.Reshape{Dims: l.Top().Type.Dims})
 		}
 	case *anec.Broadcast:
@@ -168,7 +169,7 @@ func (f *fusion) become(l *anec.Layer, p anec.Params) {
 func (f *fusion) skip(l, before *anec.Layer, p anec.Params) {
 	f.check(f.Edit(l, func(l *anec.Layer) {
 		l.Params, l.Bottoms[0] = p, before.Bottoms[0]
-		l.Origin = joinOrigins(before.Origin, l.Origin)
+		l.Origin = segment.JoinOrigins(before.Origin, l.Origin)
 	}))
 	if x := before.Top(); len(x.Uses) == 0 && !f.kept[x] {
 		f.discard(before)
@@ -252,7 +253,7 @@ func (f *fusion) same(l *anec.Layer) *anec.Value {
 	case *anec.Alias, *anec.Copy, *anec.TypeCast, *anec.Reshape, *anec.Broadcast:
 		return x
 	case *anec.Transpose:
-		if onlyReshapes(p.Perm, x.Type.Dims) {
+		if segment.OnlyReshapes(p.Perm, x.Type.Dims) {
 			return x
 		}
 	case *anec.InputView:
@@ -294,7 +295,7 @@ func neutral(l *anec.Layer, k td.EWKind) *anec.Value {
 	}
 	x, z := l.Bottoms[0], l.Bottoms[1]
 	is := func(v *anec.Value, number float32) bool {
-		a, ok := constantScalar(v)
+		a, ok := segment.ConstantScalar(v)
 		return ok && a == number
 	}
 	top := l.Top().Type

@@ -5,6 +5,7 @@ import (
 
 	"github.com/espalier-ane/espalier/hal"
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/segment"
 )
 
 // What the passes of fusion share: which values and layers they may touch, and edits of the graph.
@@ -24,7 +25,7 @@ type fusion struct {
 	err error
 }
 
-func newFusion(s *Segment) *fusion {
+func newFusion(s *segment.Segment) *fusion {
 	g := s.Graph
 	f := &fusion{Graph: g, target: s.Target, kept: map[*anec.Value]bool{}, gone: map[*anec.Layer]bool{}, overwritten: map[*anec.Value]bool{}}
 	for _, v := range g.Outputs {
@@ -46,7 +47,7 @@ func newFusion(s *Segment) *fusion {
 
 // isOverwritten reports whether a value is the content of a state that something writes over, or a view of it.
 func (f *fusion) isOverwritten(v *anec.Value) bool {
-	for v.Def != nil && viewKinds[v.Def.Kind()] && len(v.Def.Bottoms) > 0 {
+	for v.Def != nil && segment.ViewKinds[v.Def.Kind()] && len(v.Def.Bottoms) > 0 {
 		v = v.Def.Bottoms[0]
 	}
 	return f.overwritten[v]

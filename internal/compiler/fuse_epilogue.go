@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/segment"
 	"github.com/espalier-ane/espalier/td"
 	"github.com/espalier-ane/espalier/tensor"
 )
@@ -16,7 +17,7 @@ import (
 //	Conv(%x, %w, %b) | goc %g %o | post relu | ew Add %r
 //
 // What a later step reads again stays a step.
-func fuseEpilogue(s *Segment) error {
+func fuseEpilogue(s *segment.Segment) error {
 	f := newFusion(s)
 	for _, l := range s.Graph.Order() {
 		if len(l.Epilogue.Steps) > 0 {

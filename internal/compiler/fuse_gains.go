@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/segment"
 	"github.com/espalier-ane/espalier/td"
 	"github.com/espalier-ane/espalier/tensor"
 )
@@ -26,7 +27,7 @@ import (
 //	%y = Conv(%x, %w_1) | goc %w_scale %b
 //
 // Where the target would fold such weights, they stay a constant that is decoded.
-func fuseGains(s *Segment) error {
+func fuseGains(s *segment.Segment) error {
 	f := newFusion(s)
 	for _, l := range s.Graph.Order() {
 		switch l.Kind() {
@@ -43,7 +44,7 @@ func fuseGains(s *Segment) error {
 func (f *fusion) gainOfBatchNorm(l *anec.Layer) {
 	n := l.Bottoms[0].Type.Dims[anec.C]
 	numbers := func(i int, missing float64) []float64 {
-		v := bottom(l, i)
+		v := segment.Bottom(l, i)
 		if v == nil {
 			return slices.Repeat([]float64{missing}, n)
 		}
@@ -115,7 +116,7 @@ func (f *fusion) gainOfWeights(l *anec.Layer) {
 		return
 	}
 	f.check(f.Edit(l, func(l *anec.Layer) {
-		bias := bottom(l, 2)
+		bias := segment.Bottom(l, 2)
 		l.Bottoms = []*anec.Value{l.Bottoms[0], weights}
 		if to == anec.C {
 			l.Epilogue.GOC = &anec.GainOffset{Gain: gain, Offset: bias}
@@ -144,11 +145,11 @@ func (f *fusion) quantized(w *anec.Value) (stored, scale *anec.Constant, ok bool
 		stored, scale = anec.ConstantOf(c.Stored), anec.ConstantOf(c.Scale)
 		stored.Source = c.Source
 	} else if d := w.Def; d != nil && d.Kind() == anec.KindDeQuant && d.Epilogue.Empty() {
-		if bottom(d, 1) == nil || bottom(d, 3) != nil || bottom(d, 4) != nil { // a table or a mask
+		if segment.Bottom(d, 1) == nil || segment.Bottom(d, 3) != nil || segment.Bottom(d, 4) != nil { // a table or a mask
 			return nil, nil, false
 		}
 		stored, scale = d.Bottoms[0].Const, d.Bottoms[1].Const
-		if zero := bottom(d, 2); zero != nil && (zero.Const == nil || !zero.Const.Plain() || !isZero(zero.Const.Stored)) {
+		if zero := segment.Bottom(d, 2); zero != nil && (zero.Const == nil || !zero.Const.Plain() || !isZero(zero.Const.Stored)) {
 			return nil, nil, false
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/espalier-ane/espalier/hal"
+	"github.com/espalier-ane/espalier/internal/segment"
 	"github.com/espalier-ane/espalier/mil"
 	"github.com/espalier-ane/espalier/tensor"
 )
@@ -193,6 +194,6 @@ func TestEpiloguesTakeNoTaskOnH13(t *testing.T) {
 }
 
 // allOwn reports whether all tasks of a segment are the chip's own.
-func allOwn(s *Segment) bool {
-	return !slices.ContainsFunc(s.Tasks, func(t Task) bool { return t.Unit == nil })
+func allOwn(s *segment.Segment) bool {
+	return !slices.ContainsFunc(s.Tasks, func(t segment.Task) bool { return t.Unit == nil })
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/segment"
 	"github.com/espalier-ane/espalier/td"
 	"github.com/espalier-ane/espalier/tensor"
 )
@@ -21,7 +22,7 @@ import (
 // Rows that the target has no axis for, once they are where the channels were, go in parts (guide 35, SliceMatMulAlongHeight).
 // A larger matrix stays a product, which is tiled. So does one of a single input where the numbers would differ
 // (docs/numerics.md, saturate-at-port).
-func fuseProducts(s *Segment) error {
+func fuseProducts(s *segment.Segment) error {
 	if !s.Target.Ways.MatmulAsConv {
 		return nil
 	}
@@ -79,7 +80,7 @@ func (f *products) rewrite(l *anec.Layer) {
 		f.split(l, longest)
 		return
 	}
-	turn := exchange(anec.C, axis)
+	turn := segment.Exchange(anec.C, axis)
 	back := turn
 	if m, ok := l.Params.(*anec.MatMul); ok && m.TransposeX { // [C,H,W] = [c,k,r] → [k,c,r] → [o,c,r] → [c,r,o]
 		back = anec.Perm{anec.N, anec.D, anec.H, anec.W, anec.C}
@@ -94,7 +95,7 @@ func (f *products) rewrite(l *anec.Layer) {
 		f.turned[toChannels{x, axis}] = in
 	}
 	var bias *anec.Value
-	if b := bottom(l, 2); b != nil {
+	if b := segment.Bottom(l, 2); b != nil {
 		bias = f.reshaped(b, anec.Dims{1, 1, 1, 1, 1}.With(anec.C, kernel.Dims[anec.N]))
 	}
 	conv := &anec.Conv{Window: anec.UnitWindow, Groups: 1, PaddingMode: td.PadZero}
@@ -132,7 +133,7 @@ func (f *products) split(l *anec.Layer, longest int) {
 func (f *products) turns(from anec.Dims, p anec.Perm) bool {
 	to := p.Apply(from)
 	l := &anec.Layer{Params: &anec.Transpose{Perm: p}}
-	if onlyReshapes(p, from) {
+	if segment.OnlyReshapes(p, from) {
 		l.Params = &anec.Reshape{Dims: to}
 	}
 	l.Bottoms = []*anec.Value{{Type: anec.TypeOf(tensor.Float16, from[:]...)}}

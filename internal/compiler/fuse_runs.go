@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/segment"
 	"github.com/espalier-ane/espalier/td"
 	"github.com/espalier-ane/espalier/tensor"
 )
@@ -28,7 +29,7 @@ import (
 //
 // Where the target has no runs, a layer swallows its producer only if slots take all that follows: see fuse_slots.go. It
 // goes from the inputs then, for slots fill in the order in which they act.
-func fuseRuns(s *Segment) error {
+func fuseRuns(s *segment.Segment) error {
 	f := newFusion(s)
 	order := s.Graph.Order()
 	if s.Target.Ways.ElementwiseRuns {
@@ -46,7 +47,7 @@ func fuseRuns(s *Segment) error {
 
 // takers are the kinds whose class does an epilogue. Among the others are views, which are no tasks, those that
 // move bytes, and Random, which makes other numbers for another type of its result.
-var takers = setOf(
+var takers = segment.SetOf(
 	anec.KindConv, anec.KindPooling, anec.KindMatMul, anec.KindLinear, anec.KindSDPA, anec.KindCrossCorrelation,
 	anec.KindElementWise, anec.KindScaledElementWise, anec.KindSelect, anec.KindNeuron, anec.KindGOC, anec.KindDynamicGOC,
 	anec.KindCopy, anec.KindTypeCast, anec.KindDeQuant,
@@ -71,7 +72,7 @@ func (f *fusion) takesSteps(l *anec.Layer) bool {
 }
 
 // exactKinds are the kinds that compute with integers, in integers.
-var exactKinds = setOf(anec.KindElementWise, anec.KindScaledElementWise, anec.KindNeuron, anec.KindGOC, anec.KindDynamicGOC)
+var exactKinds = segment.SetOf(anec.KindElementWise, anec.KindScaledElementWise, anec.KindNeuron, anec.KindGOC, anec.KindDynamicGOC)
 
 // swallow puts one producer before the elementwise layer e. Elementwise producers go first, because those of
 // another kind end the run.
@@ -122,7 +123,7 @@ func (f *fusion) merge(p, e *anec.Layer, s script) bool {
 	}
 	f.check(f.Edit(e, func(l *anec.Layer) {
 		l.Params, l.Bottoms, l.Epilogue, l.OutputType = m.Params, slices.Clone(m.Bottoms), m.Epilogue, out
-		l.Origin = joinOrigins(p.Origin, e.Origin)
+		l.Origin = segment.JoinOrigins(p.Origin, e.Origin)
 	}))
 	f.discard(p)
 	return true
@@ -214,7 +215,7 @@ func follow(steps []anec.Step, s script, v *anec.Value) []anec.Step {
 }
 
 // commutes has the kinds that do not care for the order of their values.
-var commutes = setOf(td.EWAdd, td.EWMult, td.EWMax, td.EWMin, td.EWEqual, td.EWNotEqual, td.EWAnd, td.EWOr, td.EWXor)
+var commutes = segment.SetOf(td.EWAdd, td.EWMult, td.EWMax, td.EWMin, td.EWEqual, td.EWNotEqual, td.EWAnd, td.EWOr, td.EWXor)
 
 // jumpsFrom reports whether a step that is not continuous, or a quantization, reads v: as the value in place, or as an
 // operand.

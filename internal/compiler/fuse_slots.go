@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/segment"
 	"github.com/espalier-ane/espalier/td"
 )
 
@@ -35,11 +36,11 @@ func (f *fusion) hasEpilogue(l *anec.Layer) bool {
 
 // arrayTakers are the kinds whose last task is one of the multiply array, which copies and applies tables too: the
 // engine that the seven slots are named for.
-var arrayTakers = setOf(anec.KindConv, anec.KindMatMul, anec.KindLinear, anec.KindPooling,
+var arrayTakers = segment.SetOf(anec.KindConv, anec.KindMatMul, anec.KindLinear, anec.KindPooling,
 	anec.KindNeuron, anec.KindGOC, anec.KindDynamicGOC, anec.KindCopy)
 
 // planarTakers are those whose last task is one of the planar engine.
-var planarTakers = setOf(anec.KindElementWise, anec.KindScaledElementWise, anec.KindReduction, anec.KindSoftmax,
+var planarTakers = segment.SetOf(anec.KindElementWise, anec.KindScaledElementWise, anec.KindReduction, anec.KindSoftmax,
 	anec.KindInstanceNorm, anec.KindLayerNorm, anec.KindL2Norm, anec.KindMinMaxNorm)
 
 // isPlanar reports whether a layer's epilogue is that of the planar engine.

@@ -4,11 +4,12 @@ import (
 	"slices"
 
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/segment"
 	"github.com/espalier-ane/espalier/td"
 	"github.com/espalier-ane/espalier/tensor"
 )
 
-// What an epilogue of version 256 holds.
+// What the epilogue of a task holds.
 const (
 	maxOperands = 8
 	maxSteps    = 16
@@ -113,10 +114,10 @@ func (s *script) base(l *anec.Layer) bool {
 		s.activation(&anec.Activation{Function: p.Type, A: p.A, B: p.B})
 	case *anec.GOC:
 		s.load(x)
-		s.scaleBias(p.Scale, p.Bias, bottom(l, 1), bottom(l, 2))
+		s.scaleBias(p.Scale, p.Bias, segment.Bottom(l, 1), segment.Bottom(l, 2))
 	case *anec.DynamicGOC:
 		s.load(x)
-		s.gainOffset(bottom(l, 1), bottom(l, 2))
+		s.gainOffset(segment.Bottom(l, 1), segment.Bottom(l, 2))
 	case *anec.Copy, *anec.Alias:
 		s.load(x)
 	case *anec.Dropout:
@@ -129,8 +130,8 @@ func (s *script) base(l *anec.Layer) bool {
 			return x.Type.DType.IsFloat()
 		}
 	case *anec.Quant:
-		scale, zero := l.Bottoms[1], bottom(l, 2)
-		if _, _, ok := integerRange(p.To); !ok || !isPerChannel(scale, s.dims) || zero != nil && !isPerChannel(zero, s.dims) {
+		scale, zero := l.Bottoms[1], segment.Bottom(l, 2)
+		if _, _, ok := segment.IntegerRange(p.To); !ok || !isPerChannel(scale, s.dims) || zero != nil && !isPerChannel(zero, s.dims) {
 			return false
 		}
 		s.load(x)
@@ -176,7 +177,7 @@ func isLoad(s *anec.Step) bool { return s.Code == td.MicroEW && s.EW == td.EWNon
 // second combines v with a value. A constant of one element is a number of the step.
 func (s *script) second(k td.EWKind, v *anec.Value, swap bool) {
 	step := anec.Step{Code: td.MicroEW, EW: k, Swap: swap}
-	if a, ok := constantScalar(v); ok {
+	if a, ok := segment.ConstantScalar(v); ok {
 		step.A = a
 	} else {
 		step.Operand = v
@@ -185,7 +186,7 @@ func (s *script) second(k td.EWKind, v *anec.Value, swap bool) {
 }
 
 func (s *script) pair(k td.EWKind, x, z *anec.Value) {
-	if _, number := constantScalar(x); number {
+	if _, number := segment.ConstantScalar(x); number {
 		s.load(z)
 		s.second(k, x, true)
 		return
@@ -240,11 +241,11 @@ func jumps(s *anec.Step) bool {
 	return false
 }
 
-var jumpingFunctions = setOf(td.FuncDirac, td.FuncInt, td.FuncFrac, td.FuncSign, td.FuncEqualZero, td.FuncNotEqualZero,
+var jumpingFunctions = segment.SetOf(td.FuncDirac, td.FuncInt, td.FuncFrac, td.FuncSign, td.FuncEqualZero, td.FuncNotEqualZero,
 	td.FuncLessThanZero, td.FuncLessThanEqualZero, td.FuncGreaterThanEqualZero, td.FuncGreaterThanZero,
 	td.FuncRoundNearest, td.FuncTrunc, td.FuncFloor, td.FuncCeil, td.FuncThresholdedReLU)
 
-var jumpingKinds = setOf(td.EWEqualZero, td.EWNotEqualZero, td.EWLessThanZero, td.EWLessThanEqualZero,
+var jumpingKinds = segment.SetOf(td.EWEqualZero, td.EWNotEqualZero, td.EWLessThanZero, td.EWLessThanEqualZero,
 	td.EWGreaterThanEqualZero, td.EWGreaterThanZero, td.EWEqual, td.EWNotEqual, td.EWLessThan, td.EWLessThanEqual,
 	td.EWGreaterThan, td.EWGreaterThanEqual, td.EWFloorDiv, td.EWMod, td.EWAnd, td.EWOr, td.EWXor)
 
@@ -290,7 +291,7 @@ func fits(l *anec.Layer) bool {
 		if v == nil || slices.Contains(operands, v) {
 			return
 		}
-		if _, number := constantScalar(v); !number {
+		if _, number := segment.ConstantScalar(v); !number {
 			operands = append(operands, v)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/espalier-ane/espalier/hal"
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/segment"
 	"github.com/espalier-ane/espalier/td"
 	"github.com/espalier-ane/espalier/tensor"
 )
@@ -20,7 +21,7 @@ func fused(t testing.TB, g *anec.Graph, seed uint64) *anec.Graph {
 
 func fusedFor(t testing.TB, target *hal.Target, g *anec.Graph, seed uint64) *anec.Graph {
 	t.Helper()
-	runPhase(t, Fuse, &Segment{Name: "test", Target: target, Graph: g}, seed)
+	runPhase(t, Fuse, &segment.Segment{Name: "test", Target: target, Graph: g}, seed)
 	return g
 }
 
@@ -138,7 +139,7 @@ func BenchmarkFuse(b *testing.B) {
 		b.Run(fmt.Sprint(layers), func(b *testing.B) {
 			for b.Loop() {
 				b.StopTimer()
-				s := &Segment{Target: virtual(b), Graph: stack(b, blocks, residual)}
+				s := &segment.Segment{Target: virtual(b), Graph: stack(b, blocks, residual)}
 				b.StartTimer()
 				for _, p := range passes {
 					if p.Phase == Fuse {

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/segment"
 )
 
 // fuseTransposes makes a layer write its result transposed where somebody wants it dense: an output, a state, or a
@@ -16,7 +17,7 @@ import (
 //
 //	%y = Conv(%x, %w) | transpose NDHWC
 //	output %y
-func fuseTransposes(s *Segment) error {
+func fuseTransposes(s *segment.Segment) error {
 	f := newFusion(s)
 	for _, l := range s.Graph.Order() {
 		if l.Kind() != anec.KindTranspose || !isMove(l) || !f.wantedDense(l) {
@@ -34,7 +35,7 @@ func fuseTransposes(s *Segment) error {
 		f.check(f.Edit(l, func(l *anec.Layer) {
 			l.Params, l.Bottoms, l.Epilogue, l.OutputType = p.Params, slices.Clone(p.Bottoms), p.Epilogue, p.OutputType
 			l.Epilogue.Transpose = &perm
-			l.Origin = joinOrigins(p.Origin, l.Origin)
+			l.Origin = segment.JoinOrigins(p.Origin, l.Origin)
 		}))
 		f.discard(p)
 	}
@@ -48,7 +49,7 @@ func (f *fusion) wantedDense(transpose *anec.Layer) bool {
 	if f.kept[v] {
 		return true
 	}
-	if f.target.HasOwnEncoding() && x.Def != nil && x.Def.Kind() == anec.KindConv && transpose.Params.(*anec.Transpose).Perm == exchange(anec.C, anec.W) {
+	if f.target.HasOwnEncoding() && x.Def != nil && x.Def.Kind() == anec.KindConv && transpose.Params.(*anec.Transpose).Perm == segment.Exchange(anec.C, anec.W) {
 		return true
 	}
 	return slices.ContainsFunc(v.Uses, func(l *anec.Layer) bool { return l.Kind() == anec.KindReshape || l.Kind() == anec.KindFlatten })

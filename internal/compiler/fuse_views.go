@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/segment"
 	"github.com/espalier-ane/espalier/tensor"
 )
 
@@ -100,7 +101,7 @@ func (f *fusion) moveBefore(views []*anec.Layer, p, e *anec.Layer, s script, v *
 	}
 	f.check(f.Edit(p, func(l *anec.Layer) {
 		l.Params, l.Bottoms, l.Epilogue, l.OutputType = m.Params, slices.Clone(m.Bottoms), m.Epilogue, m.OutputType
-		l.Origin = joinOrigins(p.Origin, e.Origin)
+		l.Origin = segment.JoinOrigins(p.Origin, e.Origin)
 	}))
 	for _, view := range slices.Backward(views[1:]) { // they may have another element type now
 		f.check(f.Edit(view, func(*anec.Layer) {}))
@@ -108,7 +109,7 @@ func (f *fusion) moveBefore(views []*anec.Layer, p, e *anec.Layer, s script, v *
 	last := views[0]
 	f.check(f.Edit(e, func(l *anec.Layer) {
 		l.Params, l.Bottoms, l.Epilogue, l.OutputType = last.Params, slices.Clone(last.Bottoms), anec.Epilogue{}, tensor.Invalid
-		l.Origin = joinOrigins(last.Origin, e.Origin)
+		l.Origin = segment.JoinOrigins(last.Origin, e.Origin)
 	}))
 	f.discard(last)
 	return true
@@ -146,7 +147,7 @@ func isDense(v *anec.Value) bool {
 func (f *fusion) goBack(o *anec.Value, views []*anec.Layer) *anec.Value {
 	for _, view := range views {
 		dims, _ := dimsBefore(o.Type.Dims, view)
-		if t, ok := view.Params.(*anec.Transpose); ok && !onlyReshapes(t.Perm.Inverse(), o.Type.Dims) {
+		if t, ok := view.Params.(*anec.Transpose); ok && !segment.OnlyReshapes(t.Perm.Inverse(), o.Type.Dims) {
 			o = f.transposed(o, t.Perm.Inverse())
 		} else {
 			o = f.reshaped(o, dims)

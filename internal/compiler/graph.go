@@ -8,6 +8,7 @@ import (
 
 	"github.com/espalier-ane/espalier/hal"
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/segment"
 )
 
 // A graph of native layers enters past placement and lowering:
@@ -95,7 +96,7 @@ func layerGate(l *anec.Layer, t *hal.Target) error {
 		return r
 	}
 	if t.Family == hal.Virtual && isFresh(l) {
-		return errors.New(freshNumbers)
+		return errors.New(segment.FreshNumbers)
 	}
 	for _, v := range append(l.Reads(), l.Tops...) {
 		if v.Const != nil {

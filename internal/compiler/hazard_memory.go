@@ -6,6 +6,7 @@ import (
 
 	"github.com/espalier-ane/espalier/hal"
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/segment"
 	"github.com/espalier-ane/espalier/td"
 )
 
@@ -18,7 +19,7 @@ func (s *hazardSearch) workingSet(l *anec.Layer) []finding {
 	sum := 0.0
 	reads := l.Reads()
 	for i, v := range reads {
-		if v.Const == nil && !isDecoded(v) && !slices.Contains(reads[:i], v) {
+		if v.Const == nil && !segment.IsDecoded(v) && !slices.Contains(reads[:i], v) {
 			sum += valueBytes(v)
 		}
 	}
@@ -36,7 +37,7 @@ func (s *hazardSearch) workingSet(l *anec.Layer) []finding {
 
 // weightsFold finds weights that are compressed for nothing but the size of the file.
 func (s *hazardSearch) weightsFold(l *anec.Layer) []finding {
-	v := weightBottom(l)
+	v := segment.WeightBottom(l)
 	if v == nil {
 		return nil
 	}
@@ -64,7 +65,7 @@ func (s *hazardSearch) kernelMemory(l *anec.Layer) []finding {
 		return nil
 	}
 	from, _, _ := outputAxes(l)
-	limit, what := weightCap(l, weightBottom(l).Type.Dims[from], s.target), "dense"
+	limit, what := weightCap(l, segment.WeightBottom(l).Type.Dims[from], s.target), "dense"
 	if streamsIn(l, s.target) {
 		what = "streamed"
 	}

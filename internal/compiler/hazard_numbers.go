@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/segment"
 	"github.com/espalier-ane/espalier/td"
 )
 
@@ -49,7 +50,7 @@ func (s *hazardSearch) saturates(l *anec.Layer) []finding {
 			f.found = fmt.Sprintf("reached at %.3g", enough)
 			return []finding{f}
 		}
-	case weightBottom(l) != nil: // weights that are not there or too many to look at
+	case segment.WeightBottom(l) != nil: // weights that are not there or too many to look at
 	case s.ranges.ofSum(l) != unbounded:
 		if most := s.ranges.ofSum(l); most >= limit {
 			f.text = fmt.Sprintf("a sum of %d products can reach %.4g, by what bounds both operands", n, most)
@@ -68,7 +69,7 @@ func (s *hazardSearch) saturates(l *anec.Layer) []finding {
 // 1 for other weights. A chip applies it where the weights enter the multipliers (guide 7, affine dequantization), so the
 // sums that reach the port have it.
 func (s *hazardSearch) scaleOfIntegers(l *anec.Layer) float64 {
-	if w := weightBottom(l); w == nil || w.Const == nil || !w.Const.Plain() || !w.Const.DType.IsInteger() {
+	if w := segment.WeightBottom(l); w == nil || w.Const == nil || !w.Const.Plain() || !w.Const.DType.IsInteger() {
 		return 1
 	}
 	e := &l.Epilogue

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/segment"
 	"github.com/espalier-ane/espalier/tensor"
 )
 
@@ -21,7 +22,7 @@ import (
 //	const %w_scale fp16[8,1,1,1,1] …
 //	%w_1 fp16[8,1,4,1,1] = DeQuant(%w_data, %w_scale, _, %w_table) Blocks=[2,1,1,1,1]
 //	%y = Conv(%x, %w_1)
-func legalizeConstants(s *Segment) error {
+func legalizeConstants(s *segment.Segment) error {
 	g := s.Graph
 	var refused []error
 	for _, v := range constantsByID(g) {

@@ -3,6 +3,7 @@ package compiler
 import (
 	"github.com/espalier-ane/espalier/hal"
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/segment"
 )
 
 // legalizeConvGroups makes a convolution of each group, where a group has more inputs than the target's engine takes side
@@ -15,7 +16,7 @@ import (
 //	%x_2 = InputView(%x) Axis=C Offset=…
 //	%y_2 = Conv(%x_2, %w_2)
 //	%y = Concat(%y_1, %y_2) Axis=C
-var legalizeConvGroups = splitLayers(func(l *anec.Layer, s *Segment) []span {
+var legalizeConvGroups = splitLayers(func(l *anec.Layer, s *segment.Segment) []span {
 	p, ok := l.Params.(*anec.Conv)
 	limit := s.Target.Limits.GroupConv
 	if !ok || p.Groups == 1 || p.Transposed || limit == hal.NoLimit {

@@ -1,6 +1,9 @@
 package compiler
 
-import "github.com/espalier-ane/espalier/internal/anec"
+import (
+	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/segment"
+)
 
 // legalizeCrops makes tasks of slices that begin inside of a row, on chips that do not read them where they lie but
 // copy them in a format of their own, which shows in the numbers (hal.Numerics.WidthSliceGain). What is known while
@@ -9,7 +12,7 @@ import "github.com/espalier-ane/espalier/internal/anec"
 //	%y = InputView(%x) Axis=W Offset=3 Size=4
 //
 //	%y = InputView(%x) Axis=W Offset=3 Size=4 Crop=true
-func legalizeCrops(s *Segment) error {
+func legalizeCrops(s *segment.Segment) error {
 	if s.Target.Numerics.WidthSliceGain == 0 {
 		return nil
 	}

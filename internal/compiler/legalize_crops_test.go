@@ -6,6 +6,7 @@ import (
 
 	"github.com/espalier-ane/espalier/hal"
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/segment"
 )
 
 // Slices of floats that begin inside of a row become tasks on targets with a gain of width slices, and only they, and
@@ -28,7 +29,7 @@ output %whole
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := &Segment{Name: "net", Target: row, Graph: parseGraph(t, graph)}
+		s := &segment.Segment{Name: "net", Target: row, Graph: parseGraph(t, graph)}
 		if err := legalizeCrops(s); err != nil {
 			t.Fatal(err)
 		}
@@ -36,7 +37,7 @@ output %whole
 		for _, l := range s.Graph.Order() {
 			if p, ok := l.Params.(*anec.InputView); ok && p.Crop {
 				crops = append(crops, l.Name)
-				if isView(l) {
+				if segment.IsView(l) {
 					t.Errorf("%s: %s is a view", target, l.Name)
 				}
 			}

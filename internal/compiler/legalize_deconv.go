@@ -2,6 +2,7 @@ package compiler
 
 import (
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/segment"
 	"github.com/espalier-ane/espalier/td"
 	"github.com/espalier-ane/espalier/tensor"
 )
@@ -17,7 +18,7 @@ import (
 //
 // What the blocks have too much at the end is cut off. Padding moves the kernel against the blocks instead of cutting their
 // beginning: a slice that begins inside of a row is no view on every chip.
-func legalizeDeconv(s *Segment) error {
+func legalizeDeconv(s *segment.Segment) error {
 	return rewriteConvCores(s, 0, func(b *anec.Builder, l *anec.Layer, core builder) (*anec.Value, error) {
 		p, w := l.Params.(*anec.Conv), l.Bottoms[1]
 		if !p.Transposed || max(p.Stride[1], p.Stride[2]) <= 2 || p.Kernel[0] != 1 || p.Stride[0] != 1 || p.Dilation != [3]int{1, 1, 1} ||
@@ -27,7 +28,7 @@ func legalizeDeconv(s *Segment) error {
 		if w.Type.Dims[anec.C]*p.Groups*p.Stride[1]*p.Stride[2] > s.Target.Limits.Tensor[anec.C] {
 			return nil, nil
 		}
-		if bias := bottom(l, 2); bias != nil && (bias.Const == nil || !bias.Const.Plain()) {
+		if bias := segment.Bottom(l, 2); bias != nil && (bias.Const == nil || !bias.Const.Plain()) {
 			return nil, nil
 		}
 		return shuffledConv(b, l, core)
@@ -66,7 +67,7 @@ func shuffledConv(b *anec.Builder, l *anec.Layer, core builder) (*anec.Value, er
 	}
 	conv := &anec.Conv{Window: anec.UnitWindow, Groups: p.Groups, PaddingMode: td.PadZero}
 	var along [3]phasing
-	for i, a := range windowAxes {
+	for i, a := range segment.WindowAxes {
 		f := phasingOf(p, i)
 		along[i] = f
 		if f.last < f.ahead { // all of what the kernel begins with is cut off
@@ -85,7 +86,7 @@ func shuffledConv(b *anec.Builder, l *anec.Layer, core builder) (*anec.Value, er
 	}
 	kernel := b.Constant(l.Bottoms[1].Name, anec.ConstantOf(shuffledKernel(w, p.Groups, along)))
 	bottoms := []*anec.Value{x, kernel}
-	if bias := bottom(l, 2); bias != nil {
+	if bias := segment.Bottom(l, 2); bias != nil {
 		bottoms = append(bottoms, b.Constant(bias.Name, repeatedBias(bias.Const, p.Stride[1]*p.Stride[2])))
 	}
 	y := core(conv, bottoms...)
@@ -144,8 +145,8 @@ func repeatedBias(c *anec.Constant, times int) *anec.Constant {
 
 // mayCopy reports whether weights may be written in another order. Zeros that stand for weights that are not there may be more
 // than any file would have.
-func mayCopy(s *Segment, w *anec.Value) bool {
+func mayCopy(s *segment.Segment, w *anec.Value) bool {
 	const most = 64 << 20
 	n, _ := w.Type.Dims.Count()
-	return !s.absentWeights || n <= most
+	return !s.AbsentWeights || n <= most
 }

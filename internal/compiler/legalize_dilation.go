@@ -5,6 +5,7 @@ import (
 
 	"github.com/espalier-ane/espalier/hal"
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/segment"
 	"github.com/espalier-ane/espalier/td"
 )
 
@@ -21,10 +22,10 @@ import (
 // What the blocks lack at the end is padded, and cut off from the result; what of a dilation is made of no factor stays. A stride
 // meets other elements: then the convolution stays as it is. The guide has every dilation go through the batch. Here one that
 // fits stays in the kernel: it is one task, and of those that move positions to the batch no encoding is known.
-func legalizeDilation(s *Segment) error {
+func legalizeDilation(s *segment.Segment) error {
 	return rewriteConvCores(s, td.AxesOf(anec.C), func(b *anec.Builder, l *anec.Layer, core builder) (*anec.Value, error) {
 		p, x := l.Params.(*anec.Conv), l.Bottoms[0]
-		padded := hasPadding(&p.Window)
+		padded := segment.HasPadding(&p.Window)
 		if p.Transposed || p.Dilation[0] != 1 || p.Kernel[0] != 1 || p.Stride != [3]int{1, 1, 1} || padded && p.PaddingMode != td.PadZero ||
 			x.Type.Dims[anec.D] != 1 || dilatedFits(p, s.Target) {
 			return nil, nil

@@ -3,6 +3,7 @@ package compiler
 import (
 	"github.com/espalier-ane/espalier/hal"
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/segment"
 )
 
 // legalizeKnownGather joins the slices that a gather takes, where its indices are known and the target has no engine that
@@ -17,7 +18,7 @@ import (
 //
 // W is exchanged for H before, and back: a slice that begins inside of a row is no view on every chip. Indices in too many runs
 // stay a gather.
-func legalizeKnownGather(s *Segment) error {
+func legalizeKnownGather(s *segment.Segment) error {
 	if s.Target.Has(hal.CapTexture) {
 		return nil
 	}
@@ -31,7 +32,7 @@ const mostRuns = 4
 
 func gatheredRuns(b *anec.Builder, l *anec.Layer) (*anec.Value, error) {
 	x := l.Bottoms[0]
-	axis, indices, ok := knownIndices(l)
+	axis, indices, ok := segment.KnownIndices(l)
 	if !ok {
 		return nil, nil
 	}
@@ -39,7 +40,7 @@ func gatheredRuns(b *anec.Builder, l *anec.Layer) (*anec.Value, error) {
 	if len(runs) > mostRuns {
 		return nil, nil
 	}
-	along, turn := axis, &anec.Transpose{Perm: exchange(anec.H, anec.W)}
+	along, turn := axis, &anec.Transpose{Perm: segment.Exchange(anec.H, anec.W)}
 	if axis == anec.W && (len(runs) > 1 || runs[0].Offset != 0) {
 		x, along = b.Layer(l.Name, turn, x), anec.H
 	}

@@ -2,6 +2,7 @@ package compiler
 
 import (
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/segment"
 	"github.com/espalier-ane/espalier/tensor"
 )
 
@@ -11,7 +12,7 @@ import (
 //
 //	%a int32 = TypeCast(%i) To=int32
 //	%y = Gather(%x, %a) Axes=[W]
-func legalizeIndices(s *Segment) error {
+func legalizeIndices(s *segment.Segment) error {
 	var refused refusals
 	for _, l := range s.Graph.Order() {
 		i, ok := indexBottoms[l.Kind()]

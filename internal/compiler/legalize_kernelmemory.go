@@ -3,6 +3,7 @@ package compiler
 import (
 	"github.com/espalier-ane/espalier/hal"
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/segment"
 )
 
 // legalizeKernelMemory splits the outputs of a sum of products whose weights kernel memory does not hold (guide 24,
@@ -20,11 +21,11 @@ import (
 // 128 rows it is one, for the weights go by once (oracles 6). The guide's chapter 24 has every dense weight above 64 KiB
 // split, which the recorded programs are not: one of 2 MiB is a task. Weights that are stored compressed and stream count as
 // they are stored, and are split in that form.
-var legalizeKernelMemory = splitLayers(func(l *anec.Layer, s *Segment) []span { return weightSpans(l, s.Target) })
+var legalizeKernelMemory = splitLayers(func(l *anec.Layer, s *segment.Segment) []span { return weightSpans(l, s.Target) })
 
 // weightSpans are the runs of outputs that a layer is split into on a target; none if its weights fit.
 func weightSpans(l *anec.Layer, t *hal.Target) []span {
-	w := weightBottom(l)
+	w := segment.WeightBottom(l)
 	from, _, ok := outputAxes(l)
 	if w == nil || !ok {
 		return nil

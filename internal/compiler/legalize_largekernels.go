@@ -3,6 +3,7 @@ package compiler
 import (
 	"github.com/espalier-ane/espalier/hal"
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/segment"
 	"github.com/espalier-ane/espalier/td"
 	"github.com/espalier-ane/espalier/tensor"
 )
@@ -19,7 +20,7 @@ import (
 //	%y = ElementWise(%y_1, %y_2) Type=Add
 //
 // The validators take kernels of multiples of 8 only.
-func legalizeLargeKernels(s *Segment) error {
+func legalizeLargeKernels(s *segment.Segment) error {
 	return rewriteConvs(s, func(b *anec.Builder, l *anec.Layer) (*anec.Value, error) {
 		return sumOfKernels(b, l, s)
 	})
@@ -38,12 +39,12 @@ func isLargeKernel(l *anec.Layer, t *hal.Target) bool {
 	if p.Kernel[1] <= t.Limits.KernelHeight[hal.Large] && p.Kernel[2] <= t.Limits.KernelWidth[hal.Large][format].Max {
 		return false
 	}
-	padded := hasPadding(&p.Window)
+	padded := segment.HasPadding(&p.Window)
 	return p.Kernel[1]%smallKernel == 0 && p.Kernel[2]%smallKernel == 0 && p.Kernel[0] == 1 && p.Groups == 1 && !p.Transposed &&
 		p.Dilation == [3]int{1, 1, 1} && p.Stride[1] <= 2 && p.Stride[2] <= 2 && !(padded && p.PaddingMode != td.PadZero)
 }
 
-func sumOfKernels(b *anec.Builder, l *anec.Layer, s *Segment) (*anec.Value, error) {
+func sumOfKernels(b *anec.Builder, l *anec.Layer, s *segment.Segment) (*anec.Value, error) {
 	p, w := l.Params.(*anec.Conv), l.Bottoms[1]
 	if !isLargeKernel(l, s.Target) || w.Const == nil || !w.Const.Plain() || w.Const.Stored.DType().Bits()%8 != 0 || !mayCopy(s, w) {
 		return nil, nil

@@ -5,6 +5,7 @@ import (
 
 	"github.com/espalier-ane/espalier/hal"
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/segment"
 	"github.com/espalier-ane/espalier/td"
 	"github.com/espalier-ane/espalier/tensor"
 )
@@ -18,7 +19,7 @@ import (
 //
 // so that 6 by 3, rounded down, is 1, as it is there. A divisor that is no constant has no such form. A broadcast along C is a
 // product with ones, one along other axes a sum with zeros.
-func legalizeLegacy(s *Segment) error {
+func legalizeLegacy(s *segment.Segment) error {
 	if s.Target.Family >= hal.A13 {
 		return nil
 	}

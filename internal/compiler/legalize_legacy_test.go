@@ -1,6 +1,10 @@
 package compiler
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/espalier-ane/espalier/internal/segment"
+)
 
 // The quotients of the families before A13 are inexact where the reciprocal is, and have to be known.
 func TestLegacyQuotients(t *testing.T) {
@@ -15,7 +19,7 @@ output %y
 	if got := evaluateGraph(t, s.Graph, []float32{6, 7}, []float32{0, 0})[0]; got[0] != 1 || got[1] != 2 {
 		t.Errorf("6 and 7 by 3, rounded down: %v, want 1 and 2 (guide 35)", got)
 	}
-	live := &Segment{Name: "net", Target: lookup(t, "h12"), Graph: parseGraph(t, `graph g
+	live := &segment.Segment{Name: "net", Target: lookup(t, "h12"), Graph: parseGraph(t, `graph g
 input %x fp16[1,1,1,1,2]
 input %z fp16[1,1,1,1,2]
 %y fp16[1,1,1,1,2] = ElementWise(%x, %z) Type=Div

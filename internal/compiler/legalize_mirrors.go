@@ -3,6 +3,7 @@ package compiler
 import (
 	"github.com/espalier-ane/espalier/hal"
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/segment"
 	"github.com/espalier-ane/espalier/td"
 )
 
@@ -18,7 +19,7 @@ import (
 //	%y = Concat(%a, %b, %x, %c, %d) Axis=H
 //
 // W is exchanged for H before, and back: a slice that begins inside of a row is no view on every chip.
-func legalizeMirrors(s *Segment) error {
+func legalizeMirrors(s *segment.Segment) error {
 	if s.Target.Has(hal.CapTexture) {
 		return nil
 	}
@@ -42,7 +43,7 @@ func mirroredParts(b *anec.Builder, l *anec.Layer) (*anec.Value, error) {
 	if p.Before == (anec.Dims{}) && p.After == (anec.Dims{}) {
 		return nil, nil
 	}
-	turn := &anec.Transpose{Perm: exchange(anec.H, anec.W)}
+	turn := &anec.Transpose{Perm: segment.Exchange(anec.H, anec.W)}
 	for _, a := range []td.Axis{anec.H, anec.W} {
 		if p.Before[a]+p.After[a] == 0 || b.Err() != nil {
 			continue

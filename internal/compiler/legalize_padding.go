@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/segment"
 	"github.com/espalier-ane/espalier/td"
 )
 
@@ -14,19 +15,19 @@ import (
 //
 //	%p = Padding(%x) Before=[0,0,0,1,1] After=[0,0,0,1,1] Mode=Reflective
 //	%y = Conv(%p, %w) Kernel=[1,3,3]
-func legalizePadding(s *Segment) error {
+func legalizePadding(s *segment.Segment) error {
 	var refused refusals
 	for _, l := range s.Graph.Order() {
 		var w anec.Window
 		var mode td.PaddingMode
 		switch p := l.Params.(type) {
 		case *anec.Conv:
-			if !convPadsOtherwise(p) {
+			if !segment.ConvPadsOtherwise(p) {
 				continue
 			}
 			w, mode = p.Window, p.PaddingMode
 		case *anec.Pooling:
-			if !poolPadsOtherwise(p) {
+			if !segment.PoolPadsOtherwise(p) {
 				continue
 			}
 			if p.ExcludePad {
@@ -39,7 +40,7 @@ func legalizePadding(s *Segment) error {
 		}
 		b := &anec.Builder{Graph: s.Graph, Origin: l.Origin}
 		padding := &anec.Padding{Mode: mode}
-		for i, a := range windowAxes {
+		for i, a := range segment.WindowAxes {
 			padding.Before[a], padding.After[a] = w.PadBefore[i], w.PadAfter[i]
 		}
 		padded := b.Layer(l.Name+"_padded", padding, l.Bottoms[0])

@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/segment"
 	"github.com/espalier-ane/espalier/td"
 )
 
@@ -18,7 +19,7 @@ import (
 //
 // Channels that are more than a row has elements go in parts, whose results are combined. A reduction over rows too stays as it
 // is, and so does one that gives places.
-func legalizeReductions(s *Segment) error {
+func legalizeReductions(s *segment.Segment) error {
 	var refused refusals
 	for _, l := range s.Graph.Order() {
 		p, ok := l.Params.(*anec.Reduction)
@@ -67,6 +68,6 @@ func reduceParts(b *anec.Builder, l *anec.Layer, longest int) (*anec.Value, erro
 func reduceRows(b *anec.Builder, l *anec.Layer, core builder) (*anec.Value, error) {
 	p := *l.Params.(*anec.Reduction)
 	p.Axes = p.Axes&^td.AxesOf(anec.C) | td.AxesOf(anec.W)
-	turn := &anec.Transpose{Perm: exchange(anec.C, anec.W)}
+	turn := &anec.Transpose{Perm: segment.Exchange(anec.C, anec.W)}
 	return b.Layer(l.Name, turn, core(&p, b.Layer(l.Name, turn, l.Bottoms[0]))), nil
 }

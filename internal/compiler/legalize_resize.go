@@ -6,6 +6,7 @@ import (
 
 	"github.com/espalier-ane/espalier/hal"
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/segment"
 	"github.com/espalier-ane/espalier/td"
 	"github.com/espalier-ane/espalier/tensor"
 )
@@ -31,7 +32,7 @@ import (
 //
 // and what else is resized stays a task that samples. (Guide 13 has a channelwise transposed convolution for every whole factor,
 // guide 35 has that depend on the byte 0x812 and on the longest small kernel: no source has the value of the byte.)
-func legalizeResize(s *Segment) error {
+func legalizeResize(s *segment.Segment) error {
 	if s.Target.Has(hal.CapTexture) {
 		return nil
 	}

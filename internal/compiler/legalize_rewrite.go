@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/segment"
 	"github.com/espalier-ane/espalier/td"
 	"github.com/espalier-ane/espalier/tensor"
 )
@@ -15,8 +16,8 @@ import (
 type rule func(b *anec.Builder, l *anec.Layer) (*anec.Value, error)
 
 // rewriteKinds makes a pass of a rule for layers of some kinds.
-func rewriteKinds(r rule, kinds ...anec.Kind) func(*Segment) error {
-	return func(s *Segment) error {
+func rewriteKinds(r rule, kinds ...anec.Kind) func(*segment.Segment) error {
+	return func(s *segment.Segment) error {
 		var refused refusals
 		for _, l := range s.Graph.Order() {
 			if slices.Contains(kinds, l.Kind()) {
@@ -98,7 +99,7 @@ func withEpilogue(b *anec.Builder, v *anec.Value, l *anec.Layer) (*anec.Value, e
 	if l.Epilogue.Empty() && v.Type.DType == out {
 		return v, nil
 	}
-	if v.Def == nil || emitters[v.Def.Kind()] == nil || !v.Def.Epilogue.Empty() || len(v.Uses) > 0 {
+	if v.Def == nil || !segment.IsTask(v.Def.Kind()) || !v.Def.Epilogue.Empty() || len(v.Uses) > 0 {
 		if v = layerAs(b, out, l.Name, &anec.Copy{}, v); v == nil {
 			return nil, b.Err()
 		}

@@ -1,6 +1,9 @@
 package compiler
 
-import "github.com/espalier-ane/espalier/internal/anec"
+import (
+	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/segment"
+)
 
 // legalizeSlots takes out of epilogues what no step can say: the texture slot, a broadcast of a class that has none
 // for its sources, requantization to more than 16 bits; and whole epilogues where tasks have none.
@@ -11,7 +14,7 @@ import "github.com/espalier-ane/espalier/internal/anec"
 //	%y fp16 = PixelShuffle(%a) X=2 Y=2 | post relu
 //
 // What lies between is fp32, as it was inside the task.
-func legalizeSlots(s *Segment) error {
+func legalizeSlots(s *segment.Segment) error {
 	var refused refusals
 	for _, l := range s.Graph.Order() {
 		for l != nil && !l.Epilogue.Empty() {
@@ -37,10 +40,10 @@ func takeOutSlot(g *anec.Graph, l *anec.Layer) (*anec.Layer, error) {
 		tail := e
 		tail.Texture = nil
 		return cutEpilogue(g, l, anec.Epilogue{}, e.Texture, tail)
-	case e.Broadcast != (anec.Dims{}) && !broadcasting[l.Kind()]:
+	case e.Broadcast != (anec.Dims{}) && !segment.Broadcasting[l.Kind()]:
 		return cutEpilogue(g, l, anec.Epilogue{}, &anec.Copy{}, e) // a copy broadcasts
 	case e.Quant != nil:
-		if _, _, ok := integerRange(e.Quant.Type); ok {
+		if _, _, ok := segment.IntegerRange(e.Quant.Type); ok {
 			return nil, nil
 		}
 		head := e

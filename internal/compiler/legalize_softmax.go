@@ -2,6 +2,7 @@ package compiler
 
 import (
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/segment"
 	"github.com/espalier-ane/espalier/td"
 	"github.com/espalier-ane/espalier/tensor"
 )
@@ -17,7 +18,7 @@ import (
 var legalizeSoftmax = rewriteKinds(splitSoftmax, anec.KindSoftmax)
 
 func splitSoftmax(b *anec.Builder, l *anec.Layer) (*anec.Value, error) {
-	if _, ok := softmaxAxis(l); ok {
+	if _, ok := segment.SoftmaxAxis(l); ok {
 		return nil, nil
 	}
 	axes, x := l.Params.(*anec.Softmax).Axes, l.Bottoms[0]

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/segment"
 	"github.com/espalier-ane/espalier/td"
 )
 
@@ -65,7 +66,7 @@ func splitOutputs(g *anec.Graph, l *anec.Layer, spans []span) (bool, error) {
 		}
 		own := func(v *anec.Value) *anec.Value { return partOf(b, v, to, s) }
 		bottoms := []*anec.Value{x, w}
-		if bias := bottom(l, 2); bias != nil {
+		if bias := segment.Bottom(l, 2); bias != nil {
 			bottoms = append(bottoms, own(bias))
 		}
 		parts[i] = layerWith(b, l.Top().Type.DType, l.Name, params, partOfEpilogue(e, own), bottoms...)
@@ -108,8 +109,8 @@ func partOf(b *anec.Builder, v *anec.Value, axis td.Axis, s span) *anec.Value {
 }
 
 // splitLayers makes a pass of what says into which runs of outputs a layer is cut; none if it stays.
-func splitLayers(spansFor func(*anec.Layer, *Segment) []span) func(*Segment) error {
-	return func(s *Segment) error {
+func splitLayers(spansFor func(*anec.Layer, *segment.Segment) []span) func(*segment.Segment) error {
+	return func(s *segment.Segment) error {
 		var refused refusals
 		for _, l := range s.Graph.Order() {
 			spans := spansFor(l, s)

@@ -4,6 +4,7 @@ import (
 	"math/bits"
 
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/segment"
 	"github.com/espalier-ane/espalier/td"
 	"github.com/espalier-ane/espalier/tensor"
 )
@@ -45,7 +46,7 @@ func partOfConstant(c *anec.Constant, axis td.Axis, s span) (*anec.Constant, boo
 
 // constantOf is a value as a constant: what it is, or what a layer decodes of plain constants; nil if it is neither.
 func constantOf(v *anec.Value) *anec.Constant {
-	if v.Const != nil || !isDecoded(v) || !v.Def.Epilogue.Empty() {
+	if v.Const != nil || !segment.IsDecoded(v) || !v.Def.Epilogue.Empty() {
 		return v.Const
 	}
 	c := &anec.Constant{DType: v.Type.DType, Dims: v.Type.Dims}

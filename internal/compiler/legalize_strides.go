@@ -5,6 +5,7 @@ import (
 
 	"github.com/espalier-ane/espalier/hal"
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/segment"
 	"github.com/espalier-ane/espalier/td"
 	"github.com/espalier-ane/espalier/tensor"
 )
@@ -20,14 +21,14 @@ import (
 //
 // What the kernel does not cover of its blocks has the weight zero, what the input lacks is padded. A stride of 16 is made of two
 // factors, 8 and 2: positions move in two steps, which leaves the places of a block in another order.
-func legalizeStrides(s *Segment) error {
+func legalizeStrides(s *segment.Segment) error {
 	return rewriteConvs(s, func(b *anec.Builder, l *anec.Layer) (*anec.Value, error) {
 		return unstride(b, l, s)
 	})
 }
 
 // rewriteConvs applies a rule to the convolutions of a segment, on targets with limits for them.
-func rewriteConvs(s *Segment, r rule) error {
+func rewriteConvs(s *segment.Segment, r rule) error {
 	if len(s.Target.Limits.StrideFactors) == 0 {
 		return nil
 	}
@@ -35,7 +36,7 @@ func rewriteConvs(s *Segment, r rule) error {
 }
 
 // rewriteConvCores is rewriteConvs for a rule that moves things around a convolution.
-func rewriteConvCores(s *Segment, axes td.Axes, r coreRule) error {
+func rewriteConvCores(s *segment.Segment, axes td.Axes, r coreRule) error {
 	if len(s.Target.Limits.StrideFactors) == 0 {
 		return nil
 	}
@@ -66,11 +67,11 @@ func blockingOf(stride int, t *hal.Target) blocking {
 	return blocking{1, [2]int{1, 1}}
 }
 
-func unstride(b *anec.Builder, l *anec.Layer, s *Segment) (*anec.Value, error) {
+func unstride(b *anec.Builder, l *anec.Layer, s *segment.Segment) (*anec.Value, error) {
 	p := *l.Params.(*anec.Conv)
 	f := [3]blocking{blockingOf(1, s.Target), blockingOf(p.Stride[1], s.Target), blockingOf(p.Stride[2], s.Target)}
 	w := l.Bottoms[1]
-	padded := hasPadding(&p.Window)
+	padded := segment.HasPadding(&p.Window)
 	if f[1].size*f[2].size == 1 || l.Bottoms[0].Type.Dims[anec.C]*f[1].size*f[2].size > s.Target.Limits.Tensor[anec.C] || p.Transposed || p.Dilation != [3]int{1, 1, 1} || p.Kernel[0] != 1 || padded && p.PaddingMode != td.PadZero ||
 		w.Const == nil || !w.Const.Plain() || w.Const.Stored.DType().Bits()%8 != 0 || !mayCopy(s, w) {
 		return nil, nil

@@ -10,17 +10,18 @@ import (
 
 	"github.com/espalier-ane/espalier/hal"
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/segment"
 )
 
 // legal takes a graph through the passes that make it legal.
-func legal(t testing.TB, g *anec.Graph, seed uint64) *Segment {
+func legal(t testing.TB, g *anec.Graph, seed uint64) *segment.Segment {
 	t.Helper()
 	return legalFor(t, virtual(t), g, seed)
 }
 
-func legalFor(t testing.TB, target *hal.Target, g *anec.Graph, seed uint64) *Segment {
+func legalFor(t testing.TB, target *hal.Target, g *anec.Graph, seed uint64) *segment.Segment {
 	t.Helper()
-	s := &Segment{Name: "net", Target: target, Graph: g}
+	s := &segment.Segment{Name: "net", Target: target, Graph: g}
 	runPhase(t, Legalize, s, seed)
 	return s
 }

@@ -1,6 +1,9 @@
 package compiler
 
-import "github.com/espalier-ane/espalier/internal/anec"
+import (
+	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/segment"
+)
 
 // giveAddresses says where each buffer lies: over one that ends there, or beside those that are needed at the same time.
 //
@@ -9,24 +12,24 @@ import "github.com/espalier-ane/espalier/internal/anec"
 //	%c  buffer 6 + 0       scratch 0      %a is no longer needed
 //
 // What the tasks of a layer keep between them lies behind all that.
-func giveAddresses(s *Segment) error {
-	if s.alone {
+func giveAddresses(s *segment.Segment) error {
+	if s.Alone {
 		return nil
 	}
 	a := &addresses{s.Layout, s}
 	a.touch()
 	a.inPlace()
-	plan := &Plan{Ports: a.Ports, Layers: a.Layers, Constants: joined(a.Constants), Places: map[*anec.Value]Place{}}
+	plan := &segment.Plan{Ports: a.Ports, Layers: a.Layers, Constants: joined(a.Constants), Places: map[*anec.Value]segment.Place{}}
 	plan.Scratch, plan.ScratchSum = assignScratch(a.Buffers)
 	for _, b := range a.Buffers {
-		if b.region == InDerived && b.first >= 0 {
-			b.offset = plan.Derived
-			plan.Derived = aligned(plan.Derived + b.size)
+		if b.Region == segment.InDerived && b.First >= 0 {
+			b.Offset = plan.Derived
+			plan.Derived = segment.Aligned(plan.Derived + b.Size)
 		}
 	}
 	for v, at := range a.Spots {
-		b := at.buffer.root()
-		plan.Places[v] = Place{Region: b.region, Port: b.port, Offset: b.offset + at.offset, Strides: at.strides}
+		b := at.Buffer.Root()
+		plan.Places[v] = segment.Place{Region: b.Region, Port: b.Port, Offset: b.Offset + at.Offset, Strides: at.Strides}
 	}
 	s.Plan = plan
 	return nil
@@ -39,23 +42,23 @@ func (a *addresses) isTogether(x, y *anec.Layer) bool {
 
 // addresses is a layout that gets them.
 type addresses struct {
-	*Layout
-	*Segment
+	*segment.Layout
+	*segment.Segment
 }
 
 // touch finds the tasks that touch each buffer first and last.
 func (a *addresses) touch() {
 	for i, l := range a.Layers {
 		for _, v := range l.Reads() {
-			a.Spots[v].buffer.root().touch(i)
+			a.Spots[v].Buffer.Root().Touch(i)
 		}
 		for _, v := range l.Tops {
-			a.Spots[v].buffer.root().touch(i)
+			a.Spots[v].Buffer.Root().Touch(i)
 		}
 		// The tasks of layers that are taken as one read what the first of them reads while the last is written.
 		for _, v := range a.Touched[a.StandsFor[l]] {
-			if at := a.Spots[v].buffer; at.first >= 0 && at.first < i && !a.isTogether(v.Def, l) {
-				at.touch(i)
+			if at := a.Spots[v].Buffer; at.First >= 0 && at.First < i && !a.isTogether(v.Def, l) {
+				at.Touch(i)
 			}
 		}
 	}

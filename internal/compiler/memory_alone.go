@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/encode"
+	"github.com/espalier-ane/espalier/internal/segment"
 )
 
 // planAlone lays out a segment of which one layer has tasks, in the chip's own encoding, as Apple's compiler does it: ports by
@@ -13,8 +15,8 @@ import (
 //	%y = ElementWise(%x, %z) Type=Add   →   a planar task: x from entry 4, z from entry 6, y to entry 5
 //
 // Views have no tasks: what they show is read through them. Others are for the memory plan.
-func planAlone(s *Segment) error {
-	own := encodersOf(s.Target)[0]
+func planAlone(s *segment.Segment) error {
+	own := encode.Of(s.Target)[0]
 	ports, ok := alonePorts(s)
 	if !s.Target.HasOwnEncoding() || !ok {
 		return nil
@@ -24,20 +26,20 @@ func planAlone(s *Segment) error {
 	if layers == nil {
 		return nil
 	}
-	c := &choice{Segment: s, layers: layers, spots: map[*anec.Value]spot{}, isView: isView}
-	s.beginMemory()
+	c := &segment.Choice{Segment: s, Layers: layers, Spots: map[*anec.Value]segment.Spot{}, IsView: segment.IsView}
+	s.BeginMemory()
 	for i, p := range ports {
-		b := s.newBuffer(InPort)
-		b.port = i
-		at := spot{buffer: b}
-		at.strides, b.size = portLayout(p.Value.Type, s.Target)
-		c.spots[p.Value] = at
+		b := s.NewBuffer(segment.InPort)
+		b.Port = i
+		at := segment.Spot{Buffer: b}
+		at.Strides, b.Size = segment.PortLayout(p.Value.Type, s.Target)
+		c.Spots[p.Value] = at
 	}
 	for _, l := range order {
-		if _, port := c.spots[l.Top()]; !port && isView(l) {
-			if x, ok := c.spots[l.Bottoms[0]]; ok {
-				if y, ok := viewOf(l, x); ok {
-					c.spots[l.Top()] = y
+		if _, port := c.Spots[l.Top()]; !port && segment.IsView(l) {
+			if x, ok := c.Spots[l.Bottoms[0]]; ok {
+				if y, ok := segment.ViewOf(l, x); ok {
+					c.Spots[l.Top()] = y
 				}
 			}
 		}
@@ -47,43 +49,43 @@ func planAlone(s *Segment) error {
 		err = own.Fits(c, tasks)
 	}
 	if err != nil {
-		s.Packed.reset(0)
-		s.Declined[c.layer()] = err
+		s.Packed.Reset(0)
+		s.Declined[c.Layer()] = err
 		return nil
 	}
-	s.alone, s.Selected[c.layer()], s.Temporaries = true, tasks, c.temporaries
-	s.StandsFor[c.layer()] = c.layer()
+	s.Alone, s.Selected[c.Layer()], s.Temporaries = true, tasks, c.Bytes
+	s.StandsFor[c.Layer()] = c.Layer()
 	s.Order = order
-	s.Plan = &Plan{Ports: ports, Layers: []*anec.Layer{c.layer()}, Places: map[*anec.Value]Place{}}
-	for v, at := range c.spots {
-		s.Plan.Places[v] = Place{Region: InPort, Port: at.buffer.port, Offset: at.offset, Strides: at.strides}
+	s.Plan = &segment.Plan{Ports: ports, Layers: []*anec.Layer{c.Layer()}, Places: map[*anec.Value]segment.Place{}}
+	for v, at := range c.Spots {
+		s.Plan.Places[v] = segment.Place{Region: segment.InPort, Port: at.Buffer.Port, Offset: at.Offset, Strides: at.Strides}
 	}
 	return nil
 }
 
 // alonePorts are the ports of a segment in the order of Apple's compiler; false if such a segment has none like these.
-func alonePorts(s *Segment) (ports []Port, ok bool) {
+func alonePorts(s *segment.Segment) (ports []segment.Port, ok bool) {
 	g := s.Graph
 	for _, v := range g.Inputs {
-		ports = append(ports, Port{Name: v.Name, Value: v, In: true})
+		ports = append(ports, segment.Port{Name: v.Name, Value: v, In: true})
 	}
 	for i, v := range g.Outputs {
 		if v.Def == nil || slices.Contains(g.Outputs[:i], v) {
 			return nil, false
 		}
-		ports = append(ports, Port{Name: s.outputName(i), Value: v, Out: true})
+		ports = append(ports, segment.Port{Name: s.OutputName(i), Value: v, Out: true})
 	}
-	slices.SortStableFunc(ports, func(a, b Port) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortStableFunc(ports, func(a, b segment.Port) int { return strings.Compare(a.Name, b.Name) })
 	return ports, len(g.States) == 0
 }
 
 // aloneLayers is the one layer that is to have tasks, and before it those that it computes along; nil if there are several.
-func aloneLayers(s *Segment, order []*anec.Layer, roots map[*anec.Layer]*anec.Layer) []*anec.Layer {
-	derived := derivedLayers(order)
+func aloneLayers(s *segment.Segment, order []*anec.Layer, roots map[*anec.Layer]*anec.Layer) []*anec.Layer {
+	derived := segment.DerivedLayers(order)
 	var root *anec.Layer
 	for _, l := range order {
 		stands := slices.ContainsFunc(order, func(m *anec.Layer) bool { return roots[m] == l })
-		if roots[l] != nil || derived[l] || isView(l) && !stands {
+		if roots[l] != nil || derived[l] || segment.IsView(l) && !stands {
 			continue
 		}
 		if root != nil {

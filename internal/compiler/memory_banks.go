@@ -3,6 +3,7 @@ package compiler
 import (
 	"github.com/espalier-ane/espalier/hal"
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/segment"
 )
 
 // layoutOf lays a value out. On-chip memory has banks that take turns by the granule; rows whose distance is a large power
@@ -10,20 +11,20 @@ import (
 //
 //	64 channels of 8 elements: rows are 1024 bytes apart: all begin in bank 0
 //	1072 bytes, with 0x30 between: the rows of a tile begin in banks 0, 3, 6, …
-func layoutOf(t anec.Type, target *hal.Target, class int) rowLayout {
+func layoutOf(t anec.Type, target *hal.Target, class int) segment.RowLayout {
 	granule := int64(max(target.Sizes.OnChipAlign, 1))
 	bits := int64(t.Dims[anec.W]) * int64(t.DType.Bits())
 	channel := ((bits+7)/8 + granule - 1) / granule * granule
-	l := rowLayout{
-		channel: channel,
-		packed:  channel * int64(t.Dims[anec.C]),
-		rows:    int64(t.Dims[anec.H]),
-		planes:  int64(t.Dims[anec.N] * t.Dims[anec.D]),
+	l := segment.RowLayout{
+		Channel: channel,
+		Packed:  channel * int64(t.Dims[anec.C]),
+		Rows:    int64(t.Dims[anec.H]),
+		Planes:  int64(t.Dims[anec.N] * t.Dims[anec.D]),
 	}
-	l.row = l.packed
-	if c := target.Residency.Conflict[class]; c.Every > 0 && l.rows > 1 && l.row%int64(c.Every) == 0 {
-		if padded := l.row + int64(c.Pad); padded <= int64(maxRowStride(target)) {
-			l.row = padded
+	l.Row = l.Packed
+	if c := target.Residency.Conflict[class]; c.Every > 0 && l.Rows > 1 && l.Row%int64(c.Every) == 0 {
+		if padded := l.Row + int64(c.Pad); padded <= int64(maxRowStride(target)) {
+			l.Row = padded
 		}
 	}
 	return l

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/segment"
 	"github.com/espalier-ane/espalier/td"
 	"github.com/espalier-ane/espalier/tensor"
 )
@@ -42,7 +43,7 @@ func BenchmarkPlan(b *testing.B) {
 		b.Run(fmt.Sprint(layers), func(b *testing.B) {
 			for b.Loop() {
 				b.StopTimer()
-				s := &Segment{Target: virtual(b), Graph: stacked(b, layers/10)}
+				s := &segment.Segment{Target: virtual(b), Graph: stacked(b, layers/10)}
 				b.StartTimer()
 				if err := schedule(s); err != nil {
 					b.Fatal(err)

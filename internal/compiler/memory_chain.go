@@ -5,6 +5,7 @@ import (
 
 	"github.com/espalier-ane/espalier/hal"
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/segment"
 	"github.com/espalier-ane/espalier/td"
 )
 
@@ -12,43 +13,43 @@ import (
 //
 //	task 0  %a = Conv(%x)         %a is not written whole: task 1 takes each tile as it comes
 //	task 1  %y = Conv(%a)
-func findChains(s *Segment) error {
+func findChains(s *segment.Segment) error {
 	if !keepsOnChip(s) {
 		return nil
 	}
 	for _, v := range s.Plan.OnChip.Values {
 		v.Chain = chainClause(s, v)
-		v.streams = v.Chain != chainable && v.Layout.bytes() > s.Plan.OnChip.Budget
+		v.Streams = v.Chain != segment.Chainable && v.Layout.Bytes() > s.Plan.OnChip.Budget
 	}
 	return nil
 }
 
 // chainClause goes through the conjunction.
-func chainClause(s *Segment, v *ChipValue) chainRule {
+func chainClause(s *segment.Segment, v *segment.ChipValue) segment.ChainRule {
 	oc := s.Plan.OnChip
 	switch {
 	case v.Maker < 0 || oc.Tasks[v.Maker].AtLoad:
-		return notMade
+		return segment.NotMade
 	case !s.Target.Has(hal.CapChaining):
-		return chainingOff
+		return segment.ChainingOff
 	case v.Leaves || len(v.Readers) != 1 || len(s.Plan.Layers[v.Maker].Tops) != 1:
-		return severalReads
+		return segment.SeveralReads
 	}
 	from, to := oc.Tasks[v.Maker].Unit, oc.Tasks[v.Readers[0]].Unit
 	maker, reader := s.Plan.Layers[v.Maker], s.Plan.Layers[v.Readers[0]]
 	switch {
 	case from.Class != to.Class:
-		return otherClass
-	case from.Engine != to.Engine || from.Engine == NoEngine:
-		return otherEngine
+		return segment.OtherClass
+	case from.Engine != to.Engine || from.Engine == segment.NoEngine:
+		return segment.OtherEngine
 	case !sameGeometry(maker, reader, v.Value):
-		return otherGeometry
+		return segment.OtherGeometry
 	case v.Readers[0] != v.Maker+1:
-		return gap
+		return segment.Gap
 	case emittedRows(maker, s.Target) < neededRows(reader, v.Value, s.Target):
-		return rowsMissing
+		return segment.RowsMissing
 	}
-	return chainable
+	return segment.Chainable
 }
 
 // sameGeometry reports whether the tiles that a task emits are those that the reader declares: it reads the value itself,

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/segment"
 	"github.com/espalier-ane/espalier/td"
 )
 
@@ -13,9 +14,9 @@ import (
 // overwrites, which is the engine's rule.
 type replay struct {
 	graph  *anec.Graph
-	plan   *Plan
+	plan   *segment.Plan
 	marks  map[*anec.Value][]uint64
-	memory map[Place][]uint64 // by region and port
+	memory map[segment.Place][]uint64 // by region and port
 }
 
 // contents returns the marks of the bytes of each value, by what the graph says, not by where they lie.
@@ -143,32 +144,32 @@ func ends(g *anec.Graph) (marks [][]uint64) {
 }
 
 // checkPlan replays a plan. want is what ends gave for the graph before it was planned.
-func checkPlan(s *Segment, want [][]uint64) error {
-	r := &replay{graph: s.Graph, plan: s.Plan, marks: contents(s.Graph), memory: map[Place][]uint64{}}
-	r.memory[Place{Region: InScratch}] = make([]uint64, s.Plan.Scratch)
-	r.memory[Place{Region: InDerived}] = make([]uint64, s.Plan.Derived)
+func checkPlan(s *segment.Segment, want [][]uint64) error {
+	r := &replay{graph: s.Graph, plan: s.Plan, marks: contents(s.Graph), memory: map[segment.Place][]uint64{}}
+	r.memory[segment.Place{Region: segment.InScratch}] = make([]uint64, s.Plan.Scratch)
+	r.memory[segment.Place{Region: segment.InDerived}] = make([]uint64, s.Plan.Derived)
 	for _, c := range []struct {
-		region Region
+		region segment.Region
 		bytes  []byte
-	}{{InConstants, s.Plan.Constants}, {InWeights, s.Weights}} {
+	}{{segment.InConstants, s.Plan.Constants}, {segment.InWeights, s.Weights}} {
 		m := make([]uint64, len(c.bytes))
 		for i, b := range c.bytes {
 			m[i] = 1<<63 | uint64(b)
 		}
-		r.memory[Place{Region: c.region}] = m
+		r.memory[segment.Place{Region: c.region}] = m
 	}
 	states := map[*anec.Value]*anec.State{}
 	for _, st := range s.Graph.States {
 		states[st.Before] = st
 	}
-	var outputs, left []Place
+	var outputs, left []segment.Place
 	for i, p := range s.Plan.Ports {
 		bytes, _ := p.Value.Type.Bytes()
 		m := make([]uint64, bytes)
 		if p.In {
 			copy(m, r.marks[p.Value])
 		}
-		at := Place{Region: InPort, Port: i}
+		at := segment.Place{Region: segment.InPort, Port: i}
 		r.memory[at] = m
 		switch {
 		case states[p.Value] != nil:
@@ -193,7 +194,7 @@ func checkPlan(s *Segment, want [][]uint64) error {
 }
 
 // each calls f with the first byte of each element, in order; with each byte, where elements share them.
-func each(p Place, t anec.Type, f func(i int, at int64)) {
+func each(p segment.Place, t anec.Type, f func(i int, at int64)) {
 	if t.DType.SubByte() {
 		bytes, _ := t.Bytes()
 		for i := range bytes {
@@ -211,14 +212,14 @@ func each(p Place, t anec.Type, f func(i int, at int64)) {
 }
 
 func (r *replay) task(l *anec.Layer) error {
-	derived := r.plan.Places[l.Top()].Region == InDerived
+	derived := r.plan.Places[l.Top()].Region == segment.InDerived
 	touched := map[*anec.Value]map[int64]bool{}
 	touch := func(v *anec.Value, f func(at int64, mark *uint64, want uint64) error) (err error) {
 		p, ok := r.plan.Places[v]
 		if !ok {
 			return fmt.Errorf("%q has no place", v.Name)
 		}
-		memory := r.memory[Place{Region: p.Region, Port: p.Port}]
+		memory := r.memory[segment.Place{Region: p.Region, Port: p.Port}]
 		bytes := map[int64]bool{}
 		size := max(v.Type.DType.Size(), 1)
 		each(p, v.Type, func(i int, at int64) {
@@ -238,7 +239,7 @@ func (r *replay) task(l *anec.Layer) error {
 		return err
 	}
 	for _, v := range l.Reads() {
-		if region := r.plan.Places[v].Region; derived && region != InDerived && region != InConstants && region != InWeights {
+		if region := r.plan.Places[v].Region; derived && region != segment.InDerived && region != segment.InConstants && region != segment.InWeights {
 			return fmt.Errorf("runs once and reads %q, which lies in %v", v.Name, region)
 		}
 		err := touch(v, func(at int64, mark *uint64, want uint64) error {
@@ -254,8 +255,8 @@ func (r *replay) task(l *anec.Layer) error {
 	reads := touched
 	for i, v := range l.Tops {
 		p := r.plan.Places[v]
-		if p.Region == InConstants || p.Region == InWeights || p.Region == InPort && !r.plan.Ports[p.Port].Out || (p.Region == InDerived) != derived {
-			return fmt.Errorf("writes %q in %v", v.Name, p.at())
+		if p.Region == segment.InConstants || p.Region == segment.InWeights || p.Region == segment.InPort && !r.plan.Ports[p.Port].Out || (p.Region == segment.InDerived) != derived {
+			return fmt.Errorf("writes %q in %v", v.Name, p.At())
 		}
 		written := map[int64]bool{}
 		err := touch(v, func(at int64, mark *uint64, want uint64) error {
@@ -284,7 +285,7 @@ func (r *replay) task(l *anec.Layer) error {
 	return nil
 }
 
-func samePlace(p, q Place, dims anec.Dims) bool {
+func samePlace(p, q segment.Place, dims anec.Dims) bool {
 	for a, n := range dims {
 		if n > 1 && p.Strides[a] != q.Strides[a] {
 			return false
@@ -294,7 +295,7 @@ func samePlace(p, q Place, dims anec.Dims) bool {
 }
 
 // planMemory says where everything lies.
-func planMemory(s *Segment) error {
+func planMemory(s *segment.Segment) error {
 	if err := layoutValues(s); err != nil {
 		return err
 	}
@@ -302,10 +303,10 @@ func planMemory(s *Segment) error {
 }
 
 // plan takes a graph through schedule and memory, and replays the plan.
-func plan(t testing.TB, g *anec.Graph, weights []byte) *Segment {
+func plan(t testing.TB, g *anec.Graph, weights []byte) *segment.Segment {
 	t.Helper()
 	want := ends(g)
-	s := &Segment{Name: g.Name, Target: virtual(t), Graph: g, Weights: weights}
+	s := &segment.Segment{Name: g.Name, Target: virtual(t), Graph: g, Weights: weights}
 	if err := schedule(s); err != nil {
 		t.Fatal(err)
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/espalier-ane/espalier/hal"
+	"github.com/espalier-ane/espalier/internal/segment"
 )
 
 // ChipText says what the rules of the chip's compiler would keep on chip, and how: the partitions, then by layer the unit that
@@ -18,7 +19,7 @@ import (
 //	  %a chained chip+0 8192 bytes
 //	layer 1 Conv array, pressure 16384 bytes, tiles chip+8192 8192 bytes, chained to layer 0
 //	  %y streamed, not chained: not exactly one outgoing layer
-func ChipText(s *Segment) string {
+func ChipText(s *segment.Segment) string {
 	b := &strings.Builder{}
 	oc := s.Plan.OnChip
 	if oc == nil {
@@ -32,7 +33,7 @@ func ChipText(s *Segment) string {
 		}
 		b.WriteByte('\n')
 	}
-	operands, results := oc.operands(), oc.results()
+	operands, results := oc.Operands(), oc.Results()
 	for i, l := range s.Plan.Layers {
 		t := &oc.Tasks[i]
 		fmt.Fprintf(b, "layer %d %v", i, l.Kind())
@@ -73,21 +74,21 @@ func ChipText(s *Segment) string {
 	return b.String()
 }
 
-func printChipValue(v *ChipValue, b *strings.Builder, t *hal.Target) {
+func printChipValue(v *segment.ChipValue, b *strings.Builder, t *hal.Target) {
 	fmt.Fprintf(b, "  %%%s %v", v.Value.Name, v.State)
 	if v.Over != nil {
 		fmt.Fprintf(b, " over %%%s", v.Over.Value.Name)
 	}
-	if v.State.onChip() {
+	if v.State.OnChip() {
 		fmt.Fprintf(b, " chip+%d %d bytes", v.Offset, v.Bytes)
-		if l := v.Layout; l.row != l.packed {
+		if l := v.Layout; l.Row != l.Packed {
 			fmt.Fprintf(b, ", rows %d apart and not %d: %d and not %d in a bank",
-				l.row, l.packed, bankRequests(l.row, l.rows, t), bankRequests(l.packed, l.rows, t))
+				l.Row, l.Packed, bankRequests(l.Row, l.Rows, t), bankRequests(l.Packed, l.Rows, t))
 		}
 	}
-	if v.Chain != chainable && v.Chain != notMade {
+	if v.Chain != segment.Chainable && v.Chain != segment.NotMade {
 		fmt.Fprintf(b, ", not chained: %v", v.Chain)
-	} else if v.Chain == chainable && v.State != Chained {
+	} else if v.Chain == segment.Chainable && v.State != segment.Chained {
 		b.WriteString(", not chained: another partition")
 	}
 	b.WriteByte('\n')

@@ -6,6 +6,7 @@ import (
 	"unsafe"
 
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/segment"
 	"github.com/espalier-ane/espalier/tensor"
 )
 
@@ -16,63 +17,58 @@ import (
 //	                                  %one      constants + 64
 //	                                  %scale_1  constants + 0       the same bytes: stored once
 type constants struct {
-	weights *buffer
-	copied  *buffer
+	weights *segment.Buffer
+	copied  *segment.Buffer
 
 	stored map[[sha256.Size]byte]int64
-	pieces []piece
+	pieces []segment.Piece
 	size   int64
 }
 
-type piece struct {
-	offset int64
-	bytes  []byte
-}
-
 // place finds the spot of a constant.
-func (c *constants) place(v *anec.Value, weights []byte) (spot, error) {
+func (c *constants) place(v *anec.Value, weights []byte) (segment.Spot, error) {
 	if c.stored == nil {
 		c.stored = map[[sha256.Size]byte]int64{}
 	}
 	if !v.Const.Plain() {
-		return spot{}, fmt.Errorf("constant %q is compressed; no task reads it as it is", v.Name)
+		return segment.Spot{}, fmt.Errorf("constant %q is compressed; no task reads it as it is", v.Name)
 	}
 	t := v.Const.Stored
 	if v.Type.DType.SubByte() {
 		data := t.Bytes() // packed in order; its own memory if it lies so
 		if at, ok := offsetIn(weights, data); ok {
-			return spot{buffer: c.weights, offset: at}, nil
+			return segment.Spot{Buffer: c.weights, Offset: at}, nil
 		}
-		return spot{buffer: c.copied, offset: c.store(data)}, nil
+		return segment.Spot{Buffer: c.copied, Offset: c.store(data)}, nil
 	}
 	size := int64(v.Type.DType.Size())
-	s := spot{buffer: c.weights}
+	s := segment.Spot{Buffer: c.weights}
 	first := t
 	for a, n := range t.Shape() {
-		s.strides[a] = int64(t.Strides()[a]) * size
+		s.Strides[a] = int64(t.Strides()[a]) * size
 		if n > 1 {
 			first, _ = first.Slice(a, 0, 1, 1)
 		}
 	}
 	if inside(weights, t) {
 		if at, ok := offsetIn(weights, first.Bytes()); ok && at%size == 0 {
-			s.offset = at
+			s.Offset = at
 			return s, nil
 		}
 	}
 	distinct := t // what strides of 0 repeat is stored once
 	for a, n := range t.Shape() {
-		if n > 1 && s.strides[a] == 0 {
+		if n > 1 && s.Strides[a] == 0 {
 			distinct, _ = distinct.Slice(a, 0, 1, 1)
 		}
 	}
-	dense := denseSpot(c.copied, anec.Type{DType: v.Type.DType, Dims: anec.Dims(distinct.Shape())})
+	dense := segment.DenseSpot(c.copied, anec.Type{DType: v.Type.DType, Dims: anec.Dims(distinct.Shape())})
 	for a, n := range t.Shape() {
-		if n > 1 && s.strides[a] == 0 {
-			dense.strides[a] = 0
+		if n > 1 && s.Strides[a] == 0 {
+			dense.Strides[a] = 0
 		}
 	}
-	dense.offset = c.store(distinct.Bytes())
+	dense.Offset = c.store(distinct.Bytes())
 	return dense, nil
 }
 
@@ -83,21 +79,21 @@ func (c *constants) store(data []byte) int64 {
 	if !ok {
 		at = c.size
 		c.stored[digest] = at
-		c.pieces = append(c.pieces, piece{at, data})
-		c.size = aligned(at + int64(len(data)))
+		c.pieces = append(c.pieces, segment.Piece{Offset: at, Bytes: data})
+		c.size = segment.Aligned(at + int64(len(data)))
 	}
 	return at
 }
 
 // joined copies pieces into one.
-func joined(pieces []piece) []byte {
+func joined(pieces []segment.Piece) []byte {
 	if len(pieces) == 0 {
 		return nil
 	}
 	last := pieces[len(pieces)-1]
-	bytes := make([]byte, aligned(last.offset+int64(len(last.bytes))))
+	bytes := make([]byte, segment.Aligned(last.Offset+int64(len(last.Bytes))))
 	for _, p := range pieces {
-		copy(bytes[p.offset:], p.bytes)
+		copy(bytes[p.Offset:], p.Bytes)
 	}
 	return bytes
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/segment"
 	"github.com/espalier-ane/espalier/td"
 	"github.com/espalier-ane/espalier/tensor"
 )
@@ -35,17 +36,17 @@ func TestConstants(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		c      *tensor.Tensor
-		want   Place
+		want   segment.Place
 		stored int
 	}{
-		{"in the file", matrix, Place{Region: InWeights, Offset: 64, Strides: [5]int64{64, 64, 64, 16, 2}}, 0},
-		{"a column of it", must(matrix.Slice(4, 3, 1, 1)), Place{Region: InWeights, Offset: 70, Strides: [5]int64{64, 64, 64, 16, 2}}, 0},
-		{"transposed", must(matrix.Transpose(0, 1, 2, 4, 3)), Place{Region: InWeights, Offset: 64, Strides: [5]int64{64, 64, 64, 2, 16}}, 0},
-		{"reversed", must(matrix.Slice(4, 7, 8, -1)), Place{Region: InWeights, Offset: 78, Strides: [5]int64{64, 64, 64, 16, -2}}, 0},
-		{"repeated", must(within(10, 1, 1, 1, 1, 8).BroadcastTo(1, 1, 1, 4, 8)), Place{Region: InWeights, Offset: 10, Strides: [5]int64{16, 16, 16, 0, 2}}, 0},
-		{"at an odd byte", within(65, 1, 1, 1, 4, 8), Place{Region: InConstants, Strides: [5]int64{64, 64, 64, 16, 2}}, 64},
-		{"elsewhere", matrix.Clone(), Place{Region: InConstants, Strides: [5]int64{64, 64, 64, 16, 2}}, 64},
-		{"repeated elsewhere", must(tensor.New(tensor.Float16, 1, 1, 1, 1, 1).BroadcastTo(1, 1, 1, 1000, 1000)), Place{Region: InConstants, Strides: [5]int64{2, 2, 2, 0, 0}}, 64},
+		{"in the file", matrix, segment.Place{Region: segment.InWeights, Offset: 64, Strides: [5]int64{64, 64, 64, 16, 2}}, 0},
+		{"a column of it", must(matrix.Slice(4, 3, 1, 1)), segment.Place{Region: segment.InWeights, Offset: 70, Strides: [5]int64{64, 64, 64, 16, 2}}, 0},
+		{"transposed", must(matrix.Transpose(0, 1, 2, 4, 3)), segment.Place{Region: segment.InWeights, Offset: 64, Strides: [5]int64{64, 64, 64, 2, 16}}, 0},
+		{"reversed", must(matrix.Slice(4, 7, 8, -1)), segment.Place{Region: segment.InWeights, Offset: 78, Strides: [5]int64{64, 64, 64, 16, -2}}, 0},
+		{"repeated", must(within(10, 1, 1, 1, 1, 8).BroadcastTo(1, 1, 1, 4, 8)), segment.Place{Region: segment.InWeights, Offset: 10, Strides: [5]int64{16, 16, 16, 0, 2}}, 0},
+		{"at an odd byte", within(65, 1, 1, 1, 4, 8), segment.Place{Region: segment.InConstants, Strides: [5]int64{64, 64, 64, 16, 2}}, 64},
+		{"elsewhere", matrix.Clone(), segment.Place{Region: segment.InConstants, Strides: [5]int64{64, 64, 64, 16, 2}}, 64},
+		{"repeated elsewhere", must(tensor.New(tensor.Float16, 1, 1, 1, 1, 1).BroadcastTo(1, 1, 1, 1000, 1000)), segment.Place{Region: segment.InConstants, Strides: [5]int64{2, 2, 2, 0, 0}}, 64},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			g := anec.New("constant")
@@ -56,7 +57,7 @@ func TestConstants(t *testing.T) {
 				t.Fatal(err)
 			}
 			g.AddOutput(b.Layer("y", &anec.ElementWise{Type: td.EWAdd}, v, x))
-			s := &Segment{Target: virtual(t), Graph: g, Weights: weights}
+			s := &segment.Segment{Target: virtual(t), Graph: g, Weights: weights}
 			if err := schedule(s); err != nil {
 				t.Fatal(err)
 			}
@@ -98,7 +99,7 @@ output %y`, `"x" has interleave 4`},
 			if err != nil {
 				t.Fatal(err)
 			}
-			s := &Segment{Target: virtual(t), Graph: g}
+			s := &segment.Segment{Target: virtual(t), Graph: g}
 			if err := schedule(s); err != nil {
 				t.Fatal(err)
 			}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/segment"
 )
 
 // pull asks that a value lie at a spot. Through views it comes to the layer that makes the elements, which then
@@ -18,11 +19,11 @@ import (
 // lies at another spot already; a view of less than all; a task of a chip's own, which cannot write there; or if another
 // view of them could not be expressed then.
 // also may refuse too, with the value that has the choice.
-func (p *planner) pull(v *anec.Value, at spot, also func(*anec.Value, spot) bool) bool {
+func (p *planner) pull(v *anec.Value, at segment.Spot, also func(*anec.Value, segment.Spot) bool) bool {
 	source, s := v, at
 	for source.Def != nil && p.isView(source.Def) {
 		l, ok := source.Def, false
-		if s, ok = bottomOf(l, s); !ok {
+		if s, ok = segment.BottomOf(l, s); !ok {
 			return false
 		}
 		source = l.Bottoms[0]
@@ -36,10 +37,10 @@ func (p *planner) pull(v *anec.Value, at spot, also func(*anec.Value, spot) bool
 	if !p.own.Names(s, source.Type) && !p.derived[source.Def] && !p.kept[source.Def] && p.own.Takes(p.Segment, source.Def) == nil {
 		return false
 	}
-	if p.derived[source.Def] != (s.buffer.region == InDerived) || !p.viewsHold(source, s) {
+	if p.derived[source.Def] != (s.Buffer.Region == segment.InDerived) || !p.viewsHold(source, s) {
 		return false
 	}
-	if state := s.buffer.state; state != nil {
+	if state := s.Buffer.State; state != nil {
 		// The parts of a concatenation are written long before it: too early for a state.
 		if !p.isTask(source.Def) || !p.readsEnd(state.Before, p.spots[state.Before], source.Def, s) {
 			return false
@@ -56,12 +57,12 @@ func (p *planner) pull(v *anec.Value, at spot, also func(*anec.Value, spot) bool
 // A seen is a value as a walk over views sees it.
 type seen struct {
 	value *anec.Value
-	spot  spot
+	spot  segment.Spot
 }
 
 // viewsHold reports whether all views of a value can still be expressed if it lies at a spot, but for those that
 // could not anyway.
-func (p *planner) viewsHold(v *anec.Value, at spot) bool {
+func (p *planner) viewsHold(v *anec.Value, at segment.Spot) bool {
 	for work := []seen{{v, at}}; len(work) > 0; {
 		x := work[len(work)-1]
 		work = work[:len(work)-1]
@@ -69,7 +70,7 @@ func (p *planner) viewsHold(v *anec.Value, at spot) bool {
 			if !p.isView(l) {
 				continue
 			}
-			y, ok := viewOf(l, x.spot)
+			y, ok := segment.ViewOf(l, x.spot)
 			if ok {
 				work = append(work, seen{l.Top(), y})
 			} else if !p.awkward[l] {
@@ -83,13 +84,13 @@ func (p *planner) viewsHold(v *anec.Value, at spot) bool {
 // readsEnd reports whether the bytes of a value that lies at from may be written over by a layer, whose top lies
 // at to: whoever reads them, through views too, comes before the layer, or is the layer and reads each element no
 // later than it writes there.
-func (p *planner) readsEnd(v *anec.Value, from spot, writer *anec.Layer, to spot) bool {
+func (p *planner) readsEnd(v *anec.Value, from segment.Spot, writer *anec.Layer, to segment.Spot) bool {
 	for work := []seen{{v, from}}; len(work) > 0; {
 		x := work[len(work)-1]
 		work = work[:len(work)-1]
 		for _, l := range x.value.Uses {
 			if p.isView(l) {
-				if y, ok := viewOf(l, x.spot); ok {
+				if y, ok := segment.ViewOf(l, x.spot); ok {
 					work = append(work, seen{l.Top(), y})
 					continue
 				} // else it is copied there
@@ -97,7 +98,7 @@ func (p *planner) readsEnd(v *anec.Value, from spot, writer *anec.Layer, to spot
 			if p.later(l, writer) {
 				return false
 			}
-			if l == writer && !(overwrites(l, x.value) && x.spot.same(to, x.value.Type.Dims)) {
+			if l == writer && !(overwrites(l, x.value) && x.spot.Same(to, x.value.Type.Dims)) {
 				return false
 			}
 		}
@@ -122,7 +123,7 @@ func (p *planner) later(l, than *anec.Layer) bool {
 func (p *planner) states() error {
 	held := func(v *anec.Value) *anec.State { // whose memory a value is a view of
 		if s, ok := p.spots[v]; ok {
-			return s.buffer.state
+			return s.Buffer.State
 		}
 		return nil
 	}
@@ -177,7 +178,7 @@ func (p *planner) outputs() error {
 			p.Graph.Outputs[i] = v
 			p.demands[v] = at
 		}
-		p.ports = append(p.ports, Port{Name: p.outputName(i), Value: v, Out: true})
+		p.ports = append(p.ports, segment.Port{Name: p.OutputName(i), Value: v, Out: true})
 	}
 	return nil
 }
@@ -205,7 +206,7 @@ func (p *planner) backwards() error {
 			}
 		case anec.KindRingBufferWriter:
 			if at, ok := p.demands[l.Top()]; ok {
-				p.pull(l.Bottoms[0], at, func(v *anec.Value, s spot) bool {
+				p.pull(l.Bottoms[0], at, func(v *anec.Value, s segment.Spot) bool {
 					// The parts of a concatenation have readers of their own.
 					return p.isTask(v.Def) && p.readsEnd(v, s, l, at)
 				})
@@ -222,7 +223,7 @@ func (p *planner) askParts(l *anec.Layer) error {
 		p.demands[l.Top()] = at
 	}
 	parts := append([]*anec.Value(nil), l.Bottoms...)
-	for i, s := range partsOf(l, at) {
+	for i, s := range segment.PartsOf(l, at) {
 		if p.pull(parts[i], s, nil) {
 			continue
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/espalier-ane/espalier/hal"
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/segment"
 	"github.com/espalier-ane/espalier/td"
 )
 
@@ -25,10 +26,10 @@ func TestMemoryRules(t *testing.T) {
 	})
 }
 
-func segmentOf(t testing.TB, target *hal.Target, graph string) *Segment {
+func segmentOf(t testing.TB, target *hal.Target, graph string) *segment.Segment {
 	t.Helper()
 	g := parseGraph(t, graph)
-	s := &Segment{Name: g.Name, Target: target, Graph: g}
+	s := &segment.Segment{Name: g.Name, Target: target, Graph: g}
 	if target.TaskVersion == uint16(td.V7) { // its own tasks name the ports
 		for _, v := range g.Outputs {
 			s.Outputs = append(s.Outputs, v.Name)
@@ -38,7 +39,7 @@ func segmentOf(t testing.TB, target *hal.Target, graph string) *Segment {
 }
 
 // planFor takes a graph through schedule and memory for a target.
-func planFor(t testing.TB, target *hal.Target, graph string, seed uint64) *Segment {
+func planFor(t testing.TB, target *hal.Target, graph string, seed uint64) *segment.Segment {
 	t.Helper()
 	s := segmentOf(t, target, graph)
 	runPhase(t, Schedule, s, seed)

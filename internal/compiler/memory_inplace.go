@@ -2,6 +2,7 @@ package compiler
 
 import (
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/segment"
 )
 
 // inPlace lets tasks write over an operand that nobody reads after them:
@@ -14,14 +15,14 @@ func (a *addresses) inPlace() {
 	for i, l := range a.Layers {
 		y := l.Top()
 		at := a.Spots[y]
-		if b := at.buffer; b.region != InScratch || b.first != i || !at.fills(y.Type) {
+		if b := at.Buffer; b.Region != segment.InScratch || b.First != i || !at.Fills(y.Type) {
 			continue
 		}
 		for _, x := range l.Reads() {
-			from := a.Spots[x].buffer.root()
-			if from.region == InScratch && from.size == at.buffer.size && from.last == i && a.takesOver(l, from) {
-				from.last = at.buffer.last
-				at.buffer.into = from
+			from := a.Spots[x].Buffer.Root()
+			if from.Region == segment.InScratch && from.Size == at.Buffer.Size && from.Last == i && a.takesOver(l, from) {
+				from.Last = at.Buffer.Last
+				at.Buffer.Into = from
 				break
 			}
 		}
@@ -30,16 +31,16 @@ func (a *addresses) inPlace() {
 
 // takesOver reports whether a task may write its first top into a buffer that it reads: all that it reads there
 // has to be what the top takes the place of, element by element.
-func (a *addresses) takesOver(l *anec.Layer, b *buffer) bool {
+func (a *addresses) takesOver(l *anec.Layer, b *segment.Buffer) bool {
 	to := a.Spots[l.Top()]
-	own := to.buffer
-	to.buffer = b
+	own := to.Buffer
+	to.Buffer = b
 	for _, x := range l.Reads() {
 		s := a.Spots[x]
-		if s.buffer = s.buffer.root(); s.buffer != b {
+		if s.Buffer = s.Buffer.Root(); s.Buffer != b {
 			continue
 		}
-		if !overwrites(l, x) || !s.same(to, x.Type.Dims) || !writesOver(a.Selected[a.StandsFor[l]], a.Spots[x].buffer, own) {
+		if !overwrites(l, x) || !s.Same(to, x.Type.Dims) || !segment.WritesOver(a.Selected[a.StandsFor[l]], a.Spots[x].Buffer, own) {
 			return false
 		}
 	}

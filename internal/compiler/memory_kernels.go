@@ -2,6 +2,7 @@ package compiler
 
 import (
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/segment"
 	"github.com/espalier-ane/espalier/td"
 )
 
@@ -9,13 +10,13 @@ import (
 // convolutions over H and W (seed compiler, phase 4: weight packing; oracles 5 for the lanes).
 //
 //	%y = Conv(%x, %w)   64 outputs, 64 inputs, 3x3      16 engines with 4 lanes each, 4608 bytes a stream
-func packWeights(s *Segment) error {
+func packWeights(s *segment.Segment) error {
 	if !keepsOnChip(s) {
 		return nil
 	}
 	oc := s.Plan.OnChip
 	for i, l := range s.Plan.Layers {
-		w := weightBottom(l)
+		w := segment.WeightBottom(l)
 		if w == nil || oc.Tasks[i].AtLoad || w.Type.DType.Bits() != 16 {
 			continue
 		}
@@ -54,7 +55,7 @@ func packWeights(s *Segment) error {
 		for k.Lanes*2 <= min(most, k.Outputs/engines) {
 			k.Lanes *= 2
 		}
-		stream := KernelStream{Task: i, Engines: k.Engines, Lanes: k.Lanes}
+		stream := segment.KernelStream{Task: i, Engines: k.Engines, Lanes: k.Lanes}
 		for e := range k.Engines {
 			stream.Bytes += int64(k.StreamBytes(e))
 		}

@@ -3,13 +3,15 @@ package compiler
 import (
 	"testing"
 	"time"
+
+	"github.com/espalier-ane/espalier/internal/segment"
 )
 
 // TestModelPlans replays the plans of every model.
 func TestModelPlans(t *testing.T) {
 	modelCases(t, func(t *testing.T, c modelCase) {
 		var want [][]uint64
-		trace := func(p *Pass, s *Segment, _ time.Duration) {
+		trace := func(p *Pass, s *segment.Segment, _ time.Duration) {
 			switch p.Name {
 			case "schedule":
 				want = ends(s.Graph)

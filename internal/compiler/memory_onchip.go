@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/segment"
 )
 
 // chipValues finds the root tensors of a plan and who reads them:
@@ -12,32 +13,32 @@ import (
 //	%r = Reshape(%a)                      %a  read by Softmax and MatMul
 //	%s = Softmax(%r)                      %s  read by MatMul
 //	%m = MatMul(%s, %r)
-func chipValues(s *Segment) error {
+func chipValues(s *segment.Segment) error {
 	if !keepsOnChip(s) {
 		return nil
 	}
 	t := s.Target
-	oc := &OnChip{Bytes: int64(t.Sizes.OnChip), Budget: int64(float64(t.Sizes.OnChip) * t.Residency.Margin)}
+	oc := &segment.OnChip{Bytes: int64(t.Sizes.OnChip), Budget: int64(float64(t.Sizes.OnChip) * t.Residency.Margin)}
 	s.Plan.OnChip = oc
 	number := map[*anec.Layer]int{}
-	derived := derivedLayers(s.Order)
+	derived := segment.DerivedLayers(s.Order)
 	for i, l := range s.Plan.Layers {
 		number[l] = i
-		oc.Tasks = append(oc.Tasks, ChipTask{Unit: kindUnits[l.Kind()], AtLoad: derived[l], Partition: -1, Chained: -1, Partner: -1})
+		oc.Tasks = append(oc.Tasks, segment.ChipTask{Unit: kindUnits[l.Kind()], AtLoad: derived[l], Partition: -1, Chained: -1, Partner: -1})
 	}
-	roots := map[*anec.Value]*ChipValue{}
-	root := func(v *anec.Value, maker int) *ChipValue {
+	roots := map[*anec.Value]*segment.ChipValue{}
+	root := func(v *anec.Value, maker int) *segment.ChipValue {
 		r := roots[v]
 		if r == nil {
-			r = &ChipValue{Value: v, Maker: maker, Offset: -1, Chain: notMade}
-			r.Layout = layoutOf(v.Type, t, oc.classOf(maker))
+			r = &segment.ChipValue{Value: v, Maker: maker, Offset: -1, Chain: segment.NotMade}
+			r.Layout = layoutOf(v.Type, t, oc.ClassOf(maker))
 			roots[v] = r
 			oc.Values = append(oc.Values, r)
 		}
 		return r
 	}
-	var rootsOf func(v *anec.Value, list []*ChipValue) []*ChipValue
-	rootsOf = func(v *anec.Value, list []*ChipValue) []*ChipValue {
+	var rootsOf func(v *anec.Value, list []*segment.ChipValue) []*segment.ChipValue
+	rootsOf = func(v *anec.Value, list []*segment.ChipValue) []*segment.ChipValue {
 		switch l := v.Def; {
 		case v.Const != nil:
 		case l == nil:

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/txtar"
+
+	"github.com/espalier-ane/espalier/internal/segment"
 )
 
 // What is said of on-chip memory holds together, for every small graph and several chips: values that are there at the
@@ -22,24 +24,24 @@ func TestOnChipHoldsTogether(t *testing.T) {
 	}
 }
 
-func checkOnChip(s *Segment) error {
+func checkOnChip(s *segment.Segment) error {
 	oc := s.Plan.OnChip
 	type block struct {
 		name        string
 		first, last int
 		from, to    int64
-		root        *ChipValue
+		root        *segment.ChipValue
 	}
 	var blocks []block
 	for _, v := range oc.Values {
-		if !v.State.onChip() {
+		if !v.State.OnChip() {
 			continue
 		}
 		if v.Maker < 0 || v.Leaves || !stays(oc, v) {
 			return fmt.Errorf("%q is %v, though it is needed elsewhere", v.Value.Name, v.State)
 		}
 		first, last := moments(oc, v)
-		blocks = append(blocks, block{v.Value.Name, first, last, v.Offset, v.Offset + v.Bytes, v.root()})
+		blocks = append(blocks, block{v.Value.Name, first, last, v.Offset, v.Offset + v.Bytes, v.Root()})
 	}
 	for i, task := range oc.Tasks {
 		blocks = append(blocks, block{fmt.Sprintf("tiles of task %d", i), i, i, task.TileOffset, task.TileOffset + task.Tiles, nil})

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/segment"
 	"github.com/espalier-ane/espalier/td"
 )
 
@@ -13,7 +14,7 @@ import (
 //	%y = Conv(%p, %w) Kernel=[1,3,3]                       →        PadBefore=[0,1,1] PadAfter=[0,1,1]
 //
 // It does so for padding with zeros that the convolution alone reads, and that its fields can say.
-func foldPadding(s *Segment) error {
+func foldPadding(s *segment.Segment) error {
 	if !keepsOnChip(s) || !s.Target.Residency.FoldPadding {
 		return nil
 	}
@@ -28,7 +29,7 @@ func foldPadding(s *Segment) error {
 			continue
 		}
 		p, ok := pad.Params.(*anec.Padding)
-		if !ok || !bare(pad) || !padsZeros(p) {
+		if !ok || !segment.IsBare(pad) || !padsZeros(p) {
 			continue
 		}
 		before, after, ok := windowPadding(p, conv.Window)
@@ -40,7 +41,7 @@ func foldPadding(s *Segment) error {
 			c.PadBefore, c.PadAfter = before, after
 			l.Params = &c
 			l.Bottoms = append([]*anec.Value{pad.Bottoms[0]}, l.Bottoms[1:]...)
-			l.Origin = joinOrigins(pad.Origin, l.Origin)
+			l.Origin = segment.JoinOrigins(pad.Origin, l.Origin)
 		}))
 		f.discard(pad)
 		s.Order = slices.DeleteFunc(s.Order, func(l *anec.Layer) bool { return l == pad })
@@ -61,7 +62,7 @@ const maxFoldedPad = 31
 func windowPadding(p *anec.Padding, w anec.Window) (before, after [3]int, ok bool) {
 	before, after = w.PadBefore, w.PadAfter
 	rest := *p
-	for i, a := range windowAxes {
+	for i, a := range segment.WindowAxes {
 		before[i] += p.Before[a]
 		after[i] += p.After[a]
 		rest.Before[a], rest.After[a] = 0, 0

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/segment"
 )
 
 // Picture draws the memory of a segment over its tasks, as SVG: a strip of tasks, on-chip memory if tasks use it, scratch, and
@@ -18,8 +19,8 @@ import (
 //	ports     %x ====                from the first task that touches it to the last
 //
 // A rectangle says in its title what it is. The same segment gives the same bytes.
-func Picture(s *Segment) string {
-	p := &picture{s: s, list: boundTasks(s)}
+func Picture(s *segment.Segment) string {
+	p := &picture{s: s, list: segment.BoundTasks(s)}
 	p.n = max(len(p.list), 1)
 	p.cell = min(max(1200/float64(p.n), 1.5), 48)
 	p.tasks()
@@ -45,8 +46,8 @@ const (
 
 // A picture is one in the making; y is how far down it has come.
 type picture struct {
-	s    *Segment
-	list []Task
+	s    *segment.Segment
+	list []segment.Task
 	n    int
 	cell float64
 	y    float64
@@ -74,7 +75,7 @@ func (p *picture) tasks() {
 	p.y = 20
 	p.label(p.y, "%s, %d tasks", p.s.Name, len(p.list))
 	p.y += 12
-	derived := derivedLayers(p.s.Order)
+	derived := segment.DerivedLayers(p.s.Order)
 	for i, t := range p.list {
 		fill, title := "#dddddd", fmt.Sprintf("task %d: %v %%%s", i, t.Layer.Kind(), t.Layer.Top().Name)
 		switch {
@@ -128,7 +129,7 @@ func (p *picture) onChip() {
 
 // scratch draws what lies between tasks in main memory.
 func (p *picture) scratch() {
-	bytes := p.s.scratchBytes()
+	bytes := p.s.ScratchBytes()
 	top, scale := p.panel(fmt.Sprintf("scratch, %d bytes", bytes), bytes)
 	t := &memoryText{Segment: p.s}
 	t.readers()
@@ -136,23 +137,23 @@ func (p *picture) scratch() {
 	for i, task := range p.list {
 		for _, v := range task.Layer.Tops {
 			place, ok := p.s.Plan.Places[v]
-			if !ok || place.Region != InScratch || shown[v] || !p.stores(task, place, v) {
+			if !ok || place.Region != segment.InScratch || shown[v] || !p.stores(task, place, v) {
 				continue
 			}
 			shown[v] = true
 			size, _ := v.Type.Bytes()
 			to := min(max(t.last[v], i), p.n-1)
-			title := fmt.Sprintf("%%%s %v, %s %d bytes, tasks %d to %d", v.Name, v.Type, place.at(), size, i, to)
+			title := fmt.Sprintf("%%%s %v, %s %d bytes, tasks %d to %d", v.Name, v.Type, place.At(), size, i, to)
 			p.rect(i, to, top+scale*float64(place.Offset), scale*float64(size), "#7fa8d0", title, "%"+v.Name)
 		}
 	}
 }
 
 // stores reports whether a task writes some of a value that lies in scratch memory.
-func (p *picture) stores(t Task, at Place, v *anec.Value) bool {
+func (p *picture) stores(t segment.Task, at segment.Place, v *anec.Value) bool {
 	inside := func(base int, offset int64) bool {
-		r, _ := p.s.regionOf(base)
-		return r == InScratch && at.Offset <= offset && offset < at.end(v.Type)
+		r, _ := p.s.RegionOf(base)
+		return r == segment.InScratch && at.Offset <= offset && offset < at.End(v.Type)
 	}
 	if t.Unit != nil {
 		r := t.Unit.Result
@@ -172,7 +173,7 @@ func (p *picture) ports() {
 	p.label(p.y-6, "ports")
 	first, last := map[int]int{}, map[int]int{}
 	touch := func(i, base int) {
-		if r, port := p.s.regionOf(base); r == InPort {
+		if r, port := p.s.RegionOf(base); r == segment.InPort {
 			if _, seen := first[port]; !seen {
 				first[port] = i
 			}
@@ -214,13 +215,13 @@ func (p *picture) ports() {
 type keptResult struct{ first, last, lo, hi int }
 
 // OnChipUse is how much of on-chip memory the tasks use, and how many results stay there for another task.
-func OnChipUse(s *Segment) (used int64, kept int) {
+func OnChipUse(s *segment.Segment) (used int64, kept int) {
 	used, list := onChipUse(s, s.Tasks)
 	return used, len(list)
 }
 
-func onChipUse(s *Segment, tasks []Task) (used int64, kept []keptResult) {
-	m := machineOf(s)
+func onChipUse(s *segment.Segment, tasks []segment.Task) (used int64, kept []keptResult) {
+	m := segment.MachineOf(s)
 	for i, t := range tasks {
 		if t.Unit == nil {
 			continue

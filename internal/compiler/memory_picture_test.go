@@ -40,7 +40,7 @@ func TestPictures(t *testing.T) {
 			want := len(s.Plan.Layers)
 			if oc := s.Plan.OnChip; oc != nil {
 				for _, v := range oc.Values {
-					if v.State.onChip() {
+					if v.State.OnChip() {
 						want++
 					}
 				}

@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/encode"
+	"github.com/espalier-ane/espalier/internal/segment"
 )
 
 // layoutValues says how everything lies, with which strides and beside what, selects the tasks of each layer, and adds the copies that
@@ -20,11 +22,11 @@ import (
 // parts of concatenations — is asked of the layer that makes it (memory_demand.go); where that layer cannot comply,
 // a copy does. Everything else gets a buffer of its own, or that of an operand that ends there
 // (memory_inplace.go), and buffers that are not needed at the same time share bytes (memory_scratch.go).
-func layoutValues(s *Segment) error {
-	if s.alone {
+func layoutValues(s *segment.Segment) error {
+	if s.Alone {
 		return nil
 	}
-	encoders := encodersOf(s.Target)
+	encoders := encode.Of(s.Target)
 	p := &planner{
 		Segment:  s,
 		own:      encoders[0],
@@ -33,32 +35,32 @@ func layoutValues(s *Segment) error {
 		kept:     map[*anec.Layer]bool{},
 		before:   map[*anec.Layer][]*anec.Layer{},
 		after:    map[*anec.Layer][]*anec.Layer{},
-		demands:  map[*anec.Value]spot{},
-		spots:    map[*anec.Value]spot{},
+		demands:  map[*anec.Value]segment.Spot{},
+		spots:    map[*anec.Value]segment.Spot{},
 		awkward:  map[*anec.Layer]bool{},
 		straight: map[*anec.Value]*anec.Layer{},
 		touched:  map[*anec.Value]bool{},
 		covered:  map[*anec.Layer]bool{},
 	}
-	s.beginMemory()
-	p.constants.weights, p.constants.copied = s.newBuffer(InWeights), s.newBuffer(InConstants)
+	s.BeginMemory()
+	p.constants.weights, p.constants.copied = s.NewBuffer(segment.InWeights), s.NewBuffer(segment.InConstants)
 	for _, step := range []func() error{p.simplify, p.listPorts, p.guess, p.states, p.outputs, p.backwards, p.forwards} {
 		if err := step(); err != nil {
 			return err
 		}
 	}
 	p.dropUnread()
-	s.Layout = &Layout{Spots: p.spots, Ports: p.ports, Layers: p.tasks, Buffers: p.buffers, Constants: p.constants.pieces}
+	s.Layout = &segment.Layout{Spots: p.spots, Ports: p.ports, Layers: p.tasks, Buffers: p.buffers, Constants: p.constants.pieces}
 	return p.refused.err()
 }
 
 // A planner is a layout that is being made.
 type planner struct {
-	*Segment
-	own      encoder // the chip's own, if it has one
-	fallback encoder // takes what the other does not
+	*segment.Segment
+	own      encode.Encoder // the chip's own, if it has one
+	fallback encode.Encoder // takes what the other does not
 
-	ports   []Port
+	ports   []segment.Port
 	derived map[*anec.Layer]bool
 
 	// position is that of a layer in the order: the layers of the schedule have multiples of 4, a copy that stands
@@ -70,13 +72,13 @@ type planner struct {
 	first, last   []*anec.Layer
 	before, after map[*anec.Layer][]*anec.Layer
 
-	demands map[*anec.Value]spot // where tops of tasks and concatenations have to lie
-	spots   map[*anec.Value]spot // where values lie: first as a guess, at last
-	awkward map[*anec.Layer]bool // views that strides did not express in the guess
+	demands map[*anec.Value]segment.Spot // where tops of tasks and concatenations have to lie
+	spots   map[*anec.Value]segment.Spot // where values lie: first as a guess, at last
+	awkward map[*anec.Layer]bool         // views that strides did not express in the guess
 	asked   []promise
 
-	buffers   []*buffer
-	pending   []*buffer // made, and not in the list yet: copies may come before them
+	buffers   []*segment.Buffer
+	pending   []*segment.Buffer // made, and not in the list yet: copies may come before them
 	constants constants
 	tasks     []*anec.Layer
 
@@ -90,39 +92,39 @@ type planner struct {
 // A promise is a value that was asked to lie at a spot, and will.
 type promise struct {
 	value *anec.Value
-	spot  spot
+	spot  segment.Spot
 }
 
 // newBuffer makes a buffer for values of a layer: bytes of constants alone are derived.
-func (p *planner) newBuffer(l *anec.Layer, size int64) *buffer {
-	region := InScratch
+func (p *planner) newBuffer(l *anec.Layer, size int64) *segment.Buffer {
+	region := segment.InScratch
 	if p.derived[l] {
-		region = InDerived
+		region = segment.InDerived
 	}
-	b := p.Segment.newBuffer(region)
-	b.size = size
+	b := p.Segment.NewBuffer(region)
+	b.Size = size
 	p.pending = append(p.pending, b)
 	return b
 }
 
 // newDense makes a buffer for a value of a layer whose elements fill it.
-func (p *planner) newDense(l *anec.Layer, t anec.Type) spot {
+func (p *planner) newDense(l *anec.Layer, t anec.Type) segment.Spot {
 	bytes, _ := t.Bytes()
-	return denseSpot(p.newBuffer(l, int64(bytes)), t)
+	return segment.DenseSpot(p.newBuffer(l, int64(bytes)), t)
 }
 
 // newSpot makes a buffer for a value of a layer, in which it lies as the chip's own encoder wants it. What is made of
 // constants only other tasks read.
-func (p *planner) newSpot(l *anec.Layer, t anec.Type) spot {
+func (p *planner) newSpot(l *anec.Layer, t anec.Type) segment.Spot {
 	if p.derived[l] {
 		return p.newDense(l, t)
 	}
 	strides, size := p.own.Layout(t)
-	return spot{buffer: p.newBuffer(l, size), strides: strides}
+	return segment.Spot{Buffer: p.newBuffer(l, size), Strides: strides}
 }
 
 // isView reports whether the layer becomes no task.
-func (p *planner) isView(l *anec.Layer) bool { return !p.kept[l] && isView(l) }
+func (p *planner) isView(l *anec.Layer) bool { return !p.kept[l] && segment.IsView(l) }
 
 // isTask reports whether the layer writes its tops.
 func (p *planner) isTask(l *anec.Layer) bool {
@@ -132,16 +134,16 @@ func (p *planner) isTask(l *anec.Layer) bool {
 // listPorts lists what the caller binds: inputs, states, outputs, each in the order of the graph. What leaves by an output is
 // known at the end.
 func (p *planner) listPorts() error {
-	add := func(port Port, state *anec.State) spot {
+	add := func(port segment.Port, state *anec.State) segment.Spot {
 		at := p.portSpot(len(p.ports), port.Value.Type, state)
 		p.ports = append(p.ports, port)
 		return at
 	}
 	for _, v := range p.Graph.Inputs {
-		p.spots[v] = add(Port{Name: v.Name, Value: v, In: true}, nil)
+		p.spots[v] = add(segment.Port{Name: v.Name, Value: v, In: true}, nil)
 	}
 	for _, s := range p.Graph.States {
-		p.spots[s.Before] = add(Port{Name: s.Before.Name, Value: s.Before, In: true, Out: s.After != s.Before}, s)
+		p.spots[s.Before] = add(segment.Port{Name: s.Before.Name, Value: s.Before, In: true, Out: s.After != s.Before}, s)
 	}
 	for _, v := range p.Graph.Values {
 		if v.Def == nil && v.Type.Interleave > 1 {
@@ -152,21 +154,21 @@ func (p *planner) listPorts() error {
 }
 
 // portSpot is that of a value in a port.
-func (p *planner) portSpot(port int, t anec.Type, state *anec.State) spot {
-	b := p.Segment.newBuffer(InPort)
-	b.port, b.state = port, state
-	at := spot{buffer: b}
-	at.strides, b.size = portLayout(t, p.Target)
+func (p *planner) portSpot(port int, t anec.Type, state *anec.State) segment.Spot {
+	b := p.Segment.NewBuffer(segment.InPort)
+	b.Port, b.State = port, state
+	at := segment.Spot{Buffer: b}
+	at.Strides, b.Size = segment.PortLayout(t, p.Target)
 	return at
 }
 
 // guess finds where values lie if every task writes a dense buffer of its own. It says which values are views of
 // states, and which views strides may not express.
 func (p *planner) guess() error {
-	own := func(v *anec.Value) spot {
-		at := denseSpot(&buffer{region: InScratch}, v.Type)
+	own := func(v *anec.Value) segment.Spot {
+		at := segment.DenseSpot(&segment.Buffer{Region: segment.InScratch}, v.Type)
 		if !p.derived[v.Def] {
-			at.strides, _ = p.own.Layout(v.Type)
+			at.Strides, _ = p.own.Layout(v.Type)
 		}
 		return at
 	}
@@ -181,7 +183,7 @@ func (p *planner) guess() error {
 		if !ok {
 			x = own(l.Bottoms[0]) // a constant
 		}
-		y, ok := viewOf(l, x)
+		y, ok := segment.ViewOf(l, x)
 		if !ok {
 			p.awkward[l] = true
 			y = own(l.Top())
@@ -193,7 +195,7 @@ func (p *planner) guess() error {
 
 // forwards puts the added copies into the order and finds where everything lies.
 func (p *planner) forwards() error {
-	given := map[*anec.Value]spot{}
+	given := map[*anec.Value]segment.Spot{}
 	for _, port := range p.ports {
 		if port.In {
 			given[port.Value] = p.spots[port.Value]
@@ -227,7 +229,7 @@ func (p *planner) forwards() error {
 	}
 	p.Order = order
 	for _, a := range p.asked {
-		if !p.spots[a.value].same(a.spot, a.value.Type.Dims) {
+		if !p.spots[a.value].Same(a.spot, a.value.Type.Dims) {
 			return fmt.Errorf("bug: %q does not lie where it was promised to", a.value.Name)
 		}
 	}
@@ -248,7 +250,7 @@ func (p *planner) settle(l *anec.Layer) (added []*anec.Layer, err error) {
 		return nil, err
 	}
 	if p.isView(l) {
-		y, ok := viewOf(l, p.spots[l.Bottoms[0]])
+		y, ok := segment.ViewOf(l, p.spots[l.Bottoms[0]])
 		if !ok && p.relayout(l) {
 			return p.writeTask(l)
 		}
@@ -266,7 +268,7 @@ func (p *planner) settle(l *anec.Layer) (added []*anec.Layer, err error) {
 			}
 			added = append(added, c)
 			p.Graph.ReplaceRead(l, l.Bottoms[0], c.Top())
-			if y, ok = viewOf(l, p.spots[c.Top()]); !ok {
+			if y, ok = segment.ViewOf(l, p.spots[c.Top()]); !ok {
 				return nil, fmt.Errorf("bug: %q is no view of a dense value", l.Name)
 			}
 		}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/espalier-ane/espalier/internal/anec"
 	"github.com/espalier-ane/espalier/internal/engine"
+	"github.com/espalier-ane/espalier/internal/segment"
 	"github.com/espalier-ane/espalier/td"
 	"github.com/espalier-ane/espalier/tensor"
 )
@@ -31,7 +32,7 @@ func TestRandomPlans(t *testing.T) {
 // legalGraph is a random graph of layers that become tasks.
 func legalGraph(t testing.TB, seed uint64) *anec.Graph {
 	t.Helper()
-	s := &Segment{Target: virtual(t), Graph: randomGraph(t, seed)}
+	s := &segment.Segment{Target: virtual(t), Graph: randomGraph(t, seed)}
 	runPhase(t, Legalize, s, 0)
 	return s.Graph
 }
@@ -41,7 +42,7 @@ func legalGraph(t testing.TB, seed uint64) *anec.Graph {
 func TestRandomPlansLoad(t *testing.T) {
 	job := &Job{Target: virtual(t)}
 	for seed := range uint64(200) {
-		s := &Segment{Name: "random", Target: job.Target, Graph: randomGraph(t, seed)}
+		s := &segment.Segment{Name: "random", Target: job.Target, Graph: randomGraph(t, seed)}
 		if err := job.run(t.Context(), s); err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
 		}

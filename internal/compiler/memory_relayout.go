@@ -1,10 +1,8 @@
 package compiler
 
 import (
-	"fmt"
-
 	"github.com/espalier-ane/espalier/internal/anec"
-	"github.com/espalier-ane/espalier/td"
+	"github.com/espalier-ane/espalier/internal/segment"
 )
 
 // A reshape of rows with room between them is no view where W changes. It is one copy, of both tensors cut into the pieces
@@ -20,20 +18,9 @@ func (p *planner) relayout(l *anec.Layer) bool {
 		return false
 	}
 	to, _ := p.own.Layout(l.Top().Type)
-	if _, _, _, ok := commonPieces(l.Bottoms[0].Type.Dims, x.strides, l.Top().Type.Dims, to); !ok {
+	if _, _, _, ok := segment.CommonPieces(l.Bottoms[0].Type.Dims, x.Strides, l.Top().Type.Dims, to); !ok {
 		return false
 	}
 	p.kept[l] = true
 	return true
-}
-
-// emitRelayout is the copy.
-func emitRelayout(l *anec.Layer, place func(*anec.Value) td.Operand) ([]*td.Op, error) {
-	x, y := place(l.Bottoms[0]), place(l.Top())
-	dims, from, to, ok := commonPieces(x.Dims, x.Strides, y.Dims, y.Strides)
-	if !ok {
-		return nil, fmt.Errorf("bug: %q has no pieces in common with what it reads", l.Name)
-	}
-	x.Dims, x.Strides, y.Dims, y.Strides = dims, from, dims, to
-	return []*td.Op{{Params: &td.Copy{}, Operands: []td.Operand{y, x}}}, nil
 }

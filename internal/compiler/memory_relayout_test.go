@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/segment"
 )
 
 func TestCommonPieces(t *testing.T) {
@@ -28,7 +29,7 @@ func TestCommonPieces(t *testing.T) {
 		{anec.Dims{1, 1, 1, 1, 1}, anec.Dims{1, 1, 1, 1, 1}, anec.Dims{1, 1, 1, 1, 1}},
 	} {
 		x, y := rows(c.from), rows(c.to)
-		dims, from, to, ok := commonPieces(c.from, x, c.to, y)
+		dims, from, to, ok := segment.CommonPieces(c.from, x, c.to, y)
 		if ok != (c.pieces != anec.Dims{}) || ok && dims != c.pieces {
 			t.Errorf("%v to %v: %v, %t; want %v", c.from, c.to, dims, ok, c.pieces)
 			continue

@@ -3,6 +3,8 @@ package compiler
 import (
 	"cmp"
 	"slices"
+
+	"github.com/espalier-ane/espalier/internal/segment"
 )
 
 // assignScratch gives scratch buffers offsets, such that those that are needed at the same time lie apart:
@@ -19,12 +21,12 @@ import (
 // equals, and what lies above everything grows. Larger ones that begin with the same task go first. The same is
 // tried from the last task to the first, and the better of the two is taken. It returns the bytes that all take,
 // and what they would if none shared.
-func assignScratch(buffers []*buffer) (peak, sum int64) {
+func assignScratch(buffers []*segment.Buffer) (peak, sum int64) {
 	var ranges []lifetime
 	for _, b := range buffers {
-		if b.region == InScratch && b.into == nil && b.first >= 0 {
-			ranges = append(ranges, lifetime{b.first, b.last, aligned(b.size)})
-			sum += aligned(b.size)
+		if b.Region == segment.InScratch && b.Into == nil && b.First >= 0 {
+			ranges = append(ranges, lifetime{b.First, b.Last, segment.Aligned(b.Size)})
+			sum += segment.Aligned(b.Size)
 		}
 	}
 	peak, offsets := pack(ranges)
@@ -35,8 +37,8 @@ func assignScratch(buffers []*buffer) (peak, sum int64) {
 		peak, offsets = p, o
 	}
 	for _, b := range buffers {
-		if b.region == InScratch && b.into == nil && b.first >= 0 {
-			b.offset = offsets[0]
+		if b.Region == segment.InScratch && b.Into == nil && b.First >= 0 {
+			b.Offset = offsets[0]
 			offsets = offsets[1:]
 		}
 	}

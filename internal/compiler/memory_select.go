@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/segment"
 )
 
 // Tasks are selected when everything that a layer reads and writes has strides, and before anything has an address. The
@@ -14,31 +15,22 @@ import (
 //	%v = InputView(%a) Axis=W Offset=3            %v          strides 128 2 from byte 6
 //	%y = ElementWise(%v, %b) Type=Add       →     %v_copy     strides  64 2; ElementWise(%v_copy, %b)
 
-// beginMemory begins the memory phase.
-func (s *Segment) beginMemory() {
-	s.Selected, s.StandsFor, s.Touched = map[*anec.Layer][]Task{}, map[*anec.Layer]*anec.Layer{}, map[*anec.Layer][]*anec.Value{}
-	s.Declined = map[*anec.Layer]error{}
-	s.buffers = nil
-	s.newBuffer(InTemporary)
-	s.newBuffer(InPacked)
-}
-
 // choice is that of some layers; copies says whether what they read may be copied.
-func (p *planner) choice(layers []*anec.Layer, copies bool) *choice {
-	c := &choice{Segment: p.Segment, layers: layers, spots: p.spots, isView: p.isView, copies: map[*anec.Value]spot{}}
+func (p *planner) choice(layers []*anec.Layer, copies bool) *segment.Choice {
+	c := &segment.Choice{Segment: p.Segment, Layers: layers, Spots: p.spots, IsView: p.isView, Copies: map[*anec.Value]segment.Spot{}}
 	if copies {
-		c.newCopy = p.newCopy
+		c.NewCopy = p.newCopy
 	}
 	return c
 }
 
 // newCopy is where a copy of a value lies, or will.
-func (p *planner) newCopy(v *anec.Value) (spot, bool) {
+func (p *planner) newCopy(v *anec.Value) (segment.Spot, bool) {
 	if c := p.straight[v]; c != nil {
 		return p.spots[c.Top()], true
 	}
-	at := spot{buffer: p.Segment.newBuffer(InScratch)}
-	at.strides, at.buffer.size = p.own.Layout(v.Type)
+	at := segment.Spot{Buffer: p.Segment.NewBuffer(segment.InScratch)}
+	at.Strides, at.Buffer.Size = p.own.Layout(v.Type)
 	return at, true
 }
 
@@ -48,11 +40,11 @@ func (p *planner) selectTasks(l *anec.Layer) (added []*anec.Layer, err error) {
 	defer func() { p.buffers = append(p.buffers, made...) }()
 	if p.Target.HasOwnEncoding() && !p.derived[l] {
 		c := p.choice(append(p.viewMembers(l), l), !p.kept[l])
-		packed := p.Packed.mark()
+		packed := p.Packed.Mark()
 		tasks, declined := p.own.Choose(c)
 		if declined == nil {
 			if declined = p.own.Fits(c, tasks); declined != nil {
-				p.Packed.reset(packed)
+				p.Packed.Reset(packed)
 			}
 			if added, err = p.copyFor(c); err != nil {
 				return nil, err
@@ -75,15 +67,15 @@ func (p *planner) selectTasks(l *anec.Layer) (added []*anec.Layer, err error) {
 }
 
 // copyFor makes the copies that a choice asked for.
-func (p *planner) copyFor(c *choice) (added []*anec.Layer, err error) {
+func (p *planner) copyFor(c *segment.Choice) (added []*anec.Layer, err error) {
 	type wish struct {
 		value *anec.Value
-		at    spot
+		at    segment.Spot
 		turn  int
 	}
 	var wishes []wish
-	for v, at := range c.copies {
-		for turn, read := range readsOf(c.layers) {
+	for v, at := range c.Copies {
+		for turn, read := range readsOf(c.Layers) {
 			if read == v {
 				wishes = append(wishes, wish{v, at, turn})
 				break
@@ -98,22 +90,22 @@ func (p *planner) copyFor(c *choice) (added []*anec.Layer, err error) {
 				return nil, err
 			}
 			p.demands[copied.Top()] = w.at
-			p.buffers = append(p.buffers, w.at.buffer)
+			p.buffers = append(p.buffers, w.at.Buffer)
 			if _, err = p.settle(copied); err != nil {
 				return nil, err
 			}
 			p.straight[w.value] = copied
 			added = append(added, copied)
 		}
-		for i, v := range c.touched {
+		for i, v := range c.Touched {
 			if v == w.value {
-				c.touched[i] = copied.Top()
+				c.Touched[i] = copied.Top()
 			}
 		}
-		for _, l := range c.layers {
+		for _, l := range c.Layers {
 			p.Graph.ReplaceRead(l, w.value, copied.Top())
 			if p.isView(l) && l.Bottoms[0] == copied.Top() {
-				if y, ok := viewOf(l, w.at); ok {
+				if y, ok := segment.ViewOf(l, w.at); ok {
 					p.spots[l.Top()] = y
 				}
 			}
@@ -123,14 +115,14 @@ func (p *planner) copyFor(c *choice) (added []*anec.Layer, err error) {
 }
 
 // take keeps the tasks of a choice. They stand under the first layer that is no view.
-func (p *planner) take(c *choice, tasks []Task) {
-	first := c.layers[slices.IndexFunc(c.layers, func(l *anec.Layer) bool { return !p.isView(l) })]
-	for _, l := range c.layers {
+func (p *planner) take(c *segment.Choice, tasks []segment.Task) {
+	first := c.Layers[slices.IndexFunc(c.Layers, func(l *anec.Layer) bool { return !p.isView(l) })]
+	for _, l := range c.Layers {
 		p.StandsFor[l] = first
 	}
 	p.Selected[first] = tasks
-	p.Touched[first] = c.touched
-	p.Temporaries = max(p.Temporaries, c.temporaries)
+	p.Touched[first] = c.Touched
+	p.Temporaries = max(p.Temporaries, c.Bytes)
 }
 
 // readsOf are the values that layers read, in their order.
@@ -142,7 +134,7 @@ func readsOf(layers []*anec.Layer) (list []*anec.Value) {
 }
 
 // takePending are the buffers that were made since, and have no turn yet.
-func (p *planner) takePending() []*buffer {
+func (p *planner) takePending() []*segment.Buffer {
 	pending := p.pending
 	p.pending = nil
 	return pending
@@ -183,7 +175,7 @@ func (p *planner) settleGroup(all []*anec.Layer, i int) (n int, err error) {
 			return forget()
 		}
 		if p.isView(l) {
-			y, ok := viewOf(l, p.spots[l.Bottoms[0]])
+			y, ok := segment.ViewOf(l, p.spots[l.Bottoms[0]])
 			if !ok {
 				return forget()
 			}
@@ -196,10 +188,10 @@ func (p *planner) settleGroup(all []*anec.Layer, i int) (n int, err error) {
 		tasks = append(tasks, l)
 	}
 	c := p.choice(append(p.members(root), root), false)
-	packed := p.Packed.mark()
+	packed := p.Packed.Mark()
 	selected, declined := p.own.Choose(c)
 	if declined != nil || p.own.Fits(c, selected) != nil {
-		p.Packed.reset(packed)
+		p.Packed.Reset(packed)
 		return forget()
 	}
 	p.take(c, selected)
@@ -228,11 +220,11 @@ func (p *planner) viewMembers(root *anec.Layer) []*anec.Layer {
 }
 
 // cover notes that layers have the chip's own tasks.
-func (p *planner) cover(c *choice) {
-	for _, l := range c.layers {
+func (p *planner) cover(c *segment.Choice) {
+	for _, l := range c.Layers {
 		p.covered[l] = true
 	}
-	for _, v := range c.touched {
+	for _, v := range c.Touched {
 		p.touched[v] = true
 	}
 }
@@ -277,7 +269,7 @@ func (p *planner) dropUnread() {
 	for _, l := range slices.Backward(p.tasks) {
 		switch {
 		case p.covered[l]:
-		case p.spots[l.Top()].buffer.region == InDerived && !needed[l]:
+		case p.spots[l.Top()].Buffer.Region == segment.InDerived && !needed[l]:
 			p.Selected[l] = nil
 		default:
 			for _, v := range l.Reads() {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/segment"
 )
 
 // simplify leaves layers that move nothing without an epilogue, and writes flattening as what it is:
@@ -15,7 +16,7 @@ func (p *planner) simplify() error {
 	old := p.Order
 	p.Order = make([]*anec.Layer, 0, len(old))
 	for _, l := range old {
-		if movesNothing(l) && !bare(l) {
+		if movesNothing(l) && !segment.IsBare(l) {
 			moved, err := p.Graph.Add(anec.Spec{Name: p.Graph.FreshName(l.Name + "_view"), Params: l.Params, Bottoms: l.Bottoms, Origin: l.Origin})
 			if err != nil {
 				return err
@@ -41,12 +42,14 @@ func (p *planner) simplify() error {
 			}
 		}
 	}
-	p.derived = derivedLayers(p.Order)
+	p.derived = segment.DerivedLayers(p.Order)
 	return nil
 }
 
 // movesNothing reports whether the kind of the layer moves nothing, whatever its epilogue does.
-func movesNothing(l *anec.Layer) bool { return viewKinds[l.Kind()] || l.Kind() == anec.KindConcat }
+func movesNothing(l *anec.Layer) bool {
+	return segment.ViewKinds[l.Kind()] || l.Kind() == anec.KindConcat
+}
 
 // unflattened rewrites a Flatten or Unflatten. A layer that it has to add stands before the given one in the order
 // that is being made.

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/segment"
 )
 
 // allocate gives every root tensor its state:
@@ -15,20 +16,20 @@ import (
 //	%y = Reduction(%c)         streamed: it leaves
 //
 // What a task of another partition reads goes through main memory.
-func allocate(s *Segment) error {
+func allocate(s *segment.Segment) error {
 	if !keepsOnChip(s) {
 		return nil
 	}
 	oc := s.Plan.OnChip
-	operands := oc.operands()
+	operands := oc.Operands()
 	for _, v := range oc.Values {
-		if v.Chain == chainable && !v.streams && stays(oc, v) {
-			v.State = Chained
+		if v.Chain == segment.Chainable && !v.Streams && stays(oc, v) {
+			v.State = segment.Chained
 			oc.Tasks[v.Readers[0]].Chained = v.Maker
 		}
 	}
 	for _, v := range oc.Values {
-		if v.State != Chained {
+		if v.State != segment.Chained {
 			v.State = stateOf(oc, s, v, operands)
 		}
 	}
@@ -36,7 +37,7 @@ func allocate(s *Segment) error {
 }
 
 // stays reports whether all that need a value are in one partition.
-func stays(oc *OnChip, v *ChipValue) bool {
+func stays(oc *segment.OnChip, v *segment.ChipValue) bool {
 	if v.Maker < 0 || v.Leaves || oc.Tasks[v.Maker].AtLoad {
 		return false
 	}
@@ -44,38 +45,38 @@ func stays(oc *OnChip, v *ChipValue) bool {
 }
 
 // stateOf is the state of a value that is not chained.
-func stateOf(oc *OnChip, s *Segment, v *ChipValue, operands [][]*ChipValue) AllocationState {
+func stateOf(oc *segment.OnChip, s *segment.Segment, v *segment.ChipValue, operands [][]*segment.ChipValue) segment.AllocationState {
 	if v.Maker < 0 || oc.Tasks[v.Maker].AtLoad {
-		return Streamed
+		return segment.Streamed
 	}
 	over := overwritten(s, v, operands[v.Maker])
-	if v.streams || !stays(oc, v) {
+	if v.Streams || !stays(oc, v) {
 		if over != nil {
-			return InPlaceMainMemory
+			return segment.InPlaceMainMemory
 		}
-		return Streamed
+		return segment.Streamed
 	}
-	state := Resident
-	if over != nil && over.State.onChip() && over.State != Chained && over.Layout == v.Layout {
-		state, v.Over = InPlace, over
+	state := segment.Resident
+	if over != nil && over.State.OnChip() && over.State != segment.Chained && over.Layout == v.Layout {
+		state, v.Over = segment.InPlace, over
 	}
 	if s.Plan.Layers[v.Maker].Kind() == anec.KindRingBufferWriter {
-		state = RingBuffer
+		state = segment.RingBuffer
 	}
 	if oc.Tasks[v.Maker].Chained < 0 {
 		return state
 	}
 	switch state {
-	case InPlace:
-		return InPlaceDependent
-	case RingBuffer:
-		return RingDependent
+	case segment.InPlace:
+		return segment.InPlaceDependent
+	case segment.RingBuffer:
+		return segment.RingDependent
 	}
-	return Dependent
+	return segment.Dependent
 }
 
 // overwritten is the operand whose bytes in main memory a value takes over; nil if it has its own.
-func overwritten(s *Segment, v *ChipValue, operands []*ChipValue) *ChipValue {
+func overwritten(s *segment.Segment, v *segment.ChipValue, operands []*segment.ChipValue) *segment.ChipValue {
 	at := s.Plan.Places[v.Value]
 	for _, x := range operands {
 		if p := s.Plan.Places[x.Value]; p.Region == at.Region && p.Port == at.Port && p.Offset == at.Offset && x.Value != v.Value {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/segment"
 	"github.com/espalier-ane/espalier/internal/units"
 	"github.com/espalier-ane/espalier/td"
 )
@@ -20,13 +21,13 @@ import (
 //	  reads %x port 0+0 fp16[1,1,3,8,8]
 //	  reads %w weights+64 fp16[4,1,3,1,1]
 //	  makes %a scratch+0 fp16[1,1,4,8,8], needed to task 1
-func MemoryText(s *Segment) string {
+func MemoryText(s *segment.Segment) string {
 	t := &memoryText{Segment: s}
 	p := s.Plan
-	t.printf("scratch %d bytes, %d if nothing were shared\n", s.scratchBytes(), p.ScratchSum+s.scratchBytes()-p.Scratch)
+	t.printf("scratch %d bytes, %d if nothing were shared\n", s.ScratchBytes(), p.ScratchSum+s.ScratchBytes()-p.Scratch)
 	t.printf("derived %d bytes\n", p.Derived)
 	t.printf("constants %d bytes\n", len(p.Constants))
-	if n := len(s.Packed.data); n > 0 {
+	if n := len(s.Packed.Data); n > 0 {
 		t.printf("packed %d bytes\n", n)
 	}
 	for i, port := range p.Ports {
@@ -41,8 +42,8 @@ func MemoryText(s *Segment) string {
 		t.printf("port %d %s %%%s %v %d bytes\n", i, way, port.Name, port.Value.Type, bytes)
 	}
 	t.readers()
-	derived := derivedLayers(s.Order)
-	for i, task := range boundTasks(s) {
+	derived := segment.DerivedLayers(s.Order)
+	for i, task := range segment.BoundTasks(s) {
 		t.printf("task %d %v", i, task.Layer.Kind())
 		if derived[task.Layer] {
 			t.printf(" at load")
@@ -59,7 +60,7 @@ func MemoryText(s *Segment) string {
 
 // A memoryText is one in the making.
 type memoryText struct {
-	*Segment
+	*segment.Segment
 	strings.Builder
 	last map[*anec.Value]int // the task that reads a value last; -1: it leaves the segment
 }
@@ -76,11 +77,11 @@ func (t *memoryText) operation(l *anec.Layer, op *td.Op) {
 			continue
 		}
 		made := i < results
-		region, port := t.regionOf(o.Base)
-		place := Place{Region: region, Port: port, Offset: o.Offset}
+		region, port := t.RegionOf(o.Base)
+		place := segment.Place{Region: region, Port: port, Offset: o.Offset}
 		v := t.operand(l, place, made)
 		t.printf(" %v", anec.Type{DType: o.Type, Dims: o.Dims, Interleave: 1})
-		if dense := td.Dense(0, 0, o.Type, o.Dims); !sameStrides(dense.Strides, o.Strides, o.Dims) && !o.Type.SubByte() {
+		if dense := td.Dense(0, 0, o.Type, o.Dims); !segment.SameStrides(dense.Strides, o.Strides, o.Dims) && !o.Type.SubByte() {
 			t.printf(" strides %v", o.Strides)
 		}
 		t.needed(v, place, made)
@@ -103,12 +104,12 @@ func (t *memoryText) unit(l *anec.Layer, o *units.Op) {
 		t.printf("\n")
 	}
 	if k := o.Kernel; k != nil {
-		region, port := t.regionOf(k.Base)
+		region, port := t.RegionOf(k.Base)
 		bytes := 0
 		for _, n := range k.Sizes {
 			bytes += n
 		}
-		t.printf("  reads kernel %v %d bytes for %d engines", Place{Region: region, Port: port, Offset: int64(k.Offsets[0])}.at(), bytes, len(k.Sizes))
+		t.printf("  reads kernel %v %d bytes for %d engines", segment.Place{Region: region, Port: port, Offset: int64(k.Offsets[0])}.At(), bytes, len(k.Sizes))
 		if k.Producer >= 0 {
 			t.printf(", made by task %d", k.Producer)
 		}
@@ -124,9 +125,9 @@ func (t *memoryText) unit(l *anec.Layer, o *units.Op) {
 	t.needed(v, place, true)
 }
 
-func (t *memoryText) surfacePlace(s *units.Surface) Place {
-	region, port := t.regionOf(s.Base)
-	return Place{Region: region, Port: port, Offset: int64(s.Offset)}
+func (t *memoryText) surfacePlace(s *units.Surface) segment.Place {
+	region, port := t.RegionOf(s.Base)
+	return segment.Place{Region: region, Port: port, Offset: int64(s.Offset)}
 }
 
 func (t *memoryText) surface(s *units.Surface) {
@@ -137,7 +138,7 @@ func (t *memoryText) surface(s *units.Surface) {
 }
 
 // operand begins a line: who is read or made, and where. It returns the value that lies there, if the layer knows it.
-func (t *memoryText) operand(l *anec.Layer, at Place, made bool) *anec.Value {
+func (t *memoryText) operand(l *anec.Layer, at segment.Place, made bool) *anec.Value {
 	role := "reads"
 	if made {
 		role = "makes"
@@ -147,12 +148,12 @@ func (t *memoryText) operand(l *anec.Layer, at Place, made bool) *anec.Value {
 	if v != nil {
 		name = "%" + v.Name
 	}
-	t.printf("  %s %s %s", role, name, at.at())
+	t.printf("  %s %s %s", role, name, at.At())
 	return v
 }
 
 // valueAt is the value of a layer's that lies at an address, or around it.
-func (t *memoryText) valueAt(l *anec.Layer, at Place, made bool) *anec.Value {
+func (t *memoryText) valueAt(l *anec.Layer, at segment.Place, made bool) *anec.Value {
 	candidates := slices.Concat(l.Reads(), t.Touched[t.StandsFor[l]], l.Tops)
 	if made {
 		candidates = slices.Concat(l.Tops, t.Touched[t.StandsFor[l]])
@@ -166,7 +167,7 @@ func (t *memoryText) valueAt(l *anec.Layer, at Place, made bool) *anec.Value {
 		if p.Offset == at.Offset {
 			return v
 		}
-		if around == nil && p.Offset <= at.Offset && at.Offset < p.end(v.Type) {
+		if around == nil && p.Offset <= at.Offset && at.Offset < p.End(v.Type) {
 			around = v
 		}
 	}
@@ -174,8 +175,8 @@ func (t *memoryText) valueAt(l *anec.Layer, at Place, made bool) *anec.Value {
 }
 
 // needed ends a line: until when what was made is needed.
-func (t *memoryText) needed(v *anec.Value, at Place, made bool) {
-	if last, ok := t.last[v]; v != nil && made && ok && at.Region == InScratch {
+func (t *memoryText) needed(v *anec.Value, at segment.Place, made bool) {
+	if last, ok := t.last[v]; v != nil && made && ok && at.Region == segment.InScratch {
 		t.printf(", needed to task %d", last)
 	}
 	t.printf("\n")
@@ -199,31 +200,4 @@ func (t *memoryText) readers() {
 			t.last[v] = max(t.last[v], at)
 		}
 	}
-}
-
-var regionNames = [...]string{"scratch", "derived", "constants", "weights", "port", "temporary", "packed"}
-
-func (r Region) String() string { return regionNames[r] }
-
-// at names the place of the first element.
-func (p Place) at() string {
-	if p.Region == InPort {
-		return fmt.Sprintf("port %d+%d", p.Port, p.Offset)
-	}
-	return fmt.Sprintf("%v+%d", p.Region, p.Offset)
-}
-
-// end is the byte after the last of a value that lies there.
-func (p Place) end(t anec.Type) int64 {
-	return spot{offset: p.Offset, strides: p.Strides}.end(t)
-}
-
-// sameStrides reports whether strides are the same along the axes that have more than one element.
-func sameStrides(a, b [anec.NumAxes]int64, d anec.Dims) bool {
-	for axis, n := range d {
-		if n > 1 && a[axis] != b[axis] {
-			return false
-		}
-	}
-	return true
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/segment"
 	"github.com/espalier-ane/espalier/tensor"
 )
 
@@ -11,19 +12,19 @@ import (
 // begins inside of them. Its parts lie by themselves.
 func (p *planner) joins(l *anec.Layer) bool {
 	c, ok := l.Params.(*anec.Concat)
-	if !ok || c.Interleave || p.own.Align() == 1 || p.derived[l] || l.Top().Type.DType != tensor.Float16 || !bare(l) {
+	if !ok || c.Interleave || p.own.Align() == 1 || p.derived[l] || l.Top().Type.DType != tensor.Float16 || !segment.IsBare(l) {
 		return false
 	}
-	at := spot{}
-	at.strides, _ = p.own.Layout(l.Top().Type)
-	return slices.ContainsFunc(partsOf(l, at), func(s spot) bool { return s.offset%p.own.Align() != 0 })
+	at := segment.Spot{}
+	at.Strides, _ = p.own.Layout(l.Top().Type)
+	return slices.ContainsFunc(segment.PartsOf(l, at), func(s segment.Spot) bool { return s.Offset%p.own.Align() != 0 })
 }
 
 // widthConcats finds the concatenations along W:
 //
 //	%y = Concat(%a, %b) Axis=W      8 and 8 elements of fp16: %b begins at byte 16, on a granule
 //	                                6 and 8: at byte 12, not on one
-func widthConcats(s *Segment) error {
+func widthConcats(s *segment.Segment) error {
 	if !keepsOnChip(s) {
 		return nil
 	}
@@ -33,7 +34,7 @@ func widthConcats(s *Segment) error {
 		if !ok || c.Axis != anec.W || c.Interleave {
 			continue
 		}
-		join := WidthConcat{Value: l.Top(), InPlace: true}
+		join := segment.WidthConcat{Value: l.Top(), InPlace: true}
 		at := int64(0)
 		for _, v := range l.Bottoms {
 			join.Starts = append(join.Starts, at)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/segment"
 )
 
 // A Phase is one of the stages that Apple's compiler has too (seed compiler).
@@ -31,14 +32,14 @@ type Pass struct {
 	Doc   string   // what it does, in a line
 	After []string // passes that must have run, each with its reason in Why
 	Why   string
-	Run   func(*Segment) error
+	Run   func(*segment.Segment) error
 
 	// Show is the segment as the pass leaves it; nil: its graph.
-	Show func(*Segment) string
+	Show func(*segment.Segment) string
 }
 
 // Text is the segment as the pass left it.
-func (p *Pass) Text(s *Segment) string {
+func (p *Pass) Text(s *segment.Segment) string {
 	if p.Show == nil || p.Phase == Memory && s.Plan == nil {
 		return anec.Print(s.Graph)
 	}
@@ -285,7 +286,7 @@ const whySlots = "the epilogue goes behind the new layers, where a texture slot 
 func Passes() []Pass { return passes }
 
 // A Trace sees a segment after each pass.
-type Trace func(p *Pass, s *Segment, took time.Duration)
+type Trace func(p *Pass, s *segment.Segment, took time.Duration)
 
 // shuffle stores a graph in another order, which no result may depend on.
 func shuffle(g *anec.Graph, seed uint64, pass int) {
@@ -293,7 +294,7 @@ func shuffle(g *anec.Graph, seed uint64, pass int) {
 }
 
 // run takes a segment through all passes.
-func (job *Job) run(ctx context.Context, s *Segment) error {
+func (job *Job) run(ctx context.Context, s *segment.Segment) error {
 	if err := job.fuse(ctx, s); err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/segment"
 )
 
 // The table keeps its own rules: a row has a name of its own, says what it does, and stands after the rows that it names,
@@ -38,7 +39,7 @@ func TestGraphsAreVerifiedBetweenPasses(t *testing.T) {
 	ran := map[string]bool{}
 	modelCases(t, func(t *testing.T, c modelCase) {
 		for seed := range uint64(2) {
-			trace := func(p *Pass, s *Segment, _ time.Duration) {
+			trace := func(p *Pass, s *segment.Segment, _ time.Duration) {
 				ran[p.Name] = true
 				if err := anec.Verify(s.Graph); err != nil {
 					t.Errorf("%s: after pass %s, seed %d: %v", s.Name, p.Name, seed, err)
@@ -59,7 +60,7 @@ func TestGraphsAreVerifiedBetweenPasses(t *testing.T) {
 
 // runPhase takes a graph through the passes of a phase. The graph is verified after each, and stored in another order
 // before each if there is a seed.
-func runPhase(t testing.TB, phase Phase, s *Segment, seed uint64) {
+func runPhase(t testing.TB, phase Phase, s *segment.Segment, seed uint64) {
 	t.Helper()
 	for i, p := range Passes() {
 		if p.Phase != phase {

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/segment"
 	"github.com/espalier-ane/espalier/mil"
 )
 
@@ -52,7 +53,7 @@ func (p *Placement) onlyViews() func(*Placed) bool {
 		layers[x.Op] = x.Layers
 	}
 	return func(o *Placed) bool {
-		return !slices.ContainsFunc(layers[o.Op].Layers, func(l *anec.Layer) bool { return !viewKinds[l.Kind()] })
+		return !slices.ContainsFunc(layers[o.Op].Layers, func(l *anec.Layer) bool { return !segment.ViewKinds[l.Kind()] })
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/segment"
 	"github.com/espalier-ane/espalier/td"
 	"github.com/espalier-ane/espalier/tensor"
 )
@@ -130,7 +131,7 @@ func (r *Ranges) ofConstant(c *anec.Constant) float64 {
 // SumOf returns the largest sum of magnitudes of weights that one result of a layer takes: what it can make of an
 // operand of magnitude 1. False if the weights are not constants, not there, or not looked at.
 func (r *Ranges) SumOf(l *anec.Layer) (float64, bool) {
-	w := weightBottom(l)
+	w := segment.WeightBottom(l)
 	if w == nil || w.Const == nil || w.Const.Stored == nil {
 		return 0, false
 	}

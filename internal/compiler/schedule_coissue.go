@@ -3,6 +3,7 @@ package compiler
 import (
 	"github.com/espalier-ane/espalier/hal"
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/segment"
 )
 
 // A pairRule is why two tasks do not run side by side.
@@ -33,12 +34,12 @@ func (r pairRule) String() string { return pairRuleNames[r] }
 //	task 1  %p = MatMul(%t, %w)    array   /
 //
 // Who takes part in a chain has no partner.
-func coIssue(s *Segment) error {
+func coIssue(s *segment.Segment) error {
 	if !keepsOnChip(s) {
 		return nil
 	}
 	oc := s.Plan.OnChip
-	p := &pairing{Segment: s, OnChip: oc, operands: oc.operands(), results: oc.results()}
+	p := &pairing{Segment: s, OnChip: oc, operands: oc.Operands(), results: oc.Results()}
 	for _, part := range oc.Partitions {
 		for a := part.First; a <= part.Last; a++ {
 			if p.chains(a) || oc.Tasks[a].Partner >= 0 {
@@ -57,9 +58,9 @@ func coIssue(s *Segment) error {
 
 // pairing is the search for pairs.
 type pairing struct {
-	*Segment
-	*OnChip
-	operands, results [][]*ChipValue
+	*segment.Segment
+	*segment.OnChip
+	operands, results [][]*segment.ChipValue
 
 	of    int    // a task
 	after []bool // the tasks that need what it makes
@@ -71,9 +72,9 @@ func (p *pairing) rule(a, b int) pairRule {
 	switch {
 	case x.AtLoad || y.AtLoad || x.Partition != y.Partition:
 		return unscheduled
-	case x.Unit.Class == y.Unit.Class && x.Unit.Engine != NoEngine:
+	case x.Unit.Class == y.Unit.Class && x.Unit.Engine != segment.NoEngine:
 		return sameClass
-	case x.Unit.Engine != y.Unit.Engine || x.Unit.Engine == NoEngine:
+	case x.Unit.Engine != y.Unit.Engine || x.Unit.Engine == segment.NoEngine:
 		return enginesApart
 	case p.needs(b, a):
 		return related
@@ -109,12 +110,12 @@ func (p *pairing) needs(b, a int) bool {
 // chains reports whether a task takes part in a chain, or could: by what it reads or by what it makes.
 func (p *pairing) chains(i int) bool {
 	for _, v := range p.operands[i] {
-		if v.Chain == chainable {
+		if v.Chain == segment.Chainable {
 			return true
 		}
 	}
 	for _, v := range p.results[i] {
-		if v.State == Chained {
+		if v.State == segment.Chained {
 			return true
 		}
 	}
@@ -124,7 +125,7 @@ func (p *pairing) chains(i int) bool {
 // stream reports whether what a task makes goes to main memory.
 func (p *pairing) stream(i int) bool {
 	for _, v := range p.results[i] {
-		if !v.State.onChip() {
+		if !v.State.OnChip() {
 			return true
 		}
 	}
@@ -144,7 +145,7 @@ func (p *pairing) residentWeight(i int) bool {
 	default:
 		return false
 	}
-	w := weightBottom(l)
+	w := segment.WeightBottom(l)
 	if w == nil {
 		return false
 	}

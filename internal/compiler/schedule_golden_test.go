@@ -9,6 +9,7 @@ import (
 
 	"github.com/espalier-ane/espalier/hal"
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/segment"
 )
 
 // TestScheduleRules schedules small graphs for chips: one clause, one file. It has the graph, the order that memory alone
@@ -32,7 +33,7 @@ func chipFiles(t testing.TB, target *hal.Target, graph string, seed uint64) []tx
 	file := func(name string, lines []string) txtar.File {
 		return txtar.File{Name: name, Data: []byte(strings.Join(lines, "\n") + "\n")}
 	}
-	s := &Segment{Target: target, Graph: parseGraph(t, graph)}
+	s := &segment.Segment{Target: target, Graph: parseGraph(t, graph)}
 	if err := schedule(s); err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +45,7 @@ func chipFiles(t testing.TB, target *hal.Target, graph string, seed uint64) []tx
 		list = append(list, fmt.Sprintf("%%%s by %v", p.layer.Top().Name, p.rule))
 	}
 	s = planFor(t, target, graph, seed)
-	p := &pairing{Segment: s, OnChip: s.Plan.OnChip, operands: s.Plan.OnChip.operands(), results: s.Plan.OnChip.results()}
+	p := &pairing{Segment: s, OnChip: s.Plan.OnChip, operands: s.Plan.OnChip.Operands(), results: s.Plan.OnChip.Results()}
 	for b := range s.Plan.Layers {
 		for a := range b {
 			pairs = append(pairs, fmt.Sprintf("task %d and task %d: %v", a, b, p.rule(a, b)))
@@ -63,7 +64,7 @@ func TestScheduleRulesAreShown(t *testing.T) {
 				return
 			}
 			graph := string(archive.Files[0].Data)
-			s := &Segment{Target: target, Graph: parseGraph(t, graph)}
+			s := &segment.Segment{Target: target, Graph: parseGraph(t, graph)}
 			for _, p := range newLister(s, s.Graph.Order()).run() {
 				shown["pick: "+p.rule.String()] = true
 			}
@@ -73,7 +74,7 @@ func TestScheduleRulesAreShown(t *testing.T) {
 				shown["chain: "+v.Chain.String()] = true
 				shown["state: "+v.State.String()] = true
 			}
-			p := &pairing{Segment: s, OnChip: oc, operands: oc.operands(), results: oc.results()}
+			p := &pairing{Segment: s, OnChip: oc, operands: oc.Operands(), results: oc.Results()}
 			for b := range s.Plan.Layers {
 				for a := range b {
 					shown["pair: "+p.rule(a, b).String()] = true
@@ -82,7 +83,7 @@ func TestScheduleRulesAreShown(t *testing.T) {
 		})
 	}
 	for prefix, names := range map[string][]string{
-		"pick: ": pickRuleNames[:], "chain: ": chainRuleNames[:], "state: ": allocationStateNames[:], "pair: ": pairRuleNames[:],
+		"pick: ": pickRuleNames[:], "chain: ": segment.ChainRuleNames[:], "state: ": segment.AllocationStateNames[:], "pair: ": pairRuleNames[:],
 	} {
 		for _, name := range names {
 			if !shown[prefix+name] {
@@ -96,7 +97,7 @@ func TestScheduleRulesAreShown(t *testing.T) {
 func TestUnits(t *testing.T) {
 	known := 0
 	for kind := range costForms {
-		if kindUnits[kind].Engine != NoEngine {
+		if kindUnits[kind].Engine != segment.NoEngine {
 			known++
 		}
 	}
@@ -117,7 +118,7 @@ func TestBankRequests(t *testing.T) {
 		}
 	}
 	wide := layoutOf(anec.TypeOf(1, 1, 1, 1, 1, 1), target, 0)
-	if wide.row != wide.packed {
+	if wide.Row != wide.Packed {
 		t.Errorf("one row needs no distance: %+v", wide)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/segment"
 )
 
 // listSchedule orders the layers for a chip as its compiler does: of those that are ready, the first by a fixed row of
@@ -22,7 +23,7 @@ import (
 // says of it: a branch that has begun is drained before the working set grows.
 //
 // Layers of constants alone come first, as they run when the program is loaded; views come as soon as they can.
-func listSchedule(s *Segment) error {
+func listSchedule(s *segment.Segment) error {
 	if !keepsOnChip(s) {
 		return nil
 	}
@@ -35,7 +36,7 @@ func listSchedule(s *Segment) error {
 	for i, p := range picks {
 		s.Order[i] = p.layer
 		s.Picked[p.layer] = p.rule.String()
-		if isView(p.layer) {
+		if segment.IsView(p.layer) {
 			s.Picked[p.layer] = "a view"
 		}
 	}
@@ -46,7 +47,7 @@ func listSchedule(s *Segment) error {
 //
 //	0 %a Conv: branch sibling
 //	1 %c Conv: alone
-func ScheduleText(s *Segment) string {
+func ScheduleText(s *segment.Segment) string {
 	var b strings.Builder
 	for i, l := range s.Order {
 		fmt.Fprintf(&b, "%d %%%s %v: %s\n", i, l.Top().Name, l.Kind(), s.Picked[l])
@@ -94,11 +95,11 @@ type lister struct {
 	level     []int   // the longest way from the inputs
 }
 
-func newLister(s *Segment, base []*anec.Layer) *lister {
+func newLister(s *segment.Segment, base []*anec.Layer) *lister {
 	sc := newScheduler(s.Graph, base)
 	sc.orderStates()
 	n := len(base)
-	li := &lister{scheduler: sc, derived: derivedLayers(base), sources: make([][]int, n),
+	li := &lister{scheduler: sc, derived: segment.DerivedLayers(base), sources: make([][]int, n),
 		ring: make([]bool, n), forkGone: make([]int, n), mergeGone: make([]int, n), branch: make([]int64, n), level: make([]int, n)}
 	for i, l := range base {
 		li.ring[i] = l.Kind() == anec.KindRingBufferWriter
@@ -107,7 +108,7 @@ func newLister(s *Segment, base []*anec.Layer) *lister {
 	for _, i := range topological(sc) {
 		for _, d := range sc.deps[i] {
 			step := 1
-			if isView(base[i]) {
+			if segment.IsView(base[i]) {
 				step = 0
 			}
 			li.level[i] = max(li.level[i], li.level[d]+step)
@@ -143,7 +144,7 @@ func (li *lister) findSources() {
 					li.bytes = append(li.bytes, bytes(v))
 				}
 				from = []int{at}
-			case isView(v.Def):
+			case segment.IsView(v.Def):
 				from = li.sources[li.number[v.Def]]
 			default:
 				from = []int{li.number[v.Def]}
@@ -157,7 +158,7 @@ func (li *lister) findSources() {
 	}
 	li.readers = make([][]int, len(li.bytes))
 	for i, l := range li.layers {
-		if isView(l) {
+		if segment.IsView(l) {
 			continue
 		}
 		for _, at := range li.sources[i] {
@@ -228,7 +229,7 @@ func (li *lister) run() []pick {
 	picks := make([]pick, 0, len(li.layers))
 	var ready, free []int // free: views, and layers of constants alone
 	push := func(i int) {
-		if l := li.layers[i]; li.derived[l] || isView(l) {
+		if l := li.layers[i]; li.derived[l] || segment.IsView(l) {
 			free = append(free, i)
 		} else {
 			ready = append(ready, i)

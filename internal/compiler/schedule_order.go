@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/segment"
 )
 
 // schedule sets the order of the layers, such that little memory is held between them:
@@ -22,14 +23,14 @@ import (
 //
 // Layers of constants alone come before all others: they run once, when the program is loaded. Readers of a state
 // come before the layer that overwrites it (schedule_states.go).
-func schedule(s *Segment) error {
+func schedule(s *segment.Segment) error {
 	base := s.Graph.Order()
 	if len(base) != len(s.Graph.Layers) {
 		return fmt.Errorf("layers read each other in a circle: %d of %d can be ordered", len(base), len(s.Graph.Layers))
 	}
 	sc := newScheduler(s.Graph, base)
 	sc.orderStates()
-	derived := derivedLayers(base)
+	derived := segment.DerivedLayers(base)
 	s.Order, s.Picked = s.Order[:0], map[*anec.Layer]string{}
 	var live []*anec.Layer
 	order, relieves := sc.list(sc.wants())
@@ -39,7 +40,7 @@ func schedule(s *Segment) error {
 		case derived[l]:
 			s.Order, s.Picked[l] = append(s.Order, l), "it runs when the program is loaded"
 			continue
-		case isView(l):
+		case segment.IsView(l):
 			s.Picked[l] = "a view"
 		case relieves[k]:
 			s.Picked[l] = "it frees as much as it makes"
@@ -83,7 +84,7 @@ func newScheduler(g *anec.Graph, layers []*anec.Layer) *scheduler {
 	for _, s := range g.States {
 		ported[s.After.Def] = true
 	}
-	derived := derivedLayers(layers)
+	derived := segment.DerivedLayers(layers)
 	for i, l := range layers {
 		for _, v := range l.Reads() {
 			if v.Def == nil {
@@ -95,7 +96,7 @@ func newScheduler(g *anec.Graph, layers []*anec.Layer) *scheduler {
 			}
 			sc.depend(i, d)
 			from := []int{d}
-			if isView(v.Def) {
+			if segment.IsView(v.Def) {
 				from = sc.roots[d]
 			}
 			for _, r := range from {
@@ -104,7 +105,7 @@ func newScheduler(g *anec.Graph, layers []*anec.Layer) *scheduler {
 				}
 			}
 		}
-		if isView(l) {
+		if segment.IsView(l) {
 			continue
 		}
 		for _, r := range sc.roots[i] {
@@ -140,7 +141,7 @@ func (sc *scheduler) wants() []int {
 			sum += held[d]
 		}
 		held[i] = sc.size[i]
-		if isView(sc.layers[i]) {
+		if segment.IsView(sc.layers[i]) {
 			held[i] = sum
 		}
 		worst[i] = max(worst[i], sum+sc.size[i])
@@ -188,7 +189,7 @@ func (sc *scheduler) list(wants []int) (order []int, relieves []bool) {
 	push := func(i int) {
 		grows := sc.size[i]
 		for _, r := range sc.roots[i] {
-			if left[r] == 1 && !isView(sc.layers[i]) {
+			if left[r] == 1 && !segment.IsView(sc.layers[i]) {
 				grows -= sc.size[r]
 			}
 		}
@@ -218,7 +219,7 @@ func (sc *scheduler) list(wants []int) (order []int, relieves []bool) {
 		}
 		done[i] = true
 		order, relieves = append(order, i), append(relieves, from == relief)
-		if !isView(sc.layers[i]) {
+		if !segment.IsView(sc.layers[i]) {
 			for _, r := range sc.roots[i] {
 				if left[r]--; left[r] != 1 {
 					continue

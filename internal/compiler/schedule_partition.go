@@ -1,6 +1,10 @@
 package compiler
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/espalier-ane/espalier/internal/segment"
+)
 
 // partition cuts the task list where on-chip memory runs out (seed compiler, phase 3). A task is put into the partition for
 // a trial; if what is held on chip while its results live goes beyond the budget, the partition ends before it:
@@ -14,14 +18,14 @@ import "slices"
 // known but what ends. A value that is too large for the budget by itself streams.
 //
 // It stands after memory because only memory knows the tasks: it adds copies.
-func partition(s *Segment) error {
+func partition(s *segment.Segment) error {
 	if !keepsOnChip(s) {
 		return nil
 	}
 	oc := s.Plan.OnChip
-	operands, results := oc.operands(), oc.results()
-	var held []*ChipValue // made in this partition and still needed
-	first := -1           // task of this partition
+	operands, results := oc.Operands(), oc.Results()
+	var held []*segment.ChipValue // made in this partition and still needed
+	first := -1                   // task of this partition
 	trial := func(i int) int64 {
 		sum := int64(0)
 		for _, v := range held {
@@ -29,14 +33,14 @@ func partition(s *Segment) error {
 		}
 		for _, v := range results[i] {
 			switch x := overwritten(s, v, operands[i]); {
-			case v.streams || v.Leaves:
+			case v.Streams || v.Leaves:
 				sum += tilesOf(v, s, i)
-			case x == nil || x.Layout != v.Layout || !slices.Contains(held, x) || x.Chain == chainable:
+			case x == nil || x.Layout != v.Layout || !slices.Contains(held, x) || x.Chain == segment.Chainable:
 				sum += heldBytes(v, s)
 			} // else it takes the place of what is held
 		}
 		for _, v := range operands[i] {
-			if v.streams || v.Leaves || v.Maker < first || oc.Tasks[v.Maker].AtLoad {
+			if v.Streams || v.Leaves || v.Maker < first || oc.Tasks[v.Maker].AtLoad {
 				sum += tilesOf(v, s, i)
 			}
 		}
@@ -57,14 +61,14 @@ func partition(s *Segment) error {
 			pressure = trial(i)
 		}
 		if i == first {
-			oc.Partitions = append(oc.Partitions, Partition{First: i})
+			oc.Partitions = append(oc.Partitions, segment.Partition{First: i})
 		}
 		last := &oc.Partitions[len(oc.Partitions)-1]
 		last.Last, last.Pressure = i, max(last.Pressure, pressure)
 		t.Partition, t.Pressure = len(oc.Partitions)-1, pressure
-		var left []*ChipValue
+		var left []*segment.ChipValue
 		for _, v := range append(held, results[i]...) {
-			if !v.streams && !v.Leaves && v.last() > i {
+			if !v.Streams && !v.Leaves && v.Last() > i {
 				left = append(left, v)
 			}
 		}
@@ -74,14 +78,14 @@ func partition(s *Segment) error {
 }
 
 // heldBytes is what a value takes on chip while it stays there.
-func heldBytes(v *ChipValue, s *Segment) int64 {
-	if v.Chain == chainable {
+func heldBytes(v *segment.ChipValue, s *segment.Segment) int64 {
+	if v.Chain == segment.Chainable {
 		return tilesOf(v, s, v.Maker)
 	}
-	return v.Layout.bytes()
+	return v.Layout.Bytes()
 }
 
 // tilesOf is what a value takes on chip while a task streams it.
-func tilesOf(v *ChipValue, s *Segment, task int) int64 {
-	return min(2*v.Layout.tile(tileRows(s.Plan.Layers[task], s.Target)), v.Layout.bytes())
+func tilesOf(v *segment.ChipValue, s *segment.Segment, task int) int64 {
+	return min(2*v.Layout.Tile(tileRows(s.Plan.Layers[task], s.Target)), v.Layout.Bytes())
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/segment"
 )
 
 // orderStates makes the layers that overwrite a state wait for those that read what it held, so that they can do
@@ -18,7 +19,7 @@ func (sc *scheduler) orderStates() {
 		held := s.After
 		for held != s.Before && held.Def != nil {
 			l := held.Def
-			if isView(l) {
+			if segment.IsView(l) {
 				held = l.Bottoms[0]
 				continue
 			}
@@ -43,7 +44,7 @@ func (sc *scheduler) waitForReaders(writer *anec.Layer, v *anec.Value) {
 				continue
 			}
 			readers = append(readers, sc.number[l])
-			if isView(l) {
+			if segment.IsView(l) {
 				work = append(work, l.Tops...)
 			}
 		}

@@ -3,18 +3,19 @@ package compiler
 import (
 	"github.com/espalier-ane/espalier/hal"
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/segment"
 )
 
 var (
-	onArray   = Unit{hal.MultiplyAccumulate, MainEngine}
-	onPlanar  = Unit{hal.Planar, MainEngine}
-	onTexture = Unit{hal.Planar, TextureEngine}
+	onArray   = segment.Unit{Class: hal.MultiplyAccumulate, Engine: segment.MainEngine}
+	onPlanar  = segment.Unit{Class: hal.Planar, Engine: segment.MainEngine}
+	onTexture = segment.Unit{Class: hal.Planar, Engine: segment.TextureEngine}
 )
 
 // kindUnits is the table. Sources: h13 4.1 and 4.6 and oracles 3 for what H13's programs show (an activation alone and every
 // copy is a bypass of the array; sums of tensors, reductions and normalizations are planar); seed compiler for softmax on
 // the planar engine and the texture engine's samplers; the others by likeness.
-var kindUnits = map[anec.Kind]Unit{
+var kindUnits = map[anec.Kind]segment.Unit{
 	anec.KindConv:             onArray,
 	anec.KindMatMul:           onArray,
 	anec.KindLinear:           onArray,
@@ -72,6 +73,6 @@ var kindUnits = map[anec.Kind]Unit{
 }
 
 // keepsOnChip reports whether the target's tasks share on-chip memory, which its schedule then goes by.
-func keepsOnChip(s *Segment) bool {
+func keepsOnChip(s *segment.Segment) bool {
 	return s.Target != nil && s.Target.Sizes.OnChip > 0 && s.Target.Residency.Margin > 0
 }

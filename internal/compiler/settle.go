@@ -8,6 +8,8 @@ import (
 
 	"github.com/espalier-ane/espalier/hal"
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/encode"
+	"github.com/espalier-ane/espalier/internal/segment"
 )
 
 // What a check and a compile share, so that the verdicts of the one are what the other does:
@@ -73,7 +75,7 @@ func (r *refusals) add(l *anec.Layer, err error) {
 func (r refusals) err() error { return errors.Join(r...) }
 
 // fuse takes a segment through fusion.
-func (job *Job) fuse(ctx context.Context, s *Segment) error {
+func (job *Job) fuse(ctx context.Context, s *segment.Segment) error {
 	for i := range passes {
 		if passes[i].Phase == Fuse {
 			if err := job.runPass(ctx, s, i); err != nil {
@@ -86,7 +88,7 @@ func (job *Job) fuse(ctx context.Context, s *Segment) error {
 
 // makeLegal takes a segment through legalization, and asks whether its layers become tasks. A layer that a pass refuses stays as
 // it is, and the passes after it are asked still: the error is about all layers of the segment.
-func (job *Job) makeLegal(ctx context.Context, s *Segment) error {
+func (job *Job) makeLegal(ctx context.Context, s *segment.Segment) error {
 	var refused []error
 	for i := range passes {
 		if passes[i].Phase != Legalize {
@@ -106,7 +108,7 @@ func (job *Job) makeLegal(ctx context.Context, s *Segment) error {
 }
 
 // runPass takes a segment through a pass.
-func (job *Job) runPass(ctx context.Context, s *Segment, i int) error {
+func (job *Job) runPass(ctx context.Context, s *segment.Segment, i int) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -125,8 +127,8 @@ func (job *Job) runPass(ctx context.Context, s *Segment, i int) error {
 }
 
 // tryTasks asks whether each layer becomes tasks, wherever its values will lie.
-func tryTasks(s *Segment) error {
-	encoders := encodersOf(s.Target)
+func tryTasks(s *segment.Segment) error {
+	encoders := encode.Of(s.Target)
 	every := encoders[len(encoders)-1]
 	var refused []error
 	for _, l := range s.Graph.Order() {

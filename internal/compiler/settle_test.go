@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/segment"
 	"github.com/espalier-ane/espalier/mil"
 )
 
@@ -24,7 +25,7 @@ output %b
 output %c
 output %d
 `
-	s := &Segment{Name: "net", Target: virtual(t), Graph: parseGraph(t, graph)}
+	s := &segment.Segment{Name: "net", Target: virtual(t), Graph: parseGraph(t, graph)}
 	var told []string
 	for _, e := range layerErrors((&Job{}).makeLegal(t.Context(), s)) {
 		told = append(told, e.Layer)

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/segment"
 )
 
 // A slice that is written into a state is written where the state lies, and nothing else writes there: no task copies
@@ -21,7 +22,7 @@ func TestStateSlicesAreWrittenInPlace(t *testing.T) {
 		s := r.Functions[0].Segments[0]
 		for _, l := range s.Plan.Layers {
 			place := s.Plan.Places[l.Top()]
-			if place.Region != InPort || !s.Plan.Ports[place.Port].In {
+			if place.Region != segment.InPort || !s.Plan.Ports[place.Port].In {
 				continue
 			}
 			found++

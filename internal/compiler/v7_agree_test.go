@@ -10,7 +10,11 @@ import (
 
 	"github.com/espalier-ane/espalier/hal"
 	"github.com/espalier-ane/espalier/hwx"
+	"github.com/espalier-ane/espalier/internal/encode"
+	"github.com/espalier-ane/espalier/internal/encode/selection"
+	v7 "github.com/espalier-ane/espalier/internal/encode/v7"
 	"github.com/espalier-ane/espalier/internal/engine"
+	"github.com/espalier-ane/espalier/internal/segment"
 	"github.com/espalier-ane/espalier/mil"
 	"github.com/espalier-ane/espalier/td"
 	"github.com/espalier-ane/espalier/tensor"
@@ -20,7 +24,7 @@ import (
 // some of the other is not two chips.
 
 // wholeSegment is the one segment of a function, before any pass.
-func wholeSegment(fn *mil.Function, target *hal.Target) (*Segment, error) {
+func wholeSegment(fn *mil.Function, target *hal.Target) (*segment.Segment, error) {
 	p, err := place(fn, nil, target, nil)
 	if err != nil {
 		return nil, err
@@ -30,7 +34,7 @@ func wholeSegment(fn *mil.Function, target *hal.Target) (*Segment, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Segment{Name: "main", Target: target, Graph: g}
+	s := &segment.Segment{Name: "main", Target: target, Graph: g}
 	for _, v := range p.Parts[0].Outputs {
 		s.Outputs = append(s.Outputs, symbols.engine(v))
 	}
@@ -38,23 +42,23 @@ func wholeSegment(fn *mil.Function, target *hal.Target) (*Segment, error) {
 }
 
 // declines is H13's encoder that takes no layer: all of them become extension records.
-type declines struct{ encoder }
+type declines struct{ encode.Encoder }
 
-func (declines) Choose(*choice) ([]Task, error) { return nil, errNotCertain }
+func (declines) Choose(*segment.Choice) ([]segment.Task, error) { return nil, selection.ErrNotCertain }
 
 // withEncoder is a target whose own encoder is another.
-func withEncoder(t testing.TB, target *hal.Target, new func(*hal.Target) encoder) *hal.Target {
+func withEncoder(t testing.TB, target *hal.Target, new func(*hal.Target) encode.Encoder) *hal.Target {
 	t.Helper()
-	t.Cleanup(addEncoding(t.Name(), new))
+	t.Cleanup(encode.Add(t.Name(), new))
 	other := *target
 	other.Encoders = append([]string{t.Name()}, target.Encoders[1:]...)
 	return &other
 }
 
 // compileSegment runs all passes. Extensions: layers become those, whether the chip has tasks of its own for them or not.
-func compileSegment(t testing.TB, s *Segment, extensions bool) (*hwx.File, error) {
+func compileSegment(t testing.TB, s *segment.Segment, extensions bool) (*hwx.File, error) {
 	if extensions {
-		s.Target = withEncoder(t, s.Target, func(target *hal.Target) encoder { return declines{newEncoder7(target)} })
+		s.Target = withEncoder(t, s.Target, func(target *hal.Target) encode.Encoder { return declines{v7.New(target)} })
 	}
 	for i := range passes {
 		if err := passes[i].Run(s); err != nil {
@@ -65,7 +69,7 @@ func compileSegment(t testing.TB, s *Segment, extensions bool) (*hwx.File, error
 }
 
 // ownSegment compiles a function for H13, to nothing but tasks of the chip's own.
-func ownSegment(t testing.TB, fn *mil.Function, target *hal.Target) (*Segment, error) {
+func ownSegment(t testing.TB, fn *mil.Function, target *hal.Target) (*segment.Segment, error) {
 	s, err := wholeSegment(fn, target)
 	if err != nil {
 		return nil, err

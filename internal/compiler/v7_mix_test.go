@@ -5,6 +5,8 @@ import (
 
 	"github.com/espalier-ane/espalier/hal"
 	"github.com/espalier-ane/espalier/internal/anec"
+	v7 "github.com/espalier-ane/espalier/internal/encode/v7"
+	"github.com/espalier-ane/espalier/internal/segment"
 	"github.com/espalier-ane/espalier/mil"
 )
 
@@ -71,32 +73,32 @@ func TestOwnTasksWriteOverNothing(t *testing.T) {
 	rows := [anec.NumAxes]int64{1024, 1024, 256, 64, 2}
 	for _, c := range []struct {
 		name string
-		at   spot // of the result; what is read lies at 0
+		at   segment.Spot // of the result; what is read lies at 0
 		own  bool
 	}{
-		{"apart", spot{offset: 1024, strides: rows}, true},
-		{"in place", spot{strides: rows}, true},
-		{"a row further", spot{offset: 64, strides: rows}, false},
-		{"other rows", spot{strides: [anec.NumAxes]int64{2048, 2048, 512, 128, 2}}, false},
+		{"apart", segment.Spot{Offset: 1024, Strides: rows}, true},
+		{"in place", segment.Spot{Strides: rows}, true},
+		{"a row further", segment.Spot{Offset: 64, Strides: rows}, false},
+		{"other rows", segment.Spot{Strides: [anec.NumAxes]int64{2048, 2048, 512, 128, 2}}, false},
 	} {
 		g, err := anec.Parse("graph g\ninput %i fp16[1,1,4,4,8]\n%x fp16[1,1,4,4,8] = Copy(%i)\n%y fp16[1,1,4,4,8] = Neuron(%x) Type=sigmoid\noutput %y\n", nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		x, y := g.Value("x"), g.Value("y")
-		s := &Segment{Target: target, Graph: g}
-		s.beginMemory()
-		memory := s.newBuffer(InScratch)
-		c.at.buffer = memory
-		choice := &choice{
-			Segment: s, layers: []*anec.Layer{y.Def}, isView: isView,
-			spots: map[*anec.Value]spot{x: {buffer: memory, strides: rows}, y: c.at},
+		s := &segment.Segment{Target: target, Graph: g}
+		s.BeginMemory()
+		memory := s.NewBuffer(segment.InScratch)
+		c.at.Buffer = memory
+		choice := &segment.Choice{
+			Segment: s, Layers: []*anec.Layer{y.Def}, IsView: segment.IsView,
+			Spots: map[*anec.Value]segment.Spot{x: {Buffer: memory, Strides: rows}, y: c.at},
 		}
-		tasks, err := newEncoder7(target).Choose(choice)
+		tasks, err := v7.New(target).Choose(choice)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := newEncoder7(target).Fits(choice, tasks); (err == nil) != c.own {
+		if err := v7.New(target).Fits(choice, tasks); (err == nil) != c.own {
 			t.Errorf("%s: %v, want own tasks: %t", c.name, err, c.own)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/espalier-ane/espalier/hal"
+	"github.com/espalier-ane/espalier/internal/encode/selection"
 	"github.com/espalier-ane/espalier/mil"
 	"github.com/espalier-ane/espalier/tensor"
 )
@@ -113,8 +114,8 @@ func TestV7CropsHaveTheirGain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if target.Numerics.WidthSliceGain != v7crop {
-		t.Fatalf("the gain of slices along W is %v, tasks have %v", target.Numerics.WidthSliceGain, v7crop)
+	if target.Numerics.WidthSliceGain != selection.CropGain {
+		t.Fatalf("the gain of slices along W is %v, tasks have %v", target.Numerics.WidthSliceGain, selection.CropGain)
 	}
 	c := v7Case{inputs: "x [1, 1, 1, 8]", body: "y [1, 1, 1, 7] = " + sliced([]int{0, 0, 0, 1}, []int{1, 1, 1, 8})}
 	program, err := mil.ParseText("case", []byte(c.text()), randomWeights{})

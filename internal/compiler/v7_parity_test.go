@@ -12,8 +12,8 @@ import (
 	"testing"
 
 	"github.com/espalier-ane/espalier/hal"
+	v7 "github.com/espalier-ane/espalier/internal/encode/v7"
 	"github.com/espalier-ane/espalier/internal/testkit"
-	"github.com/espalier-ane/espalier/internal/units"
 	"github.com/espalier-ane/espalier/mil"
 	"github.com/espalier-ane/espalier/td"
 	"github.com/espalier-ane/espalier/tensor"
@@ -78,14 +78,6 @@ func (w *appleWeights) Load(path string, offset uint64, typ *mil.TensorType) (*t
 	}
 	return tensor.FromFloat32s(typ.DType, values, shape...), nil
 }
-
-var h13Machine = func() units.Machine {
-	target, err := hal.Lookup("h13")
-	if err != nil {
-		panic(err)
-	}
-	return units.Machine{Sizes: target.Sizes}
-}()
 
 // hintMasks are the bits that are not compared: hints of the scheduler and of caches, dependencies, aliases.
 var hintMasks = map[uint32]uint32{
@@ -176,7 +168,7 @@ func (r *appleRecord) compare(t testing.TB) *parity {
 		return result
 	}
 	// The links of tasks are made when they are placed.
-	tasks, err := newEncoder7(target).Encode(s.Tasks)
+	tasks, err := v7.New(target).Encode(s.Tasks)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -189,7 +181,7 @@ func (r *appleRecord) compare(t testing.TB) *parity {
 	if err != nil {
 		t.Fatal(err)
 	}
-	constants := s.Packed.data
+	constants := s.Packed.Data
 	if len(constants) == 0 {
 		constants = make([]byte, target.Sizes.PageSize)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/espalier-ane/espalier/hal"
 	"github.com/espalier-ane/espalier/internal/engine"
 	"github.com/espalier-ane/espalier/internal/ops"
+	"github.com/espalier-ane/espalier/internal/segment"
 	"github.com/espalier-ane/espalier/mil"
 	"github.com/espalier-ane/espalier/td"
 	"github.com/espalier-ane/espalier/tensor"
@@ -206,7 +207,7 @@ func runV7Cases(t *testing.T, cases []v7Case) {
 }
 
 // runOwnSegment runs a segment and compares with the operations themselves.
-func runOwnSegment(t *testing.T, c *v7Case, fn *mil.Function, s *Segment) {
+func runOwnSegment(t *testing.T, c *v7Case, fn *mil.Function, s *segment.Segment) {
 	t.Helper()
 	if c.tasks != 0 && len(s.Tasks) != c.tasks {
 		t.Errorf("%d tasks, want %d", len(s.Tasks), c.tasks)

@@ -1,10 +1,8 @@
 package compiler
 
 import (
-	"bytes"
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"testing"
 )
@@ -74,21 +72,4 @@ func TestV7DecodedMatrices(t *testing.T) {
 			body: "w [3, 40, 96] = constexpr_blockwise_shift_scale(data = " + batch + ", scale = " + scales + ")" +
 				"; y [3, 5, 40] = matmul(x = x, y = w, transpose_x = bool(false), transpose_y = bool(true))"},
 	})
-}
-
-func TestV7EqualKernelsAreStoredOnce(t *testing.T) {
-	c := packedConstants{align: h13Machine.RowAlign}
-	one, other := [][]byte{make([]byte, 64), bytes.Repeat([]byte{7}, 128)}, [][]byte{make([]byte, 64), make([]byte, 64)}
-	first := c.streams(one)
-	second := c.streams(other)
-	if again := c.streams(one); !slices.Equal(again, first) || len(c.data) != 64+128+2*64 {
-		t.Errorf("equal streams are at %v and %v of %d bytes", first, again, len(c.data))
-	}
-	c.data = c.data[:64+128] // as a selection that failed takes them back
-	if again := c.streams(other); !slices.Equal(again, second) || len(c.data) != 64+128+2*64 {
-		t.Errorf("streams that were taken back are at %v of %d bytes, want %v", again, len(c.data), second)
-	}
-	if len(second) == 2 && second[0] == second[1] {
-		t.Error("the streams of one kernel lie over each other")
-	}
 }

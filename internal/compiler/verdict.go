@@ -7,6 +7,7 @@ import (
 	"github.com/espalier-ane/espalier/hal"
 	"github.com/espalier-ane/espalier/internal/anec"
 	"github.com/espalier-ane/espalier/internal/ops"
+	"github.com/espalier-ane/espalier/internal/segment"
 	"github.com/espalier-ane/espalier/tensor"
 )
 
@@ -52,7 +53,7 @@ func (x *Examined) verdict(t *hal.Target) Verdict {
 			return Verdict{Status: NoPath, Backend: OnHost, Finding: &Finding{ID: "no-layer", Text: x.Refusal}}
 		case slices.ContainsFunc(x.Layers.Layers, isFresh):
 			return Verdict{Status: NoPath, Backend: OnHost, Finding: &Finding{
-				ID: "no-task", Text: freshNumbers, Remedy: "give a seed",
+				ID: "no-task", Text: segment.FreshNumbers, Remedy: "give a seed",
 			}}
 		}
 		return Verdict{}
@@ -103,8 +104,6 @@ func (x *Examined) verdict(t *hal.Target) Verdict {
 	}
 	return x.rejected(reject, t)
 }
-
-const freshNumbers = "without a seed the numbers are new in every run, and those of a task follow from its seed"
 
 // isFresh reports whether a layer makes other numbers in every run.
 func isFresh(l *anec.Layer) bool {

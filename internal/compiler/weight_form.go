@@ -6,6 +6,7 @@ import (
 
 	"github.com/espalier-ane/espalier/hal"
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/segment"
 	"github.com/espalier-ane/espalier/tensor"
 )
 
@@ -22,7 +23,7 @@ type storedWeight struct {
 // output channel, so that these are int8 weights too.
 func weightOf(v *anec.Value) storedWeight {
 	s := storedWeight{dense: 2 * elementCount(v)}
-	if isDecoded(v) {
+	if segment.IsDecoded(v) {
 		return s.decoded(v.Def)
 	}
 	c := v.Const
@@ -149,13 +150,13 @@ func keepsFromStreaming(l *anec.Layer) string {
 
 // streamsIn reports whether the weights of a layer reach a target as they are stored.
 func streamsIn(l *anec.Layer, t *hal.Target) bool {
-	streams, _ := weightOf(weightBottom(l)).streams(t)
+	streams, _ := weightOf(segment.WeightBottom(l)).streams(t)
 	return streams && keepsFromStreaming(l) == ""
 }
 
 // kernelBytes is what crosses the memory boundary for the weights of a layer.
 func kernelBytes(l *anec.Layer, t *hal.Target) float64 {
-	w := weightOf(weightBottom(l))
+	w := weightOf(segment.WeightBottom(l))
 	if streamsIn(l, t) {
 		return w.stored
 	}

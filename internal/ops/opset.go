@@ -9,7 +9,7 @@ import (
 type Opset uint8
 
 // The opsets of ML programs, oldest first. IOS26 adds no operation that coremltools defines; it is what
-// specification version 10 names.
+// specification 10 names.
 const (
 	IOS15 Opset = iota
 	IOS16

@@ -1,0 +1,74 @@
+package encode
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/espalier-ane/espalier/hal"
+	"github.com/espalier-ane/espalier/internal/anec"
+	v256 "github.com/espalier-ane/espalier/internal/encode/v256"
+	v7 "github.com/espalier-ane/espalier/internal/encode/v7"
+	"github.com/espalier-ane/espalier/internal/segment"
+	"github.com/espalier-ane/espalier/td"
+)
+
+// An Encoder makes tasks of layers in one encoding, for one target. It says no with a reason.
+type Encoder interface {
+	// Takes reports whether the encoding has tasks for a layer, as far as its kind and its values tell: nil, or why not. It is
+	// asked before anything has a layout.
+	Takes(s *segment.Segment, l *anec.Layer) error
+
+	// Layout is how a value lies such that tasks can read and write it: its strides, and the bytes that it takes. Align is
+	// what it has to begin on.
+	Layout(t anec.Type) (strides [anec.NumAxes]int64, size int64)
+	Align() int64
+
+	// Names reports whether tasks can name the place of a value.
+	Names(at segment.Spot, t anec.Type) bool
+
+	// Groups finds layers that another one's tasks compute along: which one that is.
+	Groups(s *segment.Segment, layers []*anec.Layer) map[*anec.Layer]*anec.Layer
+
+	// Choose selects the tasks of a choice, once. They name memories by their numbers. Fits reports whether words can say
+	// them, and whether the profile of numerics allows them.
+	Choose(c *segment.Choice) ([]segment.Task, error)
+	Fits(c *segment.Choice, tasks []segment.Task) error
+
+	// Keep leaves a result on chip that the last task of one layer makes and the first of another reads, and reports whether
+	// it can.
+	Keep(v *anec.Value, at segment.Spot, from, to []segment.Task) bool
+
+	// Encode makes the words of a program's tasks, when addresses are bound: its own, and those of the other encoding.
+	Encode(tasks []segment.Task) ([]*td.Task, error)
+}
+
+// An encoding is a row of the list.
+type encoding struct {
+	name string
+	new  func(*hal.Target) Encoder
+}
+
+var encodings = []encoding{
+	{"v7", func(t *hal.Target) Encoder { return v7.New(t) }},
+	{"v256", func(*hal.Target) Encoder { return v256.Encoder{} }},
+}
+
+// Add adds a row, for tests of encodings that no product file has. It returns how to take it out.
+func Add(name string, new func(*hal.Target) Encoder) (remove func()) {
+	encodings = append(encodings, encoding{name, new})
+	return func() {
+		encodings = slices.DeleteFunc(encodings, func(e encoding) bool { return e.name == name })
+	}
+}
+
+// Of are the encoders of a target: the chip's own first, if it has one, and last the one that takes every layer.
+func Of(t *hal.Target) (list []Encoder) {
+	for _, name := range t.Encoders {
+		i := slices.IndexFunc(encodings, func(e encoding) bool { return e.name == name })
+		if i < 0 {
+			panic(fmt.Sprintf("bug: target %s has no encoding %s", t.Name, name))
+		}
+		list = append(list, encodings[i].new(t))
+	}
+	return list
+}

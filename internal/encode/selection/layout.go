@@ -1,0 +1,166 @@
+package selection
+
+import (
+	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/segment"
+	"github.com/espalier-ane/espalier/internal/units"
+	"github.com/espalier-ane/espalier/td"
+	"github.com/espalier-ane/espalier/tensor"
+)
+
+// moving are the kinds of layers that compute nothing: to them all axes are alike.
+var moving = map[anec.Kind]bool{
+	anec.KindCopy: true, anec.KindReshape: true, anec.KindTranspose: true, anec.KindInputView: true, anec.KindBroadcast: true,
+	anec.KindConcat: true, anec.KindPadding: true, anec.KindTile: true, anec.KindGather: true,
+}
+
+// A layout is where the elements of a value lie: so many bytes apart along N, D, C, H, W. Unlike a surface it may be any
+// view of a memory.
+type layout struct {
+	origin
+	strides [anec.NumAxes]int
+}
+
+// source is where a value lies that is moved: anywhere. A constant is put among the packed ones, in rows of whole 64 bytes.
+func (b *builder) source(v *anec.Value) (layout, bool) {
+	if v.Const != nil || b.surfaces[v] != nil {
+		return b.layout(v)
+	}
+	at, ok := b.Spot(v)
+	switch {
+	case !ok || v.Type.DType != tensor.Float16:
+		return layout{}, false
+	case b.addressed(at.Buffer) || at.Buffer.Region == segment.InDerived:
+		b.Touched = append(b.Touched, v)
+		return layoutAt(at), true
+	}
+	// A view of a constant, perhaps.
+	if v.Def == nil || !segment.IsView(v.Def) {
+		return layout{}, false
+	}
+	from, ok := b.source(v.Def.Bottoms[0])
+	if !ok {
+		return from, false
+	}
+	return viewLayout(v.Def, from)
+}
+
+// layout is where a value lies that tasks may write, too.
+func (b *builder) layout(v *anec.Value) (layout, bool) {
+	if v == nil || v.Type.DType != tensor.Float16 || v.Type.Interleave > 1 {
+		return layout{}, false
+	}
+	if v.Const != nil {
+		return b.constantLayout(v)
+	}
+	if s := b.surfaces[v]; s != nil {
+		return layout{origin{s.Base, s.Offset}, s.Strides()}, true
+	}
+	at, ok := b.lies(v)
+	if !ok || !b.addressed(at.Buffer) {
+		return layout{}, false
+	}
+	return layoutAt(at), true
+}
+
+// layoutAt is a spot.
+func layoutAt(at segment.Spot) layout {
+	l := layout{origin: origin{at.Buffer.ID, int(at.Offset)}}
+	for a, stride := range at.Strides {
+		l.strides[a] = int(stride)
+	}
+	return l
+}
+
+// constantLayout lays a constant into the constant section.
+func (b *builder) constantLayout(v *anec.Value) (layout, bool) {
+	values, ok := halves(v)
+	d := v.Type.Dims
+	n := 1
+	for _, extent := range d {
+		n *= extent
+	}
+	if !ok || len(values) != n || n == 0 || n > maxExpand {
+		return layout{}, false
+	}
+	s := b.constantImage(values, d[anec.W], d[anec.H], d[anec.C])
+	s.Group = s.Depth * d[anec.D]
+	return layout{origin{s.Base, s.Offset}, s.Strides()}, true
+}
+
+// same reports whether two layouts of a value are one: strides along which there is but one element do not count.
+func (p layout) same(o layout, d anec.Dims) bool {
+	for a, n := range d {
+		if n > 1 && p.strides[a] != o.strides[a] {
+			return false
+		}
+	}
+	return p.origin == o.origin
+}
+
+// permuted is a layout with other axes: axis i is axis perm[i].
+func (p layout) permuted(perm anec.Perm) layout {
+	of := p.strides
+	for i, a := range perm {
+		p.strides[i] = of[a]
+	}
+	return p
+}
+
+// moveOf is the move of all elements of a value.
+func (b *builder) moveOf(d anec.Dims, from, to layout) move {
+	m := move{Machine: b.Machine, from: from.origin, to: to.origin}
+	for a, n := range d {
+		m.axes = append(m.axes, axis{td.Axis(a), n, from.strides[a], to.strides[a]})
+	}
+	return m
+}
+
+// isSurface reports whether registers can say where a value lies, and how.
+func (b *builder) isSurface(p layout, d anec.Dims) (*units.Surface, bool) {
+	m := b.moveOf(d, p, p)
+	if p.offset%m.RowAlign != 0 || d[anec.D] != 1 || d[anec.W] > 1 && p.strides[anec.W] != 2 {
+		return nil, false
+	}
+	for _, a := range m.axes[:anec.W] {
+		if a.n > 1 && (a.from <= 0 || a.from%m.RowAlign != 0) {
+			return nil, false
+		}
+	}
+	slot := func(a td.Axis) int {
+		if d[a] == 1 {
+			return -1
+		}
+		return int(a)
+	}
+	from := func(a axis) int { return a.from }
+	s := m.surface(slots{w: slot(anec.W), c: slot(anec.C), h: slot(anec.H), group: slot(anec.N)}, p.origin, from)
+	return s, true
+}
+
+// inRows reports whether what lies before an element, back to a multiple of 64 bytes, and between it and others, is of the
+// same value, or of one that it is a view of.
+func (b *builder) inRows(v *anec.Value) bool {
+	for v.Def != nil && b.IsView(v.Def) {
+		v = v.Def.Bottoms[0]
+	}
+	at, _ := b.Spot(v)
+	return v.Const != nil || at.Offset%int64(b.RowAlign) == 0
+}
+
+// viewLayout is a layout as the top of a view has it; false if no strides express it.
+func viewLayout(l *anec.Layer, x layout) (layout, bool) {
+	s, ok := segment.ViewOf(l, segment.Spot{Offset: int64(x.offset), Strides: wide(x.strides)})
+	x.offset = int(s.Offset)
+	for a, stride := range s.Strides {
+		x.strides[a] = int(stride)
+	}
+	return x, ok
+}
+
+func wide(strides [anec.NumAxes]int) (list [anec.NumAxes]int64) {
+	for a, stride := range strides {
+		list[a] = int64(stride)
+	}
+	return list
+}

@@ -1,0 +1,101 @@
+package selection
+
+import (
+	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/segment"
+	"github.com/espalier-ane/espalier/internal/units"
+	"github.com/espalier-ane/espalier/td"
+	"github.com/espalier-ane/espalier/tensor"
+)
+
+// Layers of one operand that work on each element by itself.
+
+// neuronLayer is a function of each element.
+func (b *builder) neuronLayer(l *anec.Layer, p *anec.Neuron) ([]*units.Op, bool) {
+	x := l.Bottoms[0]
+	if len(l.Bottoms) > 1 && l.Bottoms[1] != nil {
+		return b.preluLayer(l, x, l.Bottoms[1])
+	}
+	if ops, ok := b.attempt(func() ([]*units.Op, bool) { return b.neuron(l, p) }); ok {
+		return ops, true
+	}
+	return b.stageLayer(l, x, stage{act: &anec.Activation{Function: p.Type, A: p.A, B: p.B}})
+}
+
+// preluLayer is a relu with a slope for each channel.
+func (b *builder) preluLayer(l *anec.Layer, x, slope *anec.Value) ([]*units.Op, bool) {
+	r := stageReader{channels: x.Type.Dims[anec.C]}
+	slopes, ok := r.perChannel(slope)
+	if !ok || x.Type.DType != tensor.Float16 {
+		return nil, false
+	}
+	return b.chained(l, func(c *chain, _ operand, to *units.Surface, stages []stage) bool {
+		t, ok := b.tensorOf(x)
+		return ok && foldable(stages) == len(stages) && c.prelu(t, slopes, to, func(o *units.Op) { fold(o, stages) })
+	})
+}
+
+// gainOffset is x*scale + bias, each a number or a constant with one for each channel.
+func (b *builder) gainOffset(l *anec.Layer, p *anec.GOC) ([]*units.Op, bool) {
+	r := stageReader{channels: l.Bottoms[0].Type.Dims[anec.C], ok: true}
+	scale, bias := segment.Bottom(l, 1), segment.Bottom(l, 2)
+	if scale == nil {
+		r.scaleBias(p.Scale, 0)
+	}
+	r.multiply(scale)
+	if bias == nil {
+		r.scaleBias(1, p.Bias)
+	}
+	r.add(bias)
+	if !r.ok {
+		return nil, false
+	}
+	return b.stageLayer(l, l.Bottoms[0], r.list...)
+}
+
+// copyLayer is a copy, with what its epilogue does.
+func (b *builder) copyLayer(l *anec.Layer) ([]*units.Op, bool) {
+	if ops, ok := b.throughReLU(l); ok {
+		return ops, true
+	}
+	x, y := l.Bottoms[0], l.Top()
+	if x.Type.DType == tensor.Bool && y.Type.DType == tensor.Bool && x.Const == nil {
+		return b.signLayer(l, x, whereNotZero)
+	}
+	if ops, ok := b.attempt(func() ([]*units.Op, bool) { return b.stageLayer(l, x) }); ok || !segment.IsBare(l) {
+		return ops, ok
+	}
+	return b.carry(l)
+}
+
+// throughReLU is an elementwise layer of which one operand is read through relu: relu(x) op z.
+func (b *builder) throughReLU(l *anec.Layer) ([]*units.Op, bool) {
+	e := &l.Epilogue
+	if e.Pre != nil || e.GOC != nil || e.Post == nil || e.Post.Function != td.FuncReLU || len(e.Steps) != 1 || e.Transpose != nil || e.Quant != nil {
+		return nil, false
+	}
+	s := &e.Steps[0]
+	if s.Code != td.MicroEW || s.Operand == nil || s.Operand.Const != nil || s.Earlier != 0 || !planarJoin[s.EW] {
+		return nil, false
+	}
+	return b.pair(l, s.EW, s.Operand, l.Bottoms[0], true, !s.Swap)
+}
+
+// cast reads a bool as a number, or a number as a bool; of fp16 to fp16 it is a copy.
+func (b *builder) cast(l *anec.Layer) ([]*units.Op, bool) {
+	x, y := l.Bottoms[0], l.Top()
+	switch from, to := x.Type.DType, y.Type.DType; {
+	case from == tensor.Bool && to == tensor.Float16 && x.Const == nil:
+		return b.chained(l, func(c *chain, _ operand, to *units.Surface, stages []stage) bool {
+			t, ok := b.tensorOf(x)
+			if !ok || foldable(stages) < len(stages) {
+				return false
+			}
+			c.one(t, to, func(o *units.Op) { fold(o, stages) })
+			return true
+		})
+	case from == tensor.Float16 && to == tensor.Bool:
+		return b.signLayer(l, x, whereNotZero)
+	}
+	return b.stageLayer(l, x)
+}

@@ -1,0 +1,309 @@
+package selection
+
+import (
+	"slices"
+
+	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/segment"
+	"github.com/espalier-ane/espalier/internal/units"
+	"github.com/espalier-ane/espalier/td"
+)
+
+// Products that fusion wrote as convolutions, found again: their tasks bring rows on chip once for all of them.
+
+// joinProducts finds a chain of convolutions of points between two exchanges of axes: a product with constant matrices, as
+// fusion writes it. The last layer stands for all: a transpose, or a convolution that does it itself.
+func (b *builder) joinProducts(l *anec.Layer) {
+	chain, ok := b.productChain(l)
+	if !ok {
+		return
+	}
+	for _, c := range chain {
+		if c != l {
+			b.joined[c] = true
+		}
+	}
+}
+
+// joinedAll reports whether the layers of a chain are computed along with the last.
+func (b *builder) joinedAll(chain []*anec.Layer, last *anec.Layer) bool {
+	for _, l := range chain {
+		if l != last && !b.joined[l] {
+			return false
+		}
+	}
+	return true
+}
+
+// The exchanges of axes around products: rows become columns and back; and with x stored so already, they only come to lie
+// as an image has them.
+//
+//	x[c,M,K] ─ [K,M,c] ─ convolutions ─ [N,M,c] ─ y[c,M,N]
+//	x[c,K,M] ─ [K,c,M] ─ convolutions ─ [N,c,M] ─ y[c,M,N]
+var (
+	turnRows   = segment.Exchange(anec.C, anec.W)
+	turnPlanes = segment.Exchange(anec.C, anec.H)
+	backRows   = anec.Perm{anec.N, anec.D, anec.H, anec.W, anec.C}
+)
+
+// turnOf is the exchange of axes that a layer is, if it is nothing else. What has one element along an axis is exchanged by
+// reading it otherwise.
+func turnOf(l *anec.Layer) (anec.Perm, bool) {
+	if !l.Epilogue.Empty() {
+		return anec.Perm{}, false
+	}
+	switch p := l.Params.(type) {
+	case *anec.Transpose:
+		return p.Perm, true
+	case *anec.Reshape:
+		from, to := l.Bottoms[0].Type.Dims, l.Top().Type.Dims
+		if to[anec.N] != from[anec.N] || to[anec.D] != from[anec.D] {
+			return anec.Perm{}, false
+		}
+		c, h, w := from[anec.C], from[anec.H], from[anec.W]
+		switch moved := [3]int{to[anec.C], to[anec.H], to[anec.W]}; {
+		case moved == [3]int{w, h, c} && h == 1 && (c == 1 || w == 1):
+			return turnRows, true
+		case moved == [3]int{h, c, w} && (c == 1 || h == 1):
+			return turnPlanes, true
+		case moved == [3]int{h, w, c} && (c == 1 || h*w == 1):
+			return backRows, true
+		}
+	}
+	return anec.Perm{}, false
+}
+
+// productChain is the convolutions of a product that ends with l, the last first, and then the first exchange of axes.
+func (b *builder) productChain(l *anec.Layer) ([]*anec.Layer, bool) {
+	v := l.Top()
+	back, ok := turnOf(l)
+	switch {
+	case ok:
+		v = l.Bottoms[0]
+	case l.Kind() == anec.KindConv && l.Epilogue.Transpose != nil:
+		back = *l.Epilogue.Transpose
+	default:
+		return nil, false
+	}
+	var first anec.Perm
+	switch back {
+	case turnRows:
+		first = turnRows
+	case backRows:
+		first = turnPlanes
+	default:
+		return nil, false
+	}
+	var chain []*anec.Layer
+	for {
+		d := v.Def
+		if d == nil || d != l && (!b.readOnce(v) || d.Epilogue.Transpose != nil) {
+			return nil, false
+		}
+		if turn, ok := turnOf(d); ok {
+			return append(chain, d), turn == first && len(chain) > 0
+		}
+		p, ok := d.Params.(*anec.Conv)
+		if !ok || p.Window != anec.UnitWindow || p.Groups != 1 || p.Transposed || !isWeights(d.Bottoms[1]) {
+			return nil, false
+		}
+		chain = append(chain, d)
+		v = d.Bottoms[0]
+	}
+}
+
+// productLayer is the last layer of a product that joinProducts found. What does not fit on chip goes layer by layer.
+func (b *builder) productLayer(l *anec.Layer, chain []*anec.Layer) ([]*units.Op, bool) {
+	if ops, ok := b.attempt(func() ([]*units.Op, bool) { return b.productOf(l, chain) }); ok {
+		return ops, true
+	}
+	layers := slices.Clone(chain)
+	slices.Reverse(layers)
+	if layers[len(layers)-1] != l {
+		layers = append(layers, l)
+	}
+	return b.layerByLayer(layers...)
+}
+
+// productOf is the product of a chain.
+func (b *builder) productOf(l *anec.Layer, chain []*anec.Layer) ([]*units.Op, bool) {
+	factors, ok := factorsOf(chain)
+	if !ok {
+		return nil, false
+	}
+	x, ok1 := b.matricesAt(chain[len(chain)-1].Bottoms[0], anec.Identity)
+	y, ok2 := b.matricesAt(l.Top(), anec.Identity)
+	if !ok1 || !ok2 {
+		return nil, false
+	}
+	turn, _ := turnOf(chain[len(chain)-1])
+	return b.eachBatch(x, y, turn == turnPlanes, factors)
+}
+
+// factorsOf are the matrices of a chain, the first first.
+func factorsOf(chain []*anec.Layer) (factors []*factor, ok bool) {
+	for i := len(chain) - 2; i >= 0; i-- {
+		c := chain[i]
+		after, simple := afterButTranspose(c)
+		weights, plain := halves(c.Bottoms[1])
+		d := c.Bottoms[1].Type.Dims
+		f := &factor{weights: weights, inputs: d[anec.C], outputs: d[anec.N], after: after}
+		if !simple || !plain {
+			return nil, false
+		}
+		bias := after.bias
+		if given := segment.Bottom(c, 2); given != nil {
+			if bias != nil {
+				return nil, false
+			}
+			bias = given
+		}
+		if bias != nil {
+			if f.bias, plain = halves(bias); !plain || len(f.bias) != f.outputs {
+				return nil, false
+			}
+		}
+		factors = append(factors, f.apart()...)
+	}
+	return factors, true
+}
+
+// productParts is the products of one x with the parts of a matrix that legalization took apart, which a concatenation puts
+// together. The array loads kernels of any size: it has the whole matrix, and rows come on chip once.
+//
+//	x ─┬─ product with rows 0 to 255 ─────┐
+//	   └─ product with rows 256 to 511 ───┴─ concatenation along W ─ y
+func (b *builder) productParts(l *anec.Layer) ([]*anec.Layer, bool) {
+	p, ok := l.Params.(*anec.Concat)
+	if !ok || p.Axis != anec.W || !plainConcat(l, p) || len(l.Bottoms) < 2 {
+		return nil, false
+	}
+	var parts []*anec.Layer
+	for _, v := range l.Bottoms {
+		d := v.Def
+		if d == nil || !b.readOnce(v) || d.Kind() != anec.KindMatMul && d.Kind() != anec.KindLinear {
+			return nil, false
+		}
+		z := d.Bottoms[1]
+		if d.Bottoms[0] != l.Bottoms[0].Def.Bottoms[0] || isWeights(d.Bottoms[0]) || !isWeights(z) || z.Type.Dims[anec.N]*z.Type.Dims[anec.C] != 1 {
+			return nil, false
+		}
+		parts = append(parts, d)
+	}
+	return parts, true
+}
+
+// joinProductParts finds such products.
+func (b *builder) joinProductParts(l *anec.Layer) {
+	if parts, ok := b.productParts(l); ok {
+		for _, part := range parts {
+			b.joined[part] = true
+		}
+	}
+}
+
+// partsLayer is the concatenation of products that joinProductParts found.
+func (b *builder) partsLayer(l *anec.Layer, parts []*anec.Layer) ([]*units.Op, bool) {
+	if ops, ok := b.attempt(func() ([]*units.Op, bool) { return b.wholeProduct(l, parts) }); ok {
+		return ops, true
+	}
+	return b.layerByLayer(append(parts, l)...)
+}
+
+func (b *builder) wholeProduct(l *anec.Layer, parts []*anec.Layer) ([]*units.Op, bool) {
+	var whole *factor
+	var turned bool
+	for i, part := range parts {
+		factors, turn, ok := constantFactors(part)
+		if !ok || part.Epilogue.Transpose != nil {
+			return nil, false
+		}
+		f := factors[0]
+		if i == 0 {
+			whole, turned = f, turn
+			continue
+		}
+		a, o := &f.after, &whole.after
+		sameAct := a.act == o.act || a.act != nil && o.act != nil && *a.act == *o.act
+		if turn != turned || f.inputs != whole.inputs || a.scale != o.scale || a.offset != o.offset || !sameAct || (f.bias == nil) != (whole.bias == nil) {
+			return nil, false
+		}
+		whole.weights = append(whole.weights, f.weights...)
+		whole.bias = append(whole.bias, f.bias...)
+		whole.outputs += f.outputs
+	}
+	x, turned, ok1 := b.operand(parts[0].Bottoms[0], turned)
+	y, ok2 := b.matricesAt(l.Top(), anec.Identity)
+	if !ok1 || !ok2 || whole.outputs != y.columns {
+		return nil, false
+	}
+	return b.eachBatch(x, y, turned, whole.apart())
+}
+
+// joinWithProduct finds x op product(x), all of which stays on chip.
+func (b *builder) joinWithProduct(x, z *anec.Value) bool {
+	chain, ok := b.productChain(z.Def)
+	if !ok || len(chain) != 2 || !isTranspose(chain[1], turnRows) || chain[1].Bottoms[0] != x || !b.readOnce(z) {
+		return false
+	}
+	d := x.Type.Dims
+	if d[anec.N]*d[anec.C] != 1 || d[anec.W] < 16 || 3*d[anec.H]*(2*d[anec.W]+0x20)+0x20*d[anec.W] > b.OnChip/2 {
+		return false
+	}
+	b.joined[z.Def] = true
+	for _, c := range chain {
+		b.joined[c] = true
+	}
+	return true
+}
+
+// withProduct is x op product(x): x comes on chip once, rows above each other, and is read from there twice.
+//
+//	x[M,K] ─ copy ─ [1,M,K] on chip ─┬─ copy ─ [K,1,M] ─ convolution ─ [1,M,K]─┐
+//	                                 └──────────────────────────────────────── op ─ y
+func (b *builder) withProduct(l *anec.Layer, kind td.EWKind, x *anec.Value, product *anec.Layer) ([]*units.Op, bool) {
+	chain, ok := b.productChain(product)
+	mx, ok1 := b.surface(x)
+	o, ok2 := b.planarLayer(l, td.TypePlanarBinary)
+	factors, ok3 := factorsOf(chain)
+	if !ok || !ok1 || !ok2 || !ok3 || len(factors) != 1 {
+		return nil, false
+	}
+	f := factors[0]
+	size := o.In
+	rows, inputs := size.H, size.W
+	load := b.Bypass(size)
+	load.Chip = b.ResidentChip(0, size)
+	end := load.Chip.End(rows)
+	load.Source1 = units.Source{Memory: mx, Chip: b.ArrayChip(end, size)}
+
+	turn := b.Exchanged(b.Bypass(units.Size{W: inputs, H: 1, D: 1, C: rows}))
+	turn.Source1 = units.Source{Chip: units.Chip{Channel: load.Chip.Row, Row: load.Chip.Depth, Depth: load.Chip.Depth}}
+	turn.Chip = units.Chip{Base: end, Channel: b.ChannelBytes(rows)}
+	if turn.Chip.Channel%0x80 == 0 {
+		turn.Chip.Channel += 0x10
+	}
+	turn.Chip.Depth = inputs * turn.Chip.Channel
+	turn.Chip.Row = turn.Chip.Depth
+
+	multiply := b.Bypass(units.Size{W: rows, H: 1, D: 1, C: inputs})
+	multiply.Source1 = units.Source{Chip: turn.Chip}
+	multiply.Exchange = true
+	result := b.ResidentChip(turn.Chip.End(1), size) // of the planar engine's view: [1,M,N]
+	multiply.Chip = units.Chip{Base: result.Base, Channel: result.Row, Row: rows * result.Row, Depth: rows * result.Row}
+	if !b.multiply(multiply, f, 0, f.outputs, 16) {
+		return nil, false
+	}
+	o.Source1 = units.Source{Chip: load.Chip}
+	second := result
+	second.Channel, second.Depth = multiply.Chip.Row, multiply.Chip.Row
+	o.Source2 = &units.Source{Chip: second}
+	o.Operator, o.Negate2 = planarOperators[kind], kind == td.EWSub
+	o.Chip = units.Chip{Base: result.End(rows)}
+	return []*units.Op{load, turn, multiply, o}, true
+}
+
+func isTranspose(l *anec.Layer, perm anec.Perm) bool {
+	p, ok := l.Params.(*anec.Transpose)
+	return ok && p.Perm == perm
+}

@@ -1,0 +1,142 @@
+package selection
+
+import (
+	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/units"
+	"github.com/espalier-ane/espalier/td"
+)
+
+// selectLayer selects the tasks of a layer; false if they are not certain. A layer that
+// moves nothing has none.
+func selectLayer(l *anec.Layer, b *builder) ([]*units.Op, bool) {
+	if !pointwise[l.Kind()] && !moving[l.Kind()] {
+		for _, v := range append(l.Reads(), l.Tops...) {
+			if v.Type.Dims[anec.D] != 1 && v.Const == nil {
+				return nil, false
+			}
+		}
+	}
+	if chain, ok := b.productChain(l); ok && b.joinedAll(chain, l) {
+		return b.productLayer(l, chain)
+	}
+	if parts, ok := b.productParts(l); ok && b.joinedAll(parts, l) {
+		return b.partsLayer(l, parts)
+	}
+	if layers, ok := b.headsOf(l); ok && b.joinedAll(layers, l) {
+		return b.attentionLayer(l, layers)
+	}
+	return b.attempt(func() ([]*units.Op, bool) { return b.plain(l) })
+}
+
+// pointwise are the kinds that work on each element by itself: to them depth is another batch.
+var pointwise = map[anec.Kind]bool{
+	anec.KindElementWise: true, anec.KindNeuron: true, anec.KindCopy: true, anec.KindTypeCast: true, anec.KindGOC: true, anec.KindSelect: true,
+	// To these it is an axis as any other.
+	anec.KindPooling: true, anec.KindReduction: true, anec.KindSoftmax: true, anec.KindLayerNorm: true, anec.KindInstanceNorm: true, anec.KindL2Norm: true,
+}
+
+// plain selects the tasks of a layer by itself.
+func (b *builder) plain(l *anec.Layer) ([]*units.Op, bool) {
+	switch p := l.Params.(type) {
+	case *anec.ElementWise:
+		return b.elementWise(l, p)
+	case *anec.Neuron:
+		return b.neuronLayer(l, p)
+	case *anec.Copy:
+		return b.copyLayer(l)
+	case *anec.TypeCast:
+		return b.cast(l)
+	case *anec.GOC:
+		return b.gainOffset(l, p)
+	case *anec.Select:
+		return b.selection(l)
+	case *anec.Pooling:
+		if ops, ok := b.attempt(func() ([]*units.Op, bool) { return b.pooling(l, p) }); ok {
+			return ops, true
+		}
+		return b.windows(l, p)
+	case *anec.Transpose, *anec.InputView, *anec.Reshape, *anec.Broadcast:
+		return b.view(l)
+	case *anec.Concat:
+		return b.concat(l, p)
+	case *anec.Padding:
+		return b.padding(l, p)
+	case *anec.Tile:
+		return b.tile(l, p)
+	case *anec.Gather:
+		return b.gathered(l)
+	case *anec.PixelShuffle:
+		return b.rearrange(l, p.Factors, anec.C, true, true)
+	case *anec.PixelUnshuffle:
+		return b.rearrange(l, p.Factors, anec.C, false, true)
+	case *anec.ChannelToSpace:
+		return b.rearrange(l, p.Factors, anec.C, true, false)
+	case *anec.SpaceToChannel:
+		return b.rearrange(l, p.Factors, anec.C, false, false)
+	case *anec.BatchToSpace:
+		return b.rearrange(l, p.Factors, anec.N, true, false)
+	case *anec.SpaceToBatch:
+		return b.rearrange(l, p.Factors, anec.N, false, false)
+	case *anec.Reduction:
+		return b.reduction(l, p)
+	case *anec.Softmax:
+		return b.softmax(l, p)
+	case *anec.LayerNorm:
+		return b.layerNorm(l, p)
+	case *anec.InstanceNorm:
+		return b.instanceNorm(l, p)
+	case *anec.L2Norm:
+		return b.l2Norm(l, p)
+	case *anec.Conv:
+		if !isWeights(l.Bottoms[1]) {
+			return b.liveConv(l, p)
+		}
+		return b.conv(l, p)
+	case *anec.DeQuant:
+		return decodedWeights(l)
+	case *anec.MatMul:
+		return b.matMul(l, p)
+	case *anec.Linear:
+		return b.linear(l)
+	case *anec.SDPA:
+		return b.attention(l, p)
+	}
+	return nil, false
+}
+
+// readOnce reports whether one layer alone reads a value, once.
+func (b *builder) readOnce(v *anec.Value) bool { return len(v.Uses) == 1 && !b.graph.IsOutput(v) }
+
+// join finds layers that the tasks of l compute along: a function of an operand, the flattening of a result.
+func (b *builder) join(l *anec.Layer) {
+	b.joinFlat(l)
+	b.joinProducts(l)
+	b.joinProductParts(l)
+	b.joinAttention(l)
+	p, ok := l.Params.(*anec.ElementWise)
+	if !ok || len(l.Bottoms) != 2 || !planarJoin[p.Type] {
+		return
+	}
+	z := l.Bottoms[1]
+	if z == nil || z.Def == nil || z.Type.Dims != l.Bottoms[0].Type.Dims || l.Bottoms[0].Const != nil {
+		return
+	}
+	if b.joinWithProduct(l.Bottoms[0], z) {
+		return
+	}
+	n, ok := z.Def.Params.(*anec.Neuron)
+	if !ok || !z.Def.Epilogue.Empty() || !b.readOnce(z) || l.Bottoms[0] == z {
+		return
+	}
+	if len(z.Def.Bottoms) > 1 && z.Def.Bottoms[1] != nil {
+		return
+	}
+	d := z.Type.Dims
+	itself := z.Def.Bottoms[0] == l.Bottoms[0] && d == anec.Dims{1, 1, d[anec.C], 1, 1} && 0x20*d[anec.C] < b.OnChip
+	f, known := functionOf(&anec.Activation{Function: n.Type, A: n.A, B: n.B})
+	if n.Type == td.FuncReLU || itself && known && f.table != nil && f.epsilon == 0 {
+		b.joined[z.Def] = true
+	}
+}
+
+var planarJoin = map[td.EWKind]bool{td.EWAdd: true, td.EWSub: true, td.EWMult: true, td.EWMax: true, td.EWMin: true}

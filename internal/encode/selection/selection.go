@@ -1,0 +1,137 @@
+package selection
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/segment"
+	"github.com/espalier-ane/espalier/internal/units"
+	"github.com/espalier-ane/espalier/tensor"
+)
+
+// What an encoder of a chip with these engines asks.
+
+// Groups finds layers that another one's tasks compute along: which one that is.
+func Groups(s *segment.Segment, layers []*anec.Layer) map[*anec.Layer]*anec.Layer {
+	b := newBuilder(&segment.Choice{Segment: s})
+	root := map[*anec.Layer]*anec.Layer{}
+	for _, l := range slices.Backward(layers) {
+		stands := l
+		if r := root[l]; r != nil {
+			stands = r
+		}
+		before := len(b.joined)
+		b.join(l)
+		if len(b.joined) == before {
+			continue
+		}
+		for j := range b.joined {
+			if root[j] == nil {
+				root[j] = stands
+			}
+		}
+	}
+	return root
+}
+
+// Takes knows the kinds that have tasks, and that all values are in fp16 or bool, without depth, and no states.
+func Takes(s *segment.Segment, l *anec.Layer) error {
+	if !unitKinds[l.Kind()] {
+		return fmt.Errorf("no task of the array or planar engine is known for %v", l.Kind())
+	}
+	for _, v := range append(l.Reads(), l.Tops...) {
+		switch {
+		case v.Const != nil || segment.IsDecoded(v):
+		case v.Type.Dims[anec.D] != 1:
+			return fmt.Errorf("%q has depth", v.Name)
+		case v.Type.DType != tensor.Float16 && v.Type.DType != tensor.Bool:
+			return fmt.Errorf("%q is of %v", v.Name, v.Type.DType)
+		case v.Def == nil && !slices.Contains(s.Graph.Inputs, v):
+			return fmt.Errorf("%q is a state", v.Name)
+		}
+	}
+	return nil
+}
+
+var unitKinds = segment.SetOf(
+	anec.KindElementWise, anec.KindNeuron, anec.KindTypeCast, anec.KindGOC, anec.KindSelect, anec.KindPooling, anec.KindReduction,
+	anec.KindSoftmax, anec.KindLayerNorm, anec.KindInstanceNorm, anec.KindL2Norm, anec.KindConv, anec.KindMatMul, anec.KindLinear,
+	anec.KindSDPA, anec.KindCopy, anec.KindConcat, anec.KindPadding, anec.KindTile, anec.KindGather, anec.KindPixelShuffle,
+	anec.KindPixelUnshuffle, anec.KindChannelToSpace, anec.KindSpaceToChannel, anec.KindBatchToSpace, anec.KindSpaceToBatch,
+)
+
+// ErrNotCertain says that there are no tasks that are certain to be right.
+var ErrNotCertain = fmt.Errorf("no certain tasks are known for it")
+
+// Choose selects the tasks of a choice.
+func Choose(c *segment.Choice) ([]segment.Task, error) {
+	b := newBuilder(c)
+	ops, ok := b.attempt(func() ([]*units.Op, bool) {
+		ops, ok := selectLayer(c.Layer(), b)
+		return ops, ok && len(ops) > 0
+	})
+	if !ok {
+		return nil, ErrNotCertain
+	}
+	c.Bytes = int64(b.scratch)
+	tasks := make([]segment.Task, len(ops))
+	for i, o := range ops {
+		tasks[i] = segment.Task{Layer: c.Layer(), Unit: o}
+	}
+	return tasks, nil
+}
+
+// Fits reports whether tasks may stand for the layers of a choice: words can say them, the numerics allow them, and no task
+// writes over what a later one reads.
+func Fits(c *segment.Choice, tasks []segment.Task, words func(*units.Op) error) error {
+	for _, t := range tasks {
+		o := t.Unit
+		if c.ExactFunctions && (o.NonLinear == units.Table || o.Rounded) || c.OtherCrops && o.Cropped {
+			return ErrNotCertain
+		}
+		if err := words(o.Bind(c.Entry)); err != nil {
+			return ErrNotCertain
+		}
+	}
+	stored := segment.ReadsStored(tasks)
+	for _, y := range c.Touched {
+		for _, x := range c.Touched {
+			if c.Makes(y) && !c.Makes(x) && c.Meet(x, y) && (stored || !c.InPlace(x, y)) {
+				return ErrNotCertain
+			}
+		}
+	}
+	return nil
+}
+
+// Keep leaves a result on chip that supplies the next task directly, where both tasks can:
+//
+//	task 0  conv   x from memory       a to memory                   task 0  conv   x from memory     a on chip
+//	task 1  relu   a from memory       y to memory          →        task 1  relu   a on chip         y to memory
+//
+// The value lies behind all that the two tasks have on chip besides. One for which there is no room goes through memory.
+func Keep(m units.Machine, v *anec.Value, spot segment.Spot, from, to []segment.Task) bool {
+	at, ok := SurfaceAt(m, spot.Offset, spot.Strides, v.Type)
+	if !ok || len(from) == 0 || len(to) == 0 {
+		return false
+	}
+	at.Base = spot.Buffer.ID
+	made, taken := from[len(from)-1].Unit, to[0].Unit
+	if made == nil || taken == nil || !made.Leaves(at) || !taken.Takes(at) {
+		return false
+	}
+	size, groups := sizeOf(v.Type.Dims)
+	lo, hi := at.Hull(size, groups)
+	again := slices.ContainsFunc(to[1:], func(t segment.Task) bool { return t.Unit.Reads(at.Base, lo, hi) })
+	if groups != 1 || made.Out != size || taken.In != size || again {
+		return false // one of them reads its axes otherwise, or a part of it later
+	}
+	chip := m.ResidentChip(units.Apart(units.Align(max(m.ChipEnd(made), m.ChipEnd(taken)), 0x40)), size)
+	if chip.End(size.H) >= m.OnChip {
+		return false
+	}
+	made.Result, made.Chip = nil, chip
+	taken.Source1 = units.Source{Chip: chip}
+	return true
+}

@@ -1,0 +1,218 @@
+package v256
+
+import (
+	"fmt"
+
+	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/segment"
+	"github.com/espalier-ane/espalier/td"
+)
+
+// An emission is a layer on its way to an operation of version 256:
+//
+//	layer     %y = Conv(%x, %w) | post relu | ew Add %z
+//	          |       |             |          |
+//	operation y   Convolution   ACTIVATION    EW
+//	operands  y, x, w, (bias)                  z
+//
+// Results come first, then the sources of the class, an empty place for each that is not there, then what the
+// epilogue reads.
+type emission struct {
+	*anec.Layer
+	place func(*anec.Value) td.Operand
+
+	// view says where the axes of the operation come from: axis i is axis view[i] of the layer's, before the
+	// epilogue transposes it. It is the identity for all but kinds that work along an axis of their choice where
+	// their class has a fixed one.
+	view anec.Perm
+
+	op *td.Op
+}
+
+// emitters has, for each kind that becomes one operation, what begins it: the class with its fields and sources,
+// and steps that the class cannot say. The layer's own epilogue follows.
+var emitters = map[anec.Kind]func(*emission) error{
+	anec.KindConv:             emitConv,
+	anec.KindPooling:          emitPooling,
+	anec.KindArgMinMax:        emitArgMinMax,
+	anec.KindCrossCorrelation: emitCrossCorrelation,
+
+	anec.KindElementWise:       emitElementWise,
+	anec.KindScaledElementWise: emitScaledElementWise,
+	anec.KindSelect:            emitSelect,
+	anec.KindNeuron:            emitNeuron,
+	anec.KindGOC:               emitGOC,
+	anec.KindDynamicGOC:        emitDynamicGOC,
+	anec.KindCopy:              emitCopy,
+	anec.KindInputView:         emitInputView,
+	anec.KindTypeCast:          emitCopy,
+	anec.KindDropout:           emitDropout,
+	anec.KindQuant:             emitQuant,
+	anec.KindDeQuant:           emitDeQuant,
+	anec.KindRandom:            emitRandom,
+
+	anec.KindMatMul: emitMatMul,
+	anec.KindLinear: emitLinear,
+	anec.KindSDPA:   emitSDPA,
+
+	anec.KindReduction:    emitReduction,
+	anec.KindSoftmax:      emitSoftmax,
+	anec.KindLayerNorm:    emitLayerNorm,
+	anec.KindInstanceNorm: emitInstanceNorm,
+	anec.KindL2Norm:       emitL2Norm,
+	anec.KindMinMaxNorm:   emitMinMaxNorm,
+	anec.KindLRN:          emitLRN,
+
+	anec.KindGather:          emitGather,
+	anec.KindSort:            emitSort,
+	anec.KindTopK:            emitTopK,
+	anec.KindGlobalArgMinMax: emitGlobalArgMinMax,
+
+	anec.KindPadding:          emitPadding,
+	anec.KindTile:             emitTile,
+	anec.KindDynamicSlice:     emitDynamicSlice,
+	anec.KindPixelShuffle:     emitRearrange,
+	anec.KindPixelUnshuffle:   emitRearrange,
+	anec.KindSpaceToBatch:     emitRearrange,
+	anec.KindBatchToSpace:     emitRearrange,
+	anec.KindSpaceToChannel:   emitRearrange,
+	anec.KindChannelToSpace:   emitRearrange,
+	anec.KindRingBufferWriter: emitRingBufferWriter,
+
+	anec.KindResize:          emitResize,
+	anec.KindResizeAs:        emitResizeAs,
+	anec.KindResample:        emitResample,
+	anec.KindAffineTransform: emitAffineTransform,
+	anec.KindCropResize:      emitCropResize,
+
+	anec.KindCrossProduct:          emitCrossProduct,
+	anec.KindCostVolume:            emitCostVolume,
+	anec.KindFurthestPointSampling: emitFurthestPointSampling,
+	anec.KindRadiusSearch:          emitRadiusSearch,
+}
+
+// Emits reports whether a kind becomes an operation.
+func Emits(k anec.Kind) bool { return emitters[k] != nil }
+
+// NotEmitted are the other kinds, and why they become no operation of their own.
+var NotEmitted = map[anec.Kind]string{
+	anec.KindConcat: "one copy for each part that is not written in place",
+
+	anec.KindReshape:   "a view",
+	anec.KindTranspose: "a view",
+	anec.KindBroadcast: "a view",
+	anec.KindFlatten:   "a view",
+	anec.KindUnflatten: "a view",
+	anec.KindAlias:     "a view",
+
+	anec.KindBatchNorm:        "pass batchnorm makes a Copy with steps of it",
+	anec.KindShape:            "pass shape makes a constant of it",
+	anec.KindRingBufferReader: "pass ringreader makes views and gathers of it",
+
+	anec.KindNeuronCustom:        "version 256 has no tables of functions",
+	anec.KindKernelRasterizer:    "version 256 has no such class",
+	anec.KindPlaneReader:         "what it reads is not known",
+	anec.KindPlaneWriter:         "what it writes is not known",
+	anec.KindMatrixDecomposition: "what it computes is not known",
+	anec.KindNMS:                 "version 256 has no such class: it runs on the host",
+}
+
+// Layer returns the operations of a layer: one, or of a concatenation one for each part. place says where a
+// value lies.
+func Layer(l *anec.Layer, place func(*anec.Value) td.Operand) ([]*td.Op, error) {
+	ops, err := emit(l, place)
+	for i := 0; err == nil && i < len(ops); i++ {
+		if err = ops[i].Validate(); err == nil {
+			err = computable(ops[i])
+		}
+	}
+	if err != nil {
+		return nil, &anec.LayerError{Layer: l.Name, Kind: l.Kind(), Origin: l.Origin, Err: err}
+	}
+	return ops, nil
+}
+
+func emit(l *anec.Layer, place func(*anec.Value) td.Operand) ([]*td.Op, error) {
+	switch {
+	case l.Kind() == anec.KindConcat:
+		return emitConcat(l, place)
+	case l.Kind() == anec.KindReshape && segment.IsBare(l): // as a view it never comes here
+		return emitRelayout(l, place)
+	}
+	begin := emitters[l.Kind()]
+	if begin == nil {
+		return nil, fmt.Errorf("it becomes no task: %s", NotEmitted[l.Kind()])
+	}
+	e := &emission{Layer: l, place: place, view: anec.Identity}
+	if err := begin(e); err != nil {
+		return nil, err
+	}
+	if err := e.epilogue(); err != nil {
+		return nil, err
+	}
+	for n := len(e.op.Operands); n > 0 && !e.op.Operands[n-1].Present(); n = len(e.op.Operands) {
+		e.op.Operands = e.op.Operands[:n-1]
+	}
+	return []*td.Op{e.op}, nil
+}
+
+// begin starts the operation: its class and what the class reads. All sources of the class have to be named, nil
+// for one that is not there, so that what the epilogue reads does not take its place.
+func (e *emission) begin(p td.Params, sources ...*anec.Value) error {
+	e.op = &td.Op{Params: p}
+	for i := range e.op.Results() {
+		var o td.Operand
+		if i < len(e.Tops) {
+			o = e.place(e.Tops[i])
+		}
+		if i == 0 {
+			var err error
+			if o, err = e.result(o); err != nil {
+				return err
+			}
+		}
+		e.op.Operands = append(e.op.Operands, o)
+	}
+	for _, v := range sources {
+		var o td.Operand
+		if v != nil {
+			o = e.place(v)
+		}
+		e.op.Operands = append(e.op.Operands, o)
+	}
+	return nil
+}
+
+// result is where the operation writes: the layer's top with the axes as they are before the epilogue
+// transposes them, as the operation has them.
+func (e *emission) result(top td.Operand) (td.Operand, error) {
+	if t := e.Epilogue.Transpose; t != nil {
+		var err error
+		if top, err = permuted(top, t.Inverse()); err != nil {
+			return top, err
+		}
+	}
+	return permuted(top, e.view)
+}
+
+// operand is where a value lies that has the axes of the layer, as the operation has them.
+func (e *emission) operand(v *anec.Value) (td.Operand, error) { return permuted(e.place(v), e.view) }
+
+func (e *emission) bottom(i int) *anec.Value {
+	return segment.Bottom(e.Layer, i)
+}
+
+// permuted is an operand with other axes: axis i is axis p[i].
+func permuted(o td.Operand, p anec.Perm) (td.Operand, error) {
+	if p == anec.Identity || !o.Present() {
+		return o, nil
+	}
+	if o.Type.SubByte() {
+		return o, fmt.Errorf("axes of %v cannot be exchanged: its elements share bytes", o.Type)
+	}
+	q := o
+	for i, a := range p {
+		q.Dims[i], q.Strides[i] = o.Dims[a], o.Strides[a]
+	}
+	return q, nil
+}

@@ -1,0 +1,6 @@
+package segment
+
+type Piece struct {
+	Offset int64
+	Bytes  []byte
+}
