@@ -93,7 +93,7 @@ func TestStrict(t *testing.T) {
 		if !errors.As(err, &strict) || strict.Target != "h14" || strict.Known || len(strict.Layers) != 3 {
 			t.Fatalf("got %v, want three layers refused", err)
 		}
-		if want := "the registers of h14 are not known, and they would be tasks of version 256: "; !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "(Conv)") {
+		if want := "the registers of h14 are not known, and they would be tasks of ours: "; !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "(Conv)") {
 			t.Errorf("got %v, want %q and the layers", err, want)
 		}
 		job.Target = virtual(t)
