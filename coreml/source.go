@@ -107,16 +107,20 @@ func (d *folder) openFile(name string) (*os.File, error) {
 }
 
 // explain gives an error of d.root the whole path, and says when a link leaves the folder. The os package
-// has no name for that error, only its text.
+// has no name for that error: it is the one that the folder above has.
 func (d *folder) explain(name string, err error) error {
-	var pathErr *fs.PathError
-	if errors.As(err, &pathErr) {
-		err = pathErr.Err
-	}
-	if strings.Contains(err.Error(), "path escapes") {
+	err = withoutPath(err)
+	if _, above := d.root.Stat(".."); above != nil && errors.Is(err, withoutPath(above)) {
 		return &FormatError{File: d.display(name), Offset: -1, Msg: "a symbolic link", Err: ErrOutsidePackage}
 	}
 	return &fs.PathError{Op: "open", Path: d.display(name), Err: err}
+}
+
+func withoutPath(err error) error {
+	if pathErr, ok := errors.AsType[*fs.PathError](err); ok {
+		return pathErr.Err
+	}
+	return err
 }
 
 func (d *folder) open(name string) ([]byte, error) {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,6 +16,7 @@ import (
 	"github.com/espalier-ane/espalier/hwx"
 	"github.com/espalier-ane/espalier/inspect"
 	"github.com/espalier-ane/espalier/internal/osfile"
+	"github.com/espalier-ane/espalier/mil"
 )
 
 type checkCmd struct {
@@ -161,10 +163,20 @@ func (c *checkCmd) check(call *invocation, targets []*hal.Target) (*inspect.Repo
 	if missing, ok := errors.AsType[*inspect.FunctionError](err); ok {
 		return nil, usagef("%s: %w", c.Model, missing)
 	}
-	if err != nil && !strings.Contains(err.Error(), c.Model) {
+	if err != nil && !namesFile(err) {
 		err = fmt.Errorf("%s: %w", c.Model, err)
 	}
 	return report, err
+}
+
+// namesFile reports whether an error says itself which file it is about.
+func namesFile(err error) bool {
+	if format, ok := errors.AsType[*coreml.FormatError](err); ok && format.File != "" {
+		return true
+	}
+	_, syntax := errors.AsType[*mil.SyntaxError](err)
+	_, path := errors.AsType[*fs.PathError](err)
+	return syntax || path
 }
 
 // writeSARIF has the places of findings relative to the repository that the current folder is in.

@@ -5,9 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"strconv"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/espalier-ane/espalier/tensor"
@@ -54,7 +54,8 @@ func checkJSON(data []byte) error {
 	if !ok {
 		return err
 	}
-	if syntax.Offset >= int64(len(data)) && strings.HasPrefix(syntax.Error(), "unexpected end") {
+	// A decoder tells an end that comes too soon from what is wrong.
+	if end := json.NewDecoder(bytes.NewReader(data)).Decode(new(json.RawMessage)); errors.Is(end, io.EOF) || errors.Is(end, io.ErrUnexpectedEOF) {
 		return errors.New("the JSON text is cut off")
 	}
 	at := max(syntax.Offset-1, 0) // the last byte read is the wrong one
