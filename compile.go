@@ -151,7 +151,7 @@ func (p *Program) Placements() []Placement {
 	var list []Placement
 	for _, f := range p.result.Functions {
 		for _, o := range f.Placement.Ops {
-			list = append(list, Placement{f.Name, o.Op.Name(), o.Op.Kind, o.Backend.String(), o.Reason})
+			list = append(list, Placement{f.Name, o.Op.Name(), o.Op.Kind, o.Backend.String(), o.Reason()})
 		}
 	}
 	return list
@@ -236,8 +236,8 @@ func (p *Program) WriteMIL(w io.Writer) error {
 	}
 	return mil.WriteAnnotated(w, text, func(op *mil.Operation) string {
 		switch o := places[op]; {
-		case o != nil && o.Reason != "":
-			return fmt.Sprintf("%v: %s", o.Backend, o.Reason)
+		case o != nil && o.Reason() != "":
+			return fmt.Sprintf("%v: %s", o.Backend, o.Reason())
 		case o != nil:
 			return o.Backend.String()
 		case op.Kind == "const" || !top[op]: // one in a block runs where the block does

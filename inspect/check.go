@@ -12,6 +12,7 @@ import (
 	"github.com/espalier-ane/espalier/coreml"
 	"github.com/espalier-ane/espalier/hal"
 	"github.com/espalier-ane/espalier/internal/compiler"
+	"github.com/espalier-ane/espalier/internal/diag"
 	"github.com/espalier-ane/espalier/internal/ops"
 	"github.com/espalier-ane/espalier/mil"
 	"github.com/espalier-ane/espalier/tensor"
@@ -128,7 +129,7 @@ func checkFunction(ctx context.Context, f *mil.Function, d *coreml.FunctionDescr
 			return nil, err
 		}
 		if len(out.Shapes) > 0 && t.Family != hal.Virtual {
-			target.Findings = slices.Insert(target.Findings, 0, flexibleShapes(out.Shapes))
+			target.Findings = slices.Insert(target.Findings, 0, flexibleShapes(f.Name, out.Shapes))
 		}
 		out.Targets = append(out.Targets, target)
 	}
@@ -155,13 +156,13 @@ func origin(op *mil.Operation) string {
 }
 
 // flexibleShapes says what becomes of inputs whose shapes are not fixed.
-func flexibleShapes(shapes []string) Finding {
+func flexibleShapes(function string, shapes []string) *Finding {
 	return Finding{
-		ID: "flexible-shapes", Severity: Note, Operation: -1,
+		ID:    diag.FlexibleShapes,
 		Text:  "programs of the engine have fixed shapes: some are compiled ahead and the nearest is taken, and the host runs what is left. This report is for one",
 		Limit: "fixed shapes", Found: strings.Join(shapes, ", "),
 		Remedy: "enumerate the shapes that are used, or pad to one", Source: "guide 8, gated features; guide 19, symbolic shapes",
-	}
+	}.At(Note, diag.Place{Function: function})
 }
 
 func shapeTexts(f *mil.Function, shapes map[string][]int) []string {
@@ -186,18 +187,9 @@ func (c *check) target(ctx context.Context, t *hal.Target) (*Target, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &Target{Name: t.Name, Chip: chipName(t)}
-	for i, o := range p.Ops {
+	out := &Target{Name: t.Name, Chip: t.Chips(), Findings: p.Findings()}
+	for _, o := range p.Ops {
 		out.Places = append(out.Places, Place{o.Backend.String(), o.Status.String()})
-		if f := o.Finding; f != nil {
-			severity := Note
-			if o.Backend == compiler.OnHost {
-				severity = Fallback
-			}
-			out.Findings = append(out.Findings, Finding{
-				ID: f.ID, Severity: severity, Operation: i, Text: f.Text, Limit: f.Limit, Found: f.Found, Remedy: f.Remedy, Source: f.Source,
-			})
-		}
 	}
 	for _, part := range p.Parts {
 		s := Segment{Backend: part.Backend.String()}
@@ -206,33 +198,22 @@ func (c *check) target(ctx context.Context, t *hal.Target) (*Target, error) {
 		}
 		out.Segments = append(out.Segments, s)
 	}
-	estimate, hazards, err := c.assessor.Assess(ctx, p)
+	estimate, found, err := c.assessor.Assess(ctx, p)
 	if err != nil {
 		return nil, err
 	}
 	out.setEstimate(estimate)
-	for _, h := range hazards {
-		f := Finding{
-			ID: h.ID, Severity: Hazard, Effect: h.Effect.String(), Operation: c.operationOf(h.Origin),
-			Text: h.Text, Limit: h.Limit, Found: h.Found, Remedy: h.Remedy, Source: h.Source,
-		}
-		if h.Note {
-			f.Severity, f.Effect = Note, ""
-		}
-		out.Findings = append(out.Findings, f)
-	}
-	slices.SortStableFunc(out.Findings, func(a, b Finding) int {
-		return cmp.Or(cmp.Compare(a.Operation, b.Operation), cmp.Compare(a.ID, b.ID))
+	out.Findings = append(out.Findings, found...)
+	slices.SortStableFunc(out.Findings, func(a, b *Finding) int {
+		return cmp.Or(cmp.Compare(c.operationOf(a), c.operationOf(b)), cmp.Compare(a.ID, b.ID))
 	})
 	return out, nil
 }
 
-// operationOf is the operation that a layer came from: the first one that it was fused from. -1 if it is not known.
-func (c *check) operationOf(origin []string) int {
-	for _, name := range origin {
-		if i, ok := c.named[name]; ok {
-			return i
-		}
+// operationOf is the index of the operation that a finding is about, -1 if it is about none.
+func (c *check) operationOf(f *Finding) int {
+	if i, ok := c.named[f.Place.Operation]; ok {
+		return i
 	}
 	return -1
 }

@@ -135,18 +135,21 @@ func consistent(t *testing.T, f *inspect.Function, target *inspect.Target) {
 	if (target.Estimate == nil) != (target.NoEstimate != "") {
 		t.Errorf("%s: estimate %v and %q", target.Name, target.Estimate, target.NoEstimate)
 	}
-	told := map[int]bool{}
+	there, told := map[string]bool{"": true}, map[string]bool{}
+	for _, o := range f.Operations {
+		there[o.Name] = true
+	}
 	for _, x := range target.Findings {
-		if x.ID == "" || x.Text == "" || x.Operation < -1 || x.Operation >= len(f.Operations) {
+		if x.ID.Row().Title == "" || x.Text == "" || x.Severity == 0 || x.Confidence == 0 || !there[x.Place.Operation] {
 			t.Errorf("%s: %+v", target.Name, x)
 		}
 		if x.Severity == inspect.Fallback {
-			told[x.Operation] = true
+			told[x.Place.Operation] = true
 		}
 	}
 	for i, p := range target.Places {
-		if (p.Backend == inspect.Host) != told[i] {
-			t.Errorf("%s: %s %q is at %s, and that it falls back is said: %t", target.Name, f.Operations[i].Kind, f.Operations[i].Name, p.Backend, told[i])
+		if o := f.Operations[i]; (p.Backend == inspect.Host) != told[o.Name] {
+			t.Errorf("%s: %s %q is at %s, and that it falls back is said: %t", target.Name, o.Kind, o.Name, p.Backend, told[o.Name])
 		}
 	}
 	for _, s := range target.Segments {

@@ -3,6 +3,7 @@ package inspect_test
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"html/template"
 	"net/url"
 	"os"
@@ -15,6 +16,7 @@ import (
 	"github.com/espalier-ane/espalier/coreml"
 	"github.com/espalier-ane/espalier/hal"
 	"github.com/espalier-ane/espalier/inspect"
+	"github.com/espalier-ane/espalier/internal/diag"
 	"github.com/espalier-ane/espalier/internal/testkit"
 )
 
@@ -50,12 +52,13 @@ func TestJSON(t *testing.T) {
 func TestJSONIsDocumented(t *testing.T) {
 	text, err := json.Marshal(&inspect.Report{Functions: []*inspect.Function{{
 		AbsentWeights: true, Shapes: []string{"x 1"},
-		Operations: []*inspect.Operation{{Line: 1, Origin: "o"}, {Offset: 1}},
+		Operations: []*inspect.Operation{{Name: "o", Line: 1, Origin: "o"}, {Name: "p", Offset: 1}},
 		Targets: []*inspect.Target{
 			{Places: make([]inspect.Place, 2), Segments: []inspect.Segment{{}}, NoEstimate: "none"},
-			{Places: make([]inspect.Place, 2), Estimate: &inspect.Estimate{Excluded: "host"}, Findings: []inspect.Finding{{
-				ID: "i", Severity: inspect.Hazard, Effect: "time", Text: "t", Limit: "l", Found: "f", Remedy: "r", Source: "s",
-			}}},
+			{Places: make([]inspect.Place, 2), Estimate: &inspect.Estimate{Excluded: "host"}, Findings: []*inspect.Finding{
+				{ID: diag.WorkingSet, Severity: inspect.Hazard, Text: "t", Limit: "l", Found: "f", Remedy: "r", Confidence: inspect.Disputed, Source: "s", Against: "a", Place: diag.Place{Operation: "o"}},
+				{ID: diag.UnitCollision, Severity: inspect.Refusal, Text: "t", Confidence: inspect.Decoded, Place: diag.Place{Layer: "l"}},
+			}},
 		},
 	}}})
 	if err != nil {
@@ -92,9 +95,12 @@ func TestMarkdownIsShort(t *testing.T) {
 	target := &inspect.Target{Name: "h13"}
 	for i := range 5000 {
 		kind := "kind" + string(rune('a'+i%26)) + string(rune('a'+i/26%26))
-		f.Operations = append(f.Operations, &inspect.Operation{Name: strings.Repeat("n", 30), Kind: kind})
+		name := fmt.Sprintf("%s%d", strings.Repeat("n", 26), i)
+		f.Operations = append(f.Operations, &inspect.Operation{Name: name, Kind: kind})
 		target.Places = append(target.Places, inspect.Place{Backend: inspect.Host, Status: "no path"})
-		target.Findings = append(target.Findings, inspect.Finding{ID: "no-layer", Severity: inspect.Fallback, Operation: i, Text: "there is none for " + kind})
+		target.Findings = append(target.Findings, &inspect.Finding{
+			ID: diag.NoLayer, Severity: inspect.Fallback, Place: diag.Place{Operation: name}, Text: "there is none for " + kind, Confidence: inspect.Predicted,
+		})
 	}
 	f.Targets = []*inspect.Target{target}
 	var b bytes.Buffer

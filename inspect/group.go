@@ -5,137 +5,261 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/espalier-ane/espalier/internal/diag"
 )
 
-// A SharedFinding is a finding with the targets that it holds for.
-type SharedFinding struct {
-	Finding
-	Targets []string
-}
-
-// Findings joins the findings that targets share, by operation, then in the order of the targets.
-func (f *Function) Findings() []SharedFinding {
-	var all []SharedFinding
-	at := map[Finding]int{}
-	for _, t := range f.Targets {
-		for _, x := range t.Findings {
-			i, ok := at[x]
-			if !ok {
-				i = len(all)
-				at[x] = i
-				all = append(all, SharedFinding{Finding: x})
-			}
-			all[i].Targets = append(all[i].Targets, t.Name)
-		}
-	}
-	slices.SortStableFunc(all, func(a, b SharedFinding) int { return cmp.Compare(a.Operation, b.Operation) })
-	return all
-}
-
-// A Group is what people read: one gate or hazard, over all operations that meet it on the same targets and have the same
-// remedy.
+// A Group is findings that are read as one: how far they are joined, the method says that makes it.
 type Group struct {
-	ID         string
-	Severity   Severity
-	Effect     string // of a hazard
-	Operations []int  // indices; none if it is about the whole function
-	Targets    []string
+	*Finding // the first, which speaks for the others
 
-	Text    string    // of the first operation
-	Texts   int       // how many different ones there are, roughly: no fewer than two if it is not one
-	Measure []Measure // each once
-	Remedy  string
-	Source  string
+	Operations []int    // indices; none if it is about the whole function
+	Layers     []string // native layers that no operation of the model stands for
+	Targets    []string // in the order of the report
+
+	Texts       int          // how many different ones there are, roughly: no fewer than two if it is not one
+	Measures    []Measure    // each once
+	Confidences []Confidence // each once, the surest first
+
+	of *Function
 }
 
 // A Measure is what a target allows and what an operation has.
 type Measure struct{ Limit, Found string }
 
-// Groups joins the findings of a function, the gravest first, then in the order of the operations.
+// Findings joins the findings that are equal on several targets, by operation, then in the order of the targets.
+func (f *Function) Findings() []*Group {
+	index := make(map[string]int, len(f.Operations))
+	for i, o := range f.Operations {
+		index[o.Name] = i
+	}
+	var all []*Group
+	for _, t := range f.Targets {
+		for _, x := range t.Findings {
+			g := &Group{Finding: x, Targets: []string{t.Name}, Texts: 1, of: f}
+			if i, ok := index[x.Place.Operation]; ok && x.Place.Operation != "" {
+				g.Operations = []int{i}
+			} else if x.Place.Layer != "" {
+				g.Layers = []string{x.Place.Layer}
+			}
+			if x.Found != "" {
+				g.Measures = []Measure{{x.Limit, x.Found}}
+			}
+			if x.Confidence != 0 {
+				g.Confidences = []Confidence{x.Confidence}
+			}
+			all = append(all, g)
+		}
+	}
+	all = join(all, func(g *Group) any {
+		key := *g.Finding
+		if len(g.Operations) > 0 {
+			key.Place = diag.Place{Operation: key.Place.Operation} // targets name the layers of an operation otherwise
+		}
+		return key
+	})
+	slices.SortStableFunc(all, func(a, b *Group) int { return cmp.Compare(a.First(), b.First()) })
+	return all
+}
+
+// meetings are groups of one operation each: the targets on which it meets a gate, whatever they find in detail.
+func (f *Function) meetings() []*Group {
+	type gate struct {
+		operation int
+		layer     string
+		id        diag.ID
+		remedy    string
+		severity  Severity
+	}
+	return join(f.Findings(), func(g *Group) any {
+		return gate{g.First(), strings.Join(g.Layers, ""), g.ID, g.Remedy, g.Severity}
+	})
+}
+
+// Groups joins the findings of a function as people read them, one gate or hazard over all operations that meet it on the
+// same targets and have the same remedy: the gravest first, then in the order of the operations.
 //
 //	conv "a" kernel 15 on h13, h14     conv-kernel-range on h13, h14: conv "a" and "b",
 //	conv "b" kernel 17 on h13, h14  →  limit 13, found 15, 17
 //
 // Those without a remedy have their text instead of it.
 func (f *Function) Groups() []*Group {
-	var groups []*Group
-	joined := map[string]*Group{}
-	for _, g := range f.meetings() {
-		key := fmt.Sprintf("%q", []string{g.ID, string(g.Severity), cmp.Or(g.Remedy, g.Text), strings.Join(g.Targets, ",")})
-		into := joined[key]
-		if into == nil {
-			joined[key] = g
-			groups = append(groups, g)
-			continue
-		}
-		into.Operations = append(into.Operations, g.Operations...)
-		for _, m := range g.Measure {
-			into.measure(m)
-		}
-		if g.Text != into.Text {
-			into.Texts++
-		}
+	type gate struct {
+		id             diag.ID
+		severity       Severity
+		remedy, target string
 	}
+	groups := join(f.meetings(), func(g *Group) any {
+		return gate{g.ID, g.Severity, cmp.Or(g.Remedy, g.Text), strings.Join(g.Targets, ",")}
+	})
 	slices.SortStableFunc(groups, func(a, b *Group) int {
-		return cmp.Or(cmp.Compare(a.Severity.rank(), b.Severity.rank()), cmp.Compare(a.Effect, b.Effect)) // numbers before time
+		return cmp.Or(cmp.Compare(a.Severity, b.Severity), cmp.Compare(a.Effect(), b.Effect())) // numbers before time
 	})
 	return groups
 }
 
-// meetings are groups of one operation each: the targets on which it meets a gate, whatever they find in detail.
-func (f *Function) meetings() []*Group {
-	type gate struct {
-		operation  int
-		id, remedy string
-		severity   Severity
-	}
-	var all []*Group
-	at := map[gate]*Group{}
-	for _, x := range f.Findings() {
-		key := gate{x.Operation, x.ID, x.Remedy, x.Severity}
-		g := at[key]
-		if g == nil {
-			g = &Group{ID: x.ID, Severity: x.Severity, Effect: x.Effect, Text: x.Text, Texts: 1, Remedy: x.Remedy, Source: x.Source}
-			if x.Operation >= 0 {
-				g.Operations = []int{x.Operation}
-			}
-			at[key] = g
-			all = append(all, g)
+// join makes one of the groups that have the same key, in the order of the first of each.
+func join(groups []*Group, key func(*Group) any) (joined []*Group) {
+	at := map[any]*Group{}
+	for _, g := range groups {
+		k := key(g)
+		if into := at[k]; into != nil {
+			into.add(g)
+			continue
 		}
-		for _, t := range x.Targets {
-			if !slices.Contains(g.Targets, t) {
-				g.Targets = append(g.Targets, t)
-			}
-		}
-		g.measure(Measure{x.Limit, x.Found})
-		if x.Text != g.Text {
-			g.Texts++
-		}
+		at[k] = g
+		joined = append(joined, g)
 	}
-	for _, g := range all {
-		f.sortTargets(g.Targets)
+	for _, g := range joined {
+		g.of.sortTargets(g.Targets)
 	}
-	return all
+	return joined
 }
 
-func (g *Group) measure(m Measure) {
-	if m.Found != "" && !slices.Contains(g.Measure, m) {
-		g.Measure = append(g.Measure, m)
+// add takes in another group.
+func (g *Group) add(other *Group) {
+	if !slices.Equal(g.Operations, other.Operations) {
+		g.Operations = append(g.Operations, other.Operations...)
+	}
+	if !slices.Equal(g.Layers, other.Layers) {
+		g.Layers = append(g.Layers, other.Layers...)
+	}
+	g.Targets = union(g.Targets, other.Targets)
+	g.Measures = union(g.Measures, other.Measures)
+	g.Confidences = union(g.Confidences, other.Confidences)
+	slices.SortFunc(g.Confidences, func(a, b Confidence) int { return cmp.Compare(b, a) })
+	if other.Text != g.Text {
+		g.Texts++
+	}
+	if g.Against == "" && other.Against != "" {
+		first := *g.Finding // which belongs to its target
+		first.Against = other.Against
+		g.Finding = &first
 	}
 }
 
-// measures says what the limit is and what was found: the limit once if it is one, else beside each.
-func (g *Group) measures() string {
-	if len(g.Measure) == 0 {
+// union adds to a list what it does not have.
+func union[T comparable](list, more []T) []T {
+	for _, x := range more {
+		if !slices.Contains(list, x) {
+			list = append(list, x)
+		}
+	}
+	return list
+}
+
+// sortTargets puts names of targets into the order of the report.
+func (f *Function) sortTargets(names []string) {
+	place := map[string]int{}
+	for i, t := range f.Targets {
+		place[t.Name] = i
+	}
+	slices.SortFunc(names, func(a, b string) int { return place[a] - place[b] })
+}
+
+// First is the first operation, -1 if there is none.
+func (g *Group) First() int {
+	if len(g.Operations) == 0 {
+		return -1
+	}
+	return g.Operations[0]
+}
+
+// Rank orders severities, the gravest first.
+func (g *Group) Rank() int { return int(g.Severity - diag.Refusal) }
+
+// Label is the severity, and what a hazard does.
+func (g *Group) Label() string {
+	if e := g.Effect(); e != 0 {
+		return fmt.Sprintf("%v for %v", g.Severity, e)
+	}
+	return g.Severity.String()
+}
+
+// Title is what a group is about: the kinds of its operations and how many there are of each.
+func (g *Group) Title() string {
+	var kinds []string
+	number := map[string]int{}
+	for _, i := range g.Operations {
+		kind := g.of.Operations[i].Kind
+		if number[kind]++; number[kind] == 1 {
+			kinds = append(kinds, kind)
+		}
+	}
+	switch {
+	case kinds == nil && g.Layers == nil:
+		return "the function"
+	case kinds == nil:
+		return count(len(g.Layers), "layer")
+	}
+	for i, kind := range kinds {
+		kinds[i] = times(shortName(kind), number[kind])
+	}
+	return some(kinds, shownKinds)
+}
+
+// On says which targets a group is about.
+func (g *Group) On() string {
+	all, targets := g.of.Targets, g.Targets
+	if len(targets) == len(all) && len(targets) > 2 {
+		return "every target"
+	}
+	if len(targets) > 4 && 3*len(targets) >= 2*len(all) {
+		var others []string
+		for _, t := range all {
+			if !slices.Contains(targets, t.Name) {
+				others = append(others, t.Name)
+			}
+		}
+		return "every target but " + strings.Join(others, ", ")
+	}
+	return strings.Join(targets, ", ")
+}
+
+// Where names some of the operations.
+func (g *Group) Where() string { return some(g.names(), shownNames) }
+
+// names are the operations of a group, with their lines if the model is a text.
+func (g *Group) names() []string {
+	var names []string
+	for _, i := range g.Operations {
+		o := g.of.Operations[i]
+		name := shortName(o.Name)
+		if o.Line > 0 {
+			name += fmt.Sprintf(" (line %d)", o.Line)
+		}
+		if o.Origin != "" {
+			name += " from " + printable(o.Origin)
+		}
+		names = append(names, name)
+	}
+	for _, l := range g.Layers {
+		names = append(names, shortName(l))
+	}
+	return names
+}
+
+// Said is the finding in a sentence: that of the first operation, where they differ.
+func (g *Group) Said() string {
+	text := printable(g.Text)
+	if g.Texts > 1 {
+		text = "for the first: " + text
+	}
+	return text
+}
+
+// Measured says what the limit is and what was found: the limit once if it is one, else beside each.
+func (g *Group) Measured() string {
+	if len(g.Measures) == 0 {
 		return ""
 	}
-	limit := g.Measure[0].Limit
-	one := !slices.ContainsFunc(g.Measure, func(m Measure) bool { return m.Limit != limit })
+	limit := g.Measures[0].Limit
+	one := !slices.ContainsFunc(g.Measures, func(m Measure) bool { return m.Limit != limit })
 	most, found := shownFound, []string{}
 	if !one {
 		most = shownPairs
 	}
-	for _, m := range g.Measure {
+	for _, m := range g.Measures {
 		if one {
 			found = append(found, m.Found)
 		} else {
@@ -149,39 +273,20 @@ func (g *Group) measures() string {
 	return printable(text)
 }
 
-// label is the severity, and what a hazard does.
-func (g *Group) label() string {
-	if g.Effect != "" {
-		return fmt.Sprintf("%s for %s", g.Severity, g.Effect)
+// Known says how the finding is known: in other ways on some targets than on others, perhaps.
+func (g *Group) Known() string {
+	var words []string
+	for _, c := range g.Confidences {
+		words = append(words, c.String())
 	}
-	return string(g.Severity)
+	if n := len(words); n > 1 {
+		words = append(words[:n-2], words[n-2]+" and "+words[n-1])
+	}
+	return strings.Join(words, ", ")
 }
 
-// sortTargets puts names of targets into the order of the report.
-func (f *Function) sortTargets(names []string) {
-	place := map[string]int{}
-	for i, t := range f.Targets {
-		place[t.Name] = i
-	}
-	slices.SortFunc(names, func(a, b string) int { return place[a] - place[b] })
-}
-
-// on says which targets a group is about.
-func (f *Function) on(targets []string) string {
-	if len(targets) == len(f.Targets) && len(targets) > 2 {
-		return "every target"
-	}
-	if len(targets) > 4 && 3*len(targets) >= 2*len(f.Targets) {
-		var others []string
-		for _, t := range f.Targets {
-			if !slices.Contains(targets, t.Name) {
-				others = append(others, t.Name)
-			}
-		}
-		return "every target but " + strings.Join(others, ", ")
-	}
-	return strings.Join(targets, ", ")
-}
+// Instead is the remedy.
+func (g *Group) Instead() string { return printable(g.Remedy) }
 
 // some names the first few of a list and counts the rest.
 func some(list []string, most int) string {
@@ -189,42 +294,6 @@ func some(list []string, most int) string {
 		return strings.Join(list, ", ")
 	}
 	return fmt.Sprintf("%s and %d more", strings.Join(list[:most], ", "), len(list)-most)
-}
-
-// names are the operations of a group, with their lines if the model is a text.
-func (g *Group) names(f *Function) []string {
-	var names []string
-	for _, i := range g.Operations {
-		o := f.Operations[i]
-		name := shortName(o.Name)
-		if o.Line > 0 {
-			name += fmt.Sprintf(" (line %d)", o.Line)
-		}
-		if o.Origin != "" {
-			name += " from " + printable(o.Origin)
-		}
-		names = append(names, name)
-	}
-	return names
-}
-
-// title is what a group is about: the kinds of its operations and how many there are of each.
-func (g *Group) title(f *Function) string {
-	var kinds []string
-	number := map[string]int{}
-	for _, i := range g.Operations {
-		kind := f.Operations[i].Kind
-		if number[kind]++; number[kind] == 1 {
-			kinds = append(kinds, kind)
-		}
-	}
-	if kinds == nil {
-		return "the function"
-	}
-	for i, kind := range kinds {
-		kinds[i] = times(shortName(kind), number[kind])
-	}
-	return some(kinds, shownKinds)
 }
 
 // shortName is a name as a report shows it: a model may have names of any length.

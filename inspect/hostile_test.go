@@ -9,6 +9,7 @@ import (
 	"unicode"
 
 	"github.com/espalier-ane/espalier/inspect"
+	"github.com/espalier-ane/espalier/internal/diag"
 )
 
 // Whatever names a model has, a report stays what it is: one line is one line, no markup comes from a name, and nothing
@@ -24,8 +25,8 @@ func TestHostileNames(t *testing.T) {
 	for i, name := range names {
 		f.Operations = append(f.Operations, &inspect.Operation{Name: name, Kind: "sin", Origin: script, Line: i + 1})
 		target.Places = append(target.Places, inspect.Place{Backend: inspect.Host, Status: "no path"})
-		target.Findings = append(target.Findings, inspect.Finding{
-			ID: "no-layer", Severity: inspect.Fallback, Operation: i, Text: "of " + script + "\n\x1b", Found: script, Remedy: "write " + script,
+		target.Findings = append(target.Findings, &inspect.Finding{
+			ID: diag.NoLayer, Severity: inspect.Fallback, Place: diag.Place{Operation: name}, Against: script + "\n", Text: "of " + script + "\n\x1b", Found: script, Remedy: "write " + script,
 		})
 		target.Segments = append(target.Segments, inspect.Segment{Backend: inspect.Host, Operations: []int{i}})
 	}

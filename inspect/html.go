@@ -37,7 +37,7 @@ type functionView struct {
 	Name       string
 	Summary    string
 	Targets    []targetView
-	Findings   []findingView
+	Findings   []*Group
 	Operations []operationView
 }
 
@@ -55,21 +55,6 @@ type segmentView struct {
 	Top         int
 	Host        bool
 	Title       string
-}
-
-type findingView struct {
-	Severity  string
-	Rank      int
-	ID        string
-	Title     string
-	Names     string
-	First     int // the first operation
-	Targets   string
-	TargetNum int
-	Text      string
-	Measures  string
-	Remedy    string
-	Source    string
 }
 
 type operationView struct {
@@ -91,22 +76,10 @@ const (
 )
 
 func (f *Function) view(index int) functionView {
-	v := functionView{Index: index, Name: shortName(f.Name), Summary: f.summary()}
+	v := functionView{Index: index, Name: shortName(f.Name), Summary: f.summary(), Findings: f.Groups(), Operations: f.matrix()}
 	for _, t := range f.Targets {
 		v.Targets = append(v.Targets, t.view(f))
 	}
-	for _, g := range f.Groups() {
-		first := -1
-		if len(g.Operations) > 0 {
-			first = g.Operations[0]
-		}
-		v.Findings = append(v.Findings, findingView{
-			Severity: g.label(), Rank: g.Severity.rank(), ID: g.ID, Title: g.title(f),
-			Names: some(g.names(f), shownNames), First: first, Targets: f.on(g.Targets), TargetNum: len(g.Targets),
-			Text: g.text(), Measures: g.measures(), Remedy: printable(g.Remedy), Source: g.Source,
-		})
-	}
-	v.Operations = f.matrix()
 	return v
 }
 
@@ -148,11 +121,15 @@ func (t *Target) view(f *Function) targetView {
 
 // matrix has a row for each operation and a cell for each target.
 func (f *Function) matrix() []operationView {
-	type cell struct{ operation, target int }
-	found := map[cell][]Finding{}
+	type cell struct {
+		operation string
+		target    int
+	}
+	found := map[cell][]*Finding{}
 	for j, t := range f.Targets {
 		for _, x := range t.Findings {
-			found[cell{x.Operation, j}] = append(found[cell{x.Operation, j}], x)
+			at := cell{x.Place.Operation, j}
+			found[at] = append(found[at], x)
 		}
 	}
 	rows := make([]operationView, len(f.Operations))
@@ -163,7 +140,7 @@ func (f *Function) matrix() []operationView {
 		}
 		for j, t := range f.Targets {
 			c := t.Places[i].cell()
-			these := found[cell{i, j}]
+			these := found[cell{o.Name, j}]
 			for _, x := range these {
 				c.Title += fmt.Sprintf("; %s: %s", x.ID, printable(x.Text))
 				if x.Severity == Hazard && !strings.HasSuffix(c.Mark, "!") {

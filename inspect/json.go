@@ -1,6 +1,10 @@
 package inspect
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"github.com/espalier-ane/espalier/internal/diag"
+)
 
 // The types of this file are the schema of check --format json; docs/json.md explains them.
 
@@ -55,16 +59,19 @@ type segmentJSON struct {
 }
 
 type findingJSON struct {
-	ID        string   `json:"id"`
-	Severity  Severity `json:"severity"`
-	Effect    string   `json:"effect,omitempty"`
-	Operation *int     `json:"operation,omitempty"`
-	Targets   []string `json:"targets"`
-	Text      string   `json:"text"`
-	Limit     string   `json:"limit,omitempty"`
-	Found     string   `json:"found,omitempty"`
-	Remedy    string   `json:"remedy,omitempty"`
-	Source    string   `json:"source,omitempty"`
+	ID         diag.ID    `json:"id"`
+	Severity   Severity   `json:"severity"`
+	Effect     string     `json:"effect,omitempty"`
+	Operation  *int       `json:"operation,omitempty"`
+	Layer      string     `json:"layer,omitempty"`
+	Targets    []string   `json:"targets"`
+	Text       string     `json:"text"`
+	Limit      string     `json:"limit,omitempty"`
+	Found      string     `json:"found,omitempty"`
+	Remedy     string     `json:"remedy,omitempty"`
+	Confidence Confidence `json:"confidence"`
+	Source     string     `json:"source,omitempty"`
+	Against    string     `json:"against,omitempty"`
 }
 
 // MarshalJSON writes the report by the schema of docs/json.md.
@@ -89,11 +96,14 @@ func (f *Function) json() functionJSON {
 	}
 	for _, x := range f.Findings() {
 		j := findingJSON{
-			ID: x.ID, Severity: x.Severity, Effect: x.Effect, Targets: x.Targets,
-			Text: x.Text, Limit: x.Limit, Found: x.Found, Remedy: x.Remedy, Source: x.Source,
+			ID: x.ID, Severity: x.Severity, Effect: x.Effect().String(), Targets: x.Targets,
+			Text: x.Text, Limit: x.Limit, Found: x.Found, Remedy: x.Remedy, Confidence: x.Confidence, Source: x.Source, Against: x.Against,
 		}
-		if x.Operation >= 0 {
-			j.Operation = &x.Operation
+		if len(x.Operations) > 0 {
+			j.Operation = &x.Operations[0]
+		}
+		if len(x.Layers) > 0 {
+			j.Layer = x.Layers[0]
 		}
 		out.Findings = append(out.Findings, j)
 	}

@@ -38,6 +38,7 @@ func (f *Function) writeMarkdown(b *strings.Builder) {
 		title    string
 		open     bool
 	}{
+		{Refusal, "What the engine's compiler refuses as a whole", true},
 		{Fallback, "What runs on the host", true},
 		{Hazard, "Hazards", false},
 		{Note, "Notes", false},
@@ -57,7 +58,7 @@ func (f *Function) writeMarkdown(b *strings.Builder) {
 		}
 		fmt.Fprintf(b, "<details%s><summary>%s: %d</summary>\n\n", open, s.title, len(these))
 		for _, g := range these[:min(len(these), shownGroups)] {
-			g.writeMarkdown(b, f)
+			g.writeMarkdown(b)
 		}
 		if rest := len(these) - shownGroups; rest > 0 {
 			fmt.Fprintf(b, "- and %d more\n", rest)
@@ -66,18 +67,20 @@ func (f *Function) writeMarkdown(b *strings.Builder) {
 	}
 }
 
-func (g *Group) writeMarkdown(b *strings.Builder, f *Function) {
-	fmt.Fprintf(b, "- **%s** on %s (`%s`): %s", escaped(g.title(f)), f.on(g.Targets), g.ID, escaped(g.text()))
-	if m := g.measures(); m != "" {
+func (g *Group) writeMarkdown(b *strings.Builder) {
+	fmt.Fprintf(b, "- **%s** on %s (%s): %s", escaped(g.Title()), g.On(), g.mark(fmt.Sprintf("`%s`", g.ID)), escaped(g.Said()))
+	if m := g.Measured(); m != "" {
 		fmt.Fprintf(b, "; %s", escaped(m))
 	}
 	if g.Remedy != "" {
 		fmt.Fprintf(b, ".<br>Instead: %s", escaped(g.Remedy))
 	}
-	if len(g.Operations) > 0 {
-		var names []string
-		for _, name := range g.names(f) {
-			names = append(names, code(name))
+	if g.Against != "" {
+		fmt.Fprintf(b, ".<br>Disputed: %s", escaped(g.Against))
+	}
+	if names := g.names(); names != nil {
+		for i, name := range names {
+			names[i] = code(name)
 		}
 		fmt.Fprintf(b, ".<br>At %s", some(names, shownNames))
 	}

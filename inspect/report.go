@@ -6,7 +6,11 @@
 // A Report is data. It is written as text, Markdown, JSON, a page of HTML and SARIF.
 package inspect
 
-import "strconv"
+import (
+	"strconv"
+
+	"github.com/espalier-ane/espalier/internal/diag"
+)
 
 // A Report is what chips make of a model.
 type Report struct {
@@ -40,7 +44,7 @@ type Target struct {
 	Chip     string // what people call it: "M1"
 	Places   []Place
 	Segments []Segment
-	Findings []Finding // by operation, then by ID
+	Findings []*Finding // by operation, then by ID
 
 	// Estimate is nil where the cost model has none; NoEstimate says why.
 	Estimate   *Estimate
@@ -66,38 +70,31 @@ type Segment struct {
 	Operations []int // indices
 }
 
-// A Finding is something that the author of the model should know.
-type Finding struct {
-	ID           string // stable
-	Severity     Severity
-	Operation    int    // index; -1: about the whole function
-	Text         string // a gate's in the compiler's own words where they are known
-	Limit, Found string
-	Remedy       string
-	Source       string
-	Effect       string // of a hazard: "numbers" if results may be wrong, "time" if they come late
-}
+// A Finding is something that the author of the model should know. Its place names one of the operations, or none if it is
+// about the whole function. docs/diagnostics.md explains the IDs.
+type Finding = diag.Finding
 
 // A Severity says what a finding means for the model.
-type Severity string
+type Severity = diag.Severity
 
-// The severities.
+// The severities, the gravest first.
 const (
-	Fallback Severity = "fallback" // the operation runs on the host
-	Hazard   Severity = "hazard"   // it runs on the engine, and numbers or speed may suffer
-	Note     Severity = "note"     // it runs on the engine by another way than its own, or is about the report
+	Refusal  = diag.Refusal  // the engine's compiler refuses the network as a whole
+	Fallback = diag.Fallback // the operation runs on the host
+	Hazard   = diag.Hazard   // it runs on the engine, and numbers or speed may suffer
+	Note     = diag.Note     // it runs on the engine by another way than its own, or is about the report
 )
 
-// rank orders severities, the gravest first.
-func (s Severity) rank() int {
-	switch s {
-	case Fallback:
-		return 0
-	case Hazard:
-		return 1
-	}
-	return 2
-}
+// A Confidence is how a finding is known.
+type Confidence = diag.Confidence
+
+// The confidences, the surest last.
+const (
+	Disputed  = diag.Disputed  // sources disagree
+	Predicted = diag.Predicted // follows by a rule
+	Decoded   = diag.Decoded   // read from the engine's compiler
+	Measured  = diag.Measured  // seen on the chip
+)
 
 // An Estimate is a time by the cost model, never exact.
 type Estimate struct {

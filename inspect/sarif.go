@@ -10,6 +10,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/espalier-ane/espalier/internal/diag"
 )
 
 // The types of this file are the part of SARIF 2.1.0 that a report takes.
@@ -39,7 +41,7 @@ type sarifDriver struct {
 }
 
 type sarifRule struct {
-	ID      string       `json:"id"`
+	ID      diag.ID      `json:"id"`
 	Short   sarifText    `json:"shortDescription"`
 	Help    sarifText    `json:"help"`
 	Default sarifDefault `json:"defaultConfiguration"`
@@ -63,7 +65,7 @@ type sarifFile struct {
 }
 
 type sarifResult struct {
-	RuleID       string            `json:"ruleId"`
+	RuleID       diag.ID           `json:"ruleId"`
 	RuleIndex    int               `json:"ruleIndex"`
 	Level        string            `json:"level"`
 	Message      sarifText         `json:"message"`
@@ -94,10 +96,12 @@ type sarifLogical struct {
 }
 
 type sarifProperties struct {
-	Targets  []string `json:"targets"`
-	Measures string   `json:"measures,omitempty"`
-	Remedy   string   `json:"remedy,omitempty"`
-	Source   string   `json:"source,omitempty"`
+	Targets    []string `json:"targets"`
+	Measures   string   `json:"measures,omitempty"`
+	Remedy     string   `json:"remedy,omitempty"`
+	Confidence string   `json:"confidence,omitempty"`
+	Source     string   `json:"source,omitempty"`
+	Against    string   `json:"against,omitempty"`
 }
 
 // sourceRoot is the base of locations: the root of the repository.
@@ -119,16 +123,16 @@ func (r *Report) WriteSARIF(w io.Writer, root, version string) error {
 	if file.BaseID != "" {
 		run.BaseIDs = map[string]any{sourceRoot: map[string]any{"description": sarifText{"the root of the repository"}}}
 	}
-	rules := map[string]int{}
+	rules := map[diag.ID]int{}
 	for _, f := range r.Functions {
 		for _, g := range f.meetings() {
 			i, ok := rules[g.ID]
 			if !ok {
 				i = len(rules)
 				rules[g.ID] = i
-				known := ruleOf(g.ID)
+				row := g.ID.Row()
 				run.Tool.Driver.Rules = append(run.Tool.Driver.Rules, sarifRule{
-					known.ID, sarifText{known.Title}, sarifText{known.Help}, sarifDefault{g.Severity.level()},
+					row.ID, sarifText{row.Title}, sarifText{help(row)}, sarifDefault{level(g.Severity)},
 				})
 			}
 			run.Results = append(run.Results, f.result(g, i, file))
@@ -140,7 +144,15 @@ func (r *Report) WriteSARIF(w io.Writer, root, version string) error {
 	return e.Encode(sarifLog{"https://json.schemastore.org/sarif-2.1.0.json", "2.1.0", []sarifRun{run}})
 }
 
-func (s Severity) level() string {
+// help is what is known of an ID, whatever the model.
+func help(row *diag.Row) string {
+	if row.Helps == "" {
+		return row.Doc
+	}
+	return row.Doc + " Instead: " + row.Helps + "."
+}
+
+func level(s Severity) string {
 	if s == Note {
 		return "note"
 	}
@@ -164,8 +176,8 @@ func (f *Function) result(g *Group, rule int, file sarifFile) sarifResult {
 			location.Physical.Region.Properties = map[string]any{"byteOffset": o.Offset}
 		}
 	}
-	text := fmt.Sprintf("%s on %s: %s", subject, f.on(g.Targets), printable(g.Text))
-	if m := g.measures(); m != "" {
+	text := fmt.Sprintf("%s on %s: %s", subject, g.On(), printable(g.Text))
+	if m := g.Measured(); m != "" {
 		text += " (" + m + ")"
 	}
 	text += "."
@@ -174,10 +186,10 @@ func (f *Function) result(g *Group, rule int, file sarifFile) sarifResult {
 	}
 	text = strings.NewReplacer("{", "{{", "}", "}}").Replace(text) // braces alone stand for arguments
 	return sarifResult{
-		RuleID: g.ID, RuleIndex: rule, Level: g.Severity.level(), Message: sarifText{text},
+		RuleID: g.ID, RuleIndex: rule, Level: level(g.Severity), Message: sarifText{text},
 		Locations:    []sarifLocation{location},
-		Fingerprints: map[string]string{"espalierFinding/v1": fingerprint(g.ID, f.Name, location.Logical[0].Name, g.Remedy)},
-		Properties:   sarifProperties{g.Targets, g.measures(), g.Remedy, g.Source},
+		Fingerprints: map[string]string{"espalierFinding/v1": fingerprint(string(g.ID), f.Name, location.Logical[0].Name, g.Remedy)},
+		Properties:   sarifProperties{g.Targets, g.Measured(), g.Remedy, g.Known(), g.Source, g.Against},
 	}
 }
 

@@ -31,7 +31,7 @@ func (r *Report) WriteText(w io.Writer) error {
 		lines.Flush()
 		for _, g := range f.Groups() {
 			b.WriteByte('\n')
-			g.writeText(&b, f)
+			g.writeText(&b)
 		}
 	}
 	_, err := io.WriteString(w, b.String())
@@ -50,27 +50,26 @@ func (f *Function) summary() string {
 	return s
 }
 
-func (g *Group) writeText(b *strings.Builder, f *Function) {
-	fmt.Fprintf(b, "%s: %s on %s [%s]\n", g.label(), g.title(f), f.on(g.Targets), g.ID)
-	if len(g.Operations) > 0 {
-		fmt.Fprintf(b, "  at: %s\n", some(g.names(f), shownNames))
+func (g *Group) writeText(b *strings.Builder) {
+	fmt.Fprintf(b, "%s: %s on %s [%s]\n", g.Label(), g.Title(), g.On(), g.mark(string(g.ID)))
+	line := func(head, text string) {
+		if text != "" {
+			fmt.Fprintf(b, "  %s%s\n", head, text)
+		}
 	}
-	fmt.Fprintf(b, "  %s\n", g.text())
-	if m := g.measures(); m != "" {
-		fmt.Fprintf(b, "  %s\n", m)
-	}
-	if g.Remedy != "" {
-		fmt.Fprintf(b, "  instead: %s\n", printable(g.Remedy))
-	}
+	line("at: ", g.Where())
+	line("", g.Said())
+	line("", g.Measured())
+	line("instead: ", g.Instead())
+	line("disputed: ", printable(g.Against))
 }
 
-// text is the finding in a sentence: that of the first operation, where they differ.
-func (g *Group) text() string {
-	text := printable(g.Text)
-	if g.Texts > 1 {
-		text = "for the first: " + text
+// mark is the ID, as a form writes it, and how the finding is known.
+func (g *Group) mark(id string) string {
+	if known := g.Known(); known != "" {
+		return id + ", " + known
 	}
-	return text
+	return id
 }
 
 // printable shows what a model says on one line: what a terminal would take for a command is escaped.

@@ -1,10 +1,10 @@
 package anec
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/espalier-ane/espalier/hal"
+	"github.com/espalier-ane/espalier/internal/diag"
 )
 
 // Passing its validator does not make a layer reachable: some pass and then no
@@ -25,7 +25,7 @@ func (r Route) String() string { return [...]string{"any", "converted", "authore
 
 // A CodegenVerdict is a row of the table.
 type CodegenVerdict struct {
-	ID      string
+	ID      diag.ID // of the finding that comes of it, if one does
 	Kind    Kind
 	Subject string // the layers it is about, in words
 	Route   Route
@@ -36,9 +36,9 @@ type CodegenVerdict struct {
 	Fails bool // no code; else the row says that there is, where one would doubt it
 
 	// StandIn says that other layers take the place of this one; Lifts is the ID of
-	// the validator's reject that it is spared by that, "" if none.
+	// the validator's finding that it is spared by that, "" if none.
 	StandIn bool
-	Lifts   string
+	Lifts   diag.ID
 
 	Text   string // what the compiler says, where a source has it
 	Remedy string
@@ -48,6 +48,11 @@ type CodegenVerdict struct {
 	// predicted. nil: all of them.
 	Seen   []hal.Family
 	Source string
+
+	// Disputed are the families on which another source says otherwise; Against is
+	// what it says.
+	Disputed []hal.Family
+	Against  string
 
 	// found returns whether a layer is one of these, and what it has of it; nil:
 	// every layer of the kind is.
@@ -68,22 +73,21 @@ func (v *CodegenVerdict) holds(l *Layer, t *hal.Target, r Route) (string, bool) 
 // Codegen says whether code comes of a layer on a target, if it was converted
 // from a model. nil: nothing is known against it. The target `virtual` makes code
 // of everything.
-func Codegen(l *Layer, t *hal.Target) *Reject { return codegen(l, t, Converted) }
+func Codegen(l *Layer, t *hal.Target) *diag.Finding { return codegen(l, t, Converted) }
 
 // CodegenAuthored is Codegen for a layer of a network description.
-func CodegenAuthored(l *Layer, t *hal.Target) *Reject { return codegen(l, t, Authored) }
+func CodegenAuthored(l *Layer, t *hal.Target) *diag.Finding { return codegen(l, t, Authored) }
 
-func codegen(l *Layer, t *hal.Target, r Route) *Reject {
+func codegen(l *Layer, t *hal.Target, r Route) *diag.Finding {
 	for i := range codegenVerdicts {
 		v := &codegenVerdicts[i]
 		if !v.Fails {
 			continue
 		}
 		if found, ok := v.holds(l, t, r); ok {
-			return &Reject{
-				ID: v.ID, Text: v.Text, Limit: v.limit(), Found: found, Remedy: v.Remedy,
-				Source: fmt.Sprintf("%s (%v)", v.Source, v.StatusOn(t.Family)),
-			}
+			f := &diag.Finding{ID: v.ID, Text: v.Text, Limit: v.limit(), Found: found, Remedy: v.Remedy, Source: v.Source}
+			f.Confidence, f.Against = v.On(t.Family)
+			return f
 		}
 	}
 	return nil
@@ -113,10 +117,18 @@ func (v *CodegenVerdict) StatusOn(f hal.Family) hal.Status {
 	return hal.Predicted
 }
 
+// On is how sure the verdict is on a family, and what is said against it there.
+func (v *CodegenVerdict) On(f hal.Family) (c diag.Confidence, against string) {
+	if slices.Contains(v.Disputed, f) {
+		return diag.Disputed, v.Against
+	}
+	return v.StatusOn(f).Confidence(), ""
+}
+
 // limit says where code does come.
 func (v *CodegenVerdict) limit() string {
 	if v.From == hal.A11Legacy && v.To < hal.A18 {
-		return fmt.Sprintf("%v or later", v.To+1)
+		return (v.To + 1).OrLater()
 	}
 	return "not " + v.Subject
 }

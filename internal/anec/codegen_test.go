@@ -3,10 +3,12 @@ package anec
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/espalier-ane/espalier/hal"
+	"github.com/espalier-ane/espalier/internal/diag"
 )
 
 // A codegenCase is a layer on targets: want are the IDs of the verdicts as a
@@ -64,7 +66,7 @@ var codegenCases = []codegenCase{
 
 // Every verdict is shown, and nothing fails on our own engine.
 func TestCodegen(t *testing.T) {
-	shown := map[string]bool{}
+	shown := map[diag.ID]bool{}
 	for _, c := range codegenCases {
 		l, err := shapeCase{layer: c.layer, bottoms: c.bottoms}.build()
 		if err != nil {
@@ -76,16 +78,16 @@ func TestCodegen(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for i, r := range []*Reject{Codegen(l, target), CodegenAuthored(l, target)} {
+			for i, r := range []*diag.Finding{Codegen(l, target), CodegenAuthored(l, target)} {
 				want := []string{c.converted, c.authored}[i]
 				if name == "virtual" {
 					want = "-"
 				}
 				got := "-"
 				if r != nil {
-					got = r.ID
-					shown[got] = true
-					if r.Text == "" || r.Limit == "" || r.Found == "" || r.Remedy == "" || r.Source == "" {
+					got = string(r.ID)
+					shown[r.ID] = true
+					if r.Text == "" || r.Limit == "" || r.Found == "" || r.Remedy == "" || r.Source == "" || r.Confidence == 0 || (r.Against != "") != (r.Confidence == diag.Disputed) {
 						t.Errorf("%s on %s: not whole: %+v", c.layer, name, r)
 					}
 				}
@@ -95,16 +97,19 @@ func TestCodegen(t *testing.T) {
 			}
 		}
 	}
-	ids := map[string]bool{}
+	subjects := map[string]bool{}
 	for _, v := range CodegenVerdicts() {
-		if ids[v.ID] || v.Subject == "" || v.Text == "" || v.Source == "" || v.Status == hal.Unknown || v.From > v.To {
-			t.Errorf("%s stands twice or is not whole: %+v", v.ID, v)
+		if subjects[v.Subject] || v.Subject == "" || v.Text == "" || v.Source == "" || v.Status == hal.Unknown || v.From > v.To {
+			t.Errorf("%s stands twice or is not whole: %+v", v.Subject, v)
 		}
-		ids[v.ID] = true
-		for _, f := range v.Seen {
+		subjects[v.Subject] = true
+		for _, f := range slices.Concat(v.Seen, v.Disputed) {
 			if f < v.From || f > v.To {
-				t.Errorf("%s was seen on family %v, which it is not about", v.ID, f)
+				t.Errorf("%s was seen on family %v, which it is not about", v.Subject, f)
 			}
+		}
+		if (v.ID != "") != (v.Fails || v.StandIn) || v.StandIn && v.ID != diag.StandIn {
+			t.Errorf("%s: the ID is %q", v.Subject, v.ID)
 		}
 		if v.Fails && !shown[v.ID] {
 			t.Errorf("%s is not shown", v.ID)
@@ -112,17 +117,20 @@ func TestCodegen(t *testing.T) {
 		if v.Fails && v.Remedy == "" {
 			t.Errorf("%s says not what to write instead", v.ID)
 		}
+		if (v.Disputed != nil) != (v.Against != "") {
+			t.Errorf("%s: disputed on %v, against it: %q", v.Subject, v.Disputed, v.Against)
+		}
 	}
 }
 
 // TestStandIns: where software takes the place of a layer, and that its row says so.
 func TestStandIns(t *testing.T) {
 	for _, c := range []struct{ layer, bottoms, targets, want string }{
-		{"Resize Size=[16,4]", bottomFloat, "h13 h13g", "codegen-resize"},
+		{"Resize Size=[16,4]", bottomFloat, "h13 h13g", "resize on M1"},
 		{"Resize Size=[16,4]", bottomFloat, "h12 h14 virtual", ""},
-		{"Gather Axes=[C,H,W]", "fp16[1,1,3,8,8] int32[1,1,3,5,1]", "h13", "codegen-gather-several"},
+		{"Gather Axes=[C,H,W]", "fp16[1,1,3,8,8] int32[1,1,3,5,1]", "h13", "gather along several axes on M1"},
 		{"Gather Axes=[H]", "fp16[1,1,3,8,8] int32[1,1,1,5,1]", "h13", ""},
-		{"Padding Mode=Reflective Before=[0,0,0,1,1]", bottomFloat, "h13", "codegen-pad-mirrored"},
+		{"Padding Mode=Reflective Before=[0,0,0,1,1]", bottomFloat, "h13", "padding with mirrored elements on M1"},
 		{"Padding Mode=Zero Before=[0,0,0,1,1]", bottomFloat, "h13", ""},
 		{"Padding Mode=Reflective Before=[0,0,0,1,1]", bottomFloat, "h14", ""},
 	} {
@@ -138,9 +146,9 @@ func TestStandIns(t *testing.T) {
 			}
 			got := ""
 			if v := StandInFor(l, target); v != nil {
-				got = v.ID
+				got = v.Subject
 				if v.Fails {
-					t.Errorf("%s fails and stands in", v.ID)
+					t.Errorf("%s fails and stands in", v.Subject)
 				}
 				if r := Validate(l, target); r != nil && r.ID != v.Lifts {
 					t.Errorf("%s on %s: %v", c.layer, name, r)
@@ -214,6 +222,9 @@ targets (A13 is that of the M1) and by how the layer came: converted from a mode
 		if v.Seen != nil {
 			status += " on " + strings.Trim(fmt.Sprint(v.Seen), "[]") + ", else predicted"
 		}
+		if v.Disputed != nil {
+			status += "; disputed on " + strings.Trim(fmt.Sprint(v.Disputed), "[]") + ": " + v.Against
+		}
 		fmt.Fprintf(b, "| %v: %s | %v | %v to %v | %s | %s | %s | %s |\n", v.Kind, v.Subject, v.Route, v.From, v.To,
 			codeWord(&v), v.Text, status, v.Source)
 	}
@@ -228,7 +239,7 @@ func TestGatesAnswer(t *testing.T) {
 			continue
 		}
 		for _, target := range hal.Targets() {
-			for _, r := range []*Reject{Validate(l, target), Codegen(l, target), CodegenAuthored(l, target)} {
+			for _, r := range []*diag.Finding{Validate(l, target), Codegen(l, target), CodegenAuthored(l, target)} {
 				if r == nil {
 					continue
 				}

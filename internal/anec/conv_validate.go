@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/espalier-ane/espalier/hal"
+	"github.com/espalier-ane/espalier/internal/diag"
 	"github.com/espalier-ane/espalier/td"
 	"github.com/espalier-ane/espalier/tensor"
 )
@@ -26,12 +27,12 @@ var kernelNames = [3]string{"depth", "height", "width"}
 
 // validateConv takes weights that are live too: the compiler makes a dynamic kernel
 // of them (github.com/sbryngelson/ANEForge runs such a convolution on a chip).
-func validateConv(l *Layer, t *hal.Target) *Reject {
+func validateConv(l *Layer, t *hal.Target) *diag.Finding {
 	p := l.Params.(*Conv)
 	x, w := l.bottom(0), l.bottom(1)
 	if x == nil || w == nil {
-		return &Reject{
-			ID:     "conv-kernel",
+		return &diag.Finding{
+			ID:     diag.ConvKernel,
 			Text:   "Conv must have Kernel",
 			Limit:  "x and w",
 			Found:  fmt.Sprintf("%d bottoms", len(l.Bottoms)),
@@ -61,7 +62,7 @@ func validateConv(l *Layer, t *hal.Target) *Reject {
 }
 
 // validateKernelFormat asks for the one format of weights that most chips lack.
-func validateKernelFormat(w *Value, t *hal.Target) *Reject {
+func validateKernelFormat(w *Value, t *hal.Target) *diag.Finding {
 	d := w.Type.DType
 	if w.Const != nil && w.Const.Stored != nil {
 		d = w.Const.Stored.DType()
@@ -69,8 +70,8 @@ func validateKernelFormat(w *Value, t *hal.Target) *Reject {
 	if d != tensor.Float8E4M3FN && d != tensor.Float8E5M2 {
 		return nil
 	}
-	r := Reject{
-		ID:     "kernel-fp8",
+	r := diag.Finding{
+		ID:     diag.KernelFP8,
 		Text:   "E4M3 is not supported on this architecture",
 		Remedy: "store the weights as fp16, or as a palette of 4 bits, which streams",
 		Source: "gate: guide 24; text: " + fromStrings,
@@ -82,7 +83,7 @@ func validateKernelFormat(w *Value, t *hal.Target) *Reject {
 	return needs(t, hal.CapFP8Kernel, r)
 }
 
-func validateGroups(l *Layer, p *Conv, x *Value) *Reject {
+func validateGroups(l *Layer, p *Conv, x *Value) *diag.Finding {
 	in, out := x.Type.Dims[C], 0
 	if len(l.Tops) > 0 {
 		out = l.Tops[0].Type.Dims[C]
@@ -90,8 +91,8 @@ func validateGroups(l *Layer, p *Conv, x *Value) *Reject {
 	if p.Groups > 0 && in%p.Groups == 0 && out%p.Groups == 0 {
 		return nil
 	}
-	return &Reject{
-		ID:     "conv-groups",
+	return &diag.Finding{
+		ID:     diag.ConvGroups,
 		Text:   "input/output channels should be divisible by num group",
 		Limit:  fmt.Sprintf("multiples of %d groups", p.Groups),
 		Found:  fmt.Sprintf("%d input and %d output channels", in, out),
@@ -102,11 +103,11 @@ func validateGroups(l *Layer, p *Conv, x *Value) *Reject {
 
 // validateConvPadding asks for the modes alone: how far the padding reaches is free,
 // even past the input (guide 4, measured on M1).
-func validateConvPadding(p *Conv, t *hal.Target) *Reject {
+func validateConvPadding(p *Conv, t *hal.Target) *diag.Finding {
 	padded := p.PadBefore != [3]int{} || p.PadAfter != [3]int{}
 	if mirrors := p.PaddingMode == td.PadSymmetric || p.PaddingMode == td.PadReflective; padded && mirrors {
-		return needs(t, hal.CapTexture, Reject{
-			ID:     "conv-padding-mode",
+		return needs(t, hal.CapTexture, diag.Finding{
+			ID:     diag.ConvPaddingMode,
 			Text:   "Architecture does not support padding mode.",
 			Remedy: "pad with zeros, or join mirrored slices of the input with a Concat before the convolution",
 			Source: "gate: guide 22.5; text: guide 17",
@@ -141,50 +142,68 @@ func kernelRange(t *hal.Target, i int, f hal.KernelFormat, smallOnly bool) hal.R
 	}
 }
 
-func kernelReject(i, found int, r hal.Range, remedy string) *Reject {
-	return &Reject{
-		ID:     "conv-kernel-range",
+// kernelLimit is the name of that limit in hal.
+func kernelLimit(i int, f hal.KernelFormat, smallOnly bool) string {
+	class := "large"
+	if smallOnly {
+		class = "small"
+	}
+	name := fmt.Sprintf("kernel_%s_%s_max", kernelNames[i], class)
+	if windowAxes[i] == W && f == hal.FP16Format {
+		name += "_fp16"
+	}
+	return name
+}
+
+func kernelReject(t *hal.Target, i int, f hal.KernelFormat, smallOnly bool, found int, remedy string) *diag.Finding {
+	r := kernelRange(t, i, f, smallOnly)
+	return &diag.Finding{
+		ID:     diag.ConvKernelRange,
 		Text:   fmt.Sprintf("Invalid conv kernel %s = %d, It should be in [%d,%d]", kernelNames[i], found, r.Min, r.Max),
 		Limit:  limitText(r),
 		Found:  fmt.Sprint(found),
 		Remedy: remedy,
 		Source: "limits: guide A and 17, measured on M1; text: guide 17 and 22 (appendix B has a blank before the last number)",
+
+		Confidence: t.LimitStatus(kernelLimit(i, f, smallOnly)).Confidence(),
 	}
 }
 
-func validateKernelSize(p *Conv, x *Value, t *hal.Target) *Reject {
+func validateKernelSize(p *Conv, x *Value, t *hal.Target) *diag.Finding {
 	var kernel [3]int
-	tooLarge := -1
+	format, tooLarge := kernelFormatOf(x), -1
 	for i := range windowAxes {
 		kernel[i] = p.Kernel[i]
 		if s := p.Stride[i]; s > 2 && factorsInto(s, t.Limits.StrideFactors) {
 			kernel[i] = (kernel[i] + s - 1) / s
 		}
-		if tooLarge < 0 && !kernelRange(t, i, kernelFormatOf(x), false).Contains(kernel[i]) {
+		if tooLarge < 0 && !kernelRange(t, i, format, false).Contains(kernel[i]) {
 			tooLarge = i
 		}
 	}
 	if tooLarge < 0 {
 		return nil
 	}
-	limit := kernelRange(t, tooLarge, kernelFormatOf(x), false)
+	limit := kernelRange(t, tooLarge, format, false)
+	reject := func(remedy string) *diag.Finding {
+		return kernelReject(t, tooLarge, format, false, kernel[tooLarge], remedy)
+	}
 	switch {
 	case tooLarge == 0 && limit.Max == 1:
-		return kernelReject(0, kernel[0], limit, "fold the depth into the channels and add up two-dimensional convolutions: this target has no depth")
+		return reject("fold the depth into the channels and add up two-dimensional convolutions: this target has no depth")
 	case tooLarge == 0:
-		return kernelReject(0, kernel[0], limit, fmt.Sprintf("split the kernel along its depth into parts of at most %d and add their results", limit.Max))
+		return reject(fmt.Sprintf("split the kernel along its depth into parts of at most %d and add their results", limit.Max))
 	case kernel[tooLarge]%8 != 0:
-		return kernelReject(tooLarge, kernel[tooLarge], limit,
-			fmt.Sprintf("split the kernel along its %s into parts of at most %d and add their results, or pad it with zeros to a multiple of 8 in width and height", kernelNames[tooLarge], limit.Max))
+		return reject(fmt.Sprintf("split the kernel along its %s into parts of at most %d and add their results, or pad it with zeros to a multiple of 8 in width and height", kernelNames[tooLarge], limit.Max))
 	}
 	return validateLargeKernel(p, kernel)
 }
 
 // validateLargeKernel asks whether a kernel that the engine does not have can be
 // made of such of 8 by 8.
-func validateLargeKernel(p *Conv, kernel [3]int) *Reject {
-	r := &Reject{
-		ID:     "conv-large-kernel",
+func validateLargeKernel(p *Conv, kernel [3]int) *diag.Finding {
+	r := &diag.Finding{
+		ID:     diag.ConvLargeKernel,
 		Limit:  "a plain convolution with zero padding and stride 1 or 2",
 		Remedy: "split the kernel into smaller ones and add their results",
 		Source: "guide B and " + fromDecompiled,
@@ -215,9 +234,9 @@ func validateLargeKernel(p *Conv, kernel [3]int) *Reject {
 
 // validateDilation: what of a dilation is not made of stride factors stays in the
 // kernel and makes it wider.
-func validateDilation(p *Conv, x *Value, t *hal.Target) *Reject {
-	r := &Reject{
-		ID:     "conv-dilation",
+func validateDilation(p *Conv, x *Value, t *hal.Target) *diag.Finding {
+	r := &diag.Finding{
+		ID:     diag.ConvDilation,
 		Text:   "InvalidDilationFactor",
 		Source: fromDecompiled,
 	}
@@ -242,8 +261,8 @@ func validateDilation(p *Conv, x *Value, t *hal.Target) *Reject {
 	return nil
 }
 
-func validateDeconv(p *Conv, x *Value, t *hal.Target) *Reject {
-	r := &Reject{ID: "deconv", Source: fromStrings}
+func validateDeconv(p *Conv, x *Value, t *hal.Target) *diag.Finding {
+	r := &diag.Finding{ID: diag.Deconv, Source: fromStrings}
 	widest := max(p.Stride[1], p.Stride[2])
 	switch {
 	case slices.ContainsFunc(p.Dilation[:], func(n int) bool { return n > 1 }):
@@ -275,7 +294,7 @@ func validateDeconv(p *Conv, x *Value, t *hal.Target) *Reject {
 			r.Source = fromDecompiled
 			return r
 		}
-		k := kernelReject(i, p.Kernel[i], limit, "spread the input out with zeros and convolve with stride 1, or make the kernel smaller: strided axes take small kernels only")
+		k := kernelReject(t, i, kernelFormatOf(x), p.Stride[i] > 1, p.Kernel[i], "spread the input out with zeros and convolve with stride 1, or make the kernel smaller: strided axes take small kernels only")
 		k.Source += "; that a strided axis of a transposed convolution takes small kernels only: guide A"
 		return k
 	}

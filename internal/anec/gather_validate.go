@@ -4,17 +4,18 @@ import (
 	"fmt"
 
 	"github.com/espalier-ane/espalier/hal"
+	"github.com/espalier-ane/espalier/internal/diag"
 )
 
 // validateGather: with a texture engine a gather is native. Without one a
 // software route takes its place, which takes little (IsValidForH13): data of
 // batch 1 and depth 1, and where several axes are gathered along, these are three
 // and their indices lie in three channels, W and D of extent 1.
-func validateGather(l *Layer, t *hal.Target) *Reject {
+func validateGather(l *Layer, t *hal.Target) *diag.Finding {
 	p, x, indices := l.Params.(*Gather), l.Bottoms[0].Type.Dims, l.Bottoms[1]
 	if i, c := interleaveOf(indices), indices.Type.Dims[C]; c%i != 0 {
-		return &Reject{
-			ID: "gather-interleave", Text: fmt.Sprintf("Invalid index tensor channel count %d, not divisible by interleave %d", c, i),
+		return &diag.Finding{
+			ID: diag.GatherInterleave, Text: fmt.Sprintf("Invalid index tensor channel count %d, not divisible by interleave %d", c, i),
 			Limit: fmt.Sprintf("multiples of %d", i), Found: fmt.Sprint(c), Remedy: "store the indices without interleave", Source: fromStrings,
 		}
 	}
@@ -36,8 +37,8 @@ func validateGather(l *Layer, t *hal.Target) *Reject {
 		{!several || ix[D] == 1, "index depth", 1, ix[D]},
 	} {
 		if !gate.holds {
-			return &Reject{
-				ID: "gather-envelope", Text: "Cannot decompose layer on this architecture",
+			return &diag.Finding{
+				ID: diag.GatherEnvelope, Text: "Cannot decompose layer on this architecture",
 				Limit: fmt.Sprintf("%s %d", gate.what, gate.want), Found: fmt.Sprint(gate.found),
 				Remedy: "gather along one axis of a tensor with batch 1 and depth 1; for indices that are known, slices or a product with a one-hot matrix",
 				Source: fromGates + "; the envelope: guide 4, 17 and 35, for one axis guide A",

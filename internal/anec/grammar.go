@@ -2,9 +2,9 @@ package anec
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/espalier-ane/espalier/hal"
+	"github.com/espalier-ane/espalier/internal/diag"
 )
 
 // A pattern is what the compiler matches a unit against before its validator
@@ -90,7 +90,7 @@ func patternOf(k Kind) *pattern {
 // matched is a validator that holds a layer to the pattern of its kind first:
 // after that no bottom is missing.
 func matched(c check) check {
-	return func(l *Layer, t *hal.Target) *Reject {
+	return func(l *Layer, t *hal.Target) *diag.Finding {
 		if r := match(l); r != nil {
 			return r
 		}
@@ -98,7 +98,7 @@ func matched(c check) check {
 	}
 }
 
-func match(l *Layer) *Reject {
+func match(l *Layer) *diag.Finding {
 	p := patternOf(l.Kind())
 	n, whole := matchedBottoms(l)
 	if whole && n >= p.min && (n <= p.max || p.max < 0) {
@@ -115,8 +115,7 @@ func match(l *Layer) *Reject {
 	if text == "" {
 		text = fmt.Sprintf("%v layer must have %s inputs", l.Kind(), limit)
 	}
-	id := strings.ToLower(l.Kind().Info().Desc) + "-bottoms"
-	return &Reject{ID: id, Text: text, Limit: limit, Found: fmt.Sprint(n), Remedy: "wire the operands of the kind", Source: p.source}
+	return &diag.Finding{ID: diag.LayerBottoms, Text: text, Limit: limit, Found: fmt.Sprint(n), Remedy: "wire the operands of the kind", Source: p.source}
 }
 
 // matchedBottoms counts the bottoms that the compiler has as such too. It is

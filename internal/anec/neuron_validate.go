@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/espalier-ane/espalier/hal"
+	"github.com/espalier-ane/espalier/internal/diag"
 	"github.com/espalier-ane/espalier/td"
 )
 
@@ -37,7 +38,7 @@ var neuronInstead = map[td.Function]string{
 	td.FuncSqrt:      "ElementWise Power with 0.5",
 	td.FuncRSqrt:     "ElementWise Power with -0.5",
 	td.FuncErf:       "gelu, or a tanh that approximates it",
-	td.FuncTan:       "sin over cos from family A15 on, else a polynomial",
+	td.FuncTan:       "sin over cos on " + hal.A15.OrLater() + ", else a polynomial",
 	td.FuncSinh:      "(exp(x) - exp(-x)) / 2",
 	td.FuncCosh:      "(exp(x) + exp(-x)) / 2",
 	td.FuncAsinh:     "log(x + sqrt(x*x + 1))",
@@ -48,9 +49,9 @@ var neuronInstead = map[td.Function]string{
 	td.FuncCustomLUT: "a linear, relu, linear chain through the points of the table",
 }
 
-func validateNeuron(l *Layer, t *hal.Target) *Reject {
+func validateNeuron(l *Layer, t *hal.Target) *diag.Finding {
 	p := l.Params.(*Neuron)
-	if r := wantInputs(l, 1, Reject{ID: "neuron-inputs", Text: "Neuron layer must have only one single input.", Source: "gate: guide B; text: ours",
+	if r := wantInputs(l, 1, diag.Finding{ID: diag.NeuronInputs, Text: "Neuron layer must have only one single input.", Source: "gate: guide B; text: ours",
 		Remedy: "make the slope a constant"}); r != nil {
 		return r
 	}
@@ -61,8 +62,8 @@ func validateNeuron(l *Layer, t *hal.Target) *Reject {
 		return r
 	}
 	if p.Type == td.FuncReLUN && !(p.A > 0) {
-		return &Reject{
-			ID: "neuron-relun", Text: fmt.Sprintf("Neuron %v: parameter %g must be positive.", p.Type, p.A),
+		return &diag.Finding{
+			ID: diag.NeuronReLUN, Text: fmt.Sprintf("Neuron %v: parameter %g must be positive.", p.Type, p.A),
 			Limit: "above 0", Found: fmt.Sprint(p.A), Remedy: "negate the input and the result, or use clip",
 			Source: "gate: guide B, where one byte of the target is 0, which byte is not said: taken for all; text: ours, after a pattern of Core ML",
 		}
@@ -72,7 +73,7 @@ func validateNeuron(l *Layer, t *hal.Target) *Reject {
 
 // validateActivations holds the functions of an epilogue to those that a layer of
 // their own may have.
-func validateActivations(e *Epilogue, t *hal.Target) *Reject {
+func validateActivations(e *Epilogue, t *hal.Target) *diag.Finding {
 	for _, a := range []*Activation{e.Pre, e.Post} {
 		if a == nil {
 			continue
@@ -84,7 +85,7 @@ func validateActivations(e *Epilogue, t *hal.Target) *Reject {
 	return nil
 }
 
-func validateFunction(f td.Function, t *hal.Target) *Reject {
+func validateFunction(f td.Function, t *hal.Target) *diag.Finding {
 	modes, made := neuronMadeOf[f]
 	if !made {
 		modes = []td.Function{f}
@@ -101,9 +102,9 @@ func validateFunction(f td.Function, t *hal.Target) *Reject {
 const firstMode, lastMode = 1, 46
 
 // validateMode asks for a mode that a function is made of.
-func validateMode(whole, f td.Function, t *hal.Target) *Reject {
-	r := &Reject{
-		ID: "neuron-mode", Text: fmt.Sprintf("This platform doesn't support Neuron %v", f), Found: whole.String(),
+func validateMode(whole, f td.Function, t *hal.Target) *diag.Finding {
+	r := &diag.Finding{
+		ID: diag.NeuronMode, Text: fmt.Sprintf("This platform doesn't support Neuron %v", f), Found: whole.String(),
 		Source: "text: guide B (Core ML's pattern goes on with \"(aka …)\"); which: guide 24 and A",
 	}
 	if r.Remedy = "write it with functions that the target has"; neuronInstead[f] != "" {
@@ -114,8 +115,7 @@ func validateMode(whole, f td.Function, t *hal.Target) *Reject {
 	case f < firstMode || f > lastMode || f == td.FuncCustomLUT:
 		r.Limit = fmt.Sprintf("modes %d to %d", firstMode, lastMode)
 	case gated && t.Family < floor:
-		r.Limit = fmt.Sprintf("from family %v on", floor)
-		r.Found = t.Family.String()
+		r.Limit, r.Found = floor.OrLater(), t.Family.Chips()
 	default:
 		return nil
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/espalier-ane/espalier/hal"
+	"github.com/espalier-ane/espalier/internal/diag"
 	"github.com/espalier-ane/espalier/tensor"
 )
 
@@ -13,29 +14,29 @@ const maxBoxes = 2048
 // validateNMS: Apple's unit has the four numbers of a box along C and the batch
 // along N; ours has them along W and C. Passing means little: no target runs the
 // layer on its engine (Codegen).
-func validateNMS(l *Layer, _ *hal.Target) *Reject {
+func validateNMS(l *Layer, _ *hal.Target) *diag.Finding {
 	boxes, scores := l.Bottoms[0].Type, l.Bottoms[1].Type
 	if n := boxes.Dims[W]; n != 4 {
-		return &Reject{
-			ID: "nms-box", Text: fmt.Sprintf("NMS Boxes channels must be %d", 4), Limit: "4", Found: fmt.Sprint(n),
+		return &diag.Finding{
+			ID: diag.NMSBox, Text: fmt.Sprintf("NMS Boxes channels must be %d", 4), Limit: "4", Found: fmt.Sprint(n),
 			Remedy: "give the four numbers of a box", Source: fromGates + "; text: " + fromStrings,
 		}
 	}
 	if boxes.Dims[C] != scores.Dims[C] {
-		return &Reject{
-			ID: "nms-batch", Text: "NMS Boxes batch must equal Scores batch", Limit: fmt.Sprint(boxes.Dims[C]), Found: fmt.Sprint(scores.Dims[C]),
+		return &diag.Finding{
+			ID: diag.NMSBatch, Text: "NMS Boxes batch must equal Scores batch", Limit: fmt.Sprint(boxes.Dims[C]), Found: fmt.Sprint(scores.Dims[C]),
 			Remedy: "give scores for each batch element", Source: fromStrings,
 		}
 	}
 	if n := boxes.Dims[H]; n > maxBoxes {
-		return &Reject{
-			ID: "nms-boxes", Text: fmt.Sprintf("NonMaximumSuppression kernel cannot currently run on ANE with more than %d input boxes", maxBoxes),
+		return &diag.Finding{
+			ID: diag.NMSBoxes, Text: fmt.Sprintf("NonMaximumSuppression kernel cannot currently run on ANE with more than %d input boxes", maxBoxes),
 			Limit: fmt.Sprint(maxBoxes), Found: fmt.Sprint(n), Remedy: "take the boxes with the best scores first", Source: "text, of the segmenter: " + fromStudy,
 		}
 	}
 	if d := onChip(boxes.DType); d != tensor.Float16 && d != tensor.UInt16 {
-		return &Reject{
-			ID: "nms-format", Text: "NMS output format must be either Float 16 or UInt 16", Limit: "fp16, uint16", Found: boxes.DType.String(),
+		return &diag.Finding{
+			ID: diag.NMSFormat, Text: "NMS output format must be either Float 16 or UInt 16", Limit: "fp16, uint16", Found: boxes.DType.String(),
 			Remedy: "cast to fp16 before", Source: fromStrings,
 		}
 	}

@@ -5,13 +5,14 @@ import (
 	"slices"
 
 	"github.com/espalier-ane/espalier/hal"
+	"github.com/espalier-ane/espalier/internal/diag"
 	"github.com/espalier-ane/espalier/td"
 )
 
-func validatePool(l *Layer, t *hal.Target) *Reject {
+func validatePool(l *Layer, t *hal.Target) *diag.Finding {
 	p := l.Params.(*Pooling)
-	if r := wantInputs(l, 1, Reject{
-		ID:     "pool-inputs",
+	if r := wantInputs(l, 1, diag.Finding{
+		ID:     diag.PoolInputs,
 		Text:   "Pool layer must have only one single input.",
 		Source: "guide 17",
 	}); r != nil {
@@ -21,8 +22,8 @@ func validatePool(l *Layer, t *hal.Target) *Reject {
 		return r
 	}
 	if legacy(t) && !slices.Contains(oldPools, p.Type) {
-		return &Reject{
-			ID:     "pool-mode",
+		return &diag.Finding{
+			ID:     diag.PoolMode,
 			Text:   fmt.Sprintf("Pooling mode \"%v\" is not available on this ANE architecture.", p.Type),
 			Limit:  fmt.Sprint(oldPools),
 			Found:  p.Type.String(),
@@ -40,13 +41,13 @@ var oldPools = []td.PoolKind{td.PoolAvg, td.PoolMax, td.PoolMin, td.PoolL1, td.P
 // widest kernel is less.
 const maxPoolWindow = 31
 
-func validatePoolWindow(p *Pooling, x Dims, t *hal.Target) *Reject {
+func validatePoolWindow(p *Pooling, x Dims, t *hal.Target) *diag.Finding {
 	for i, a := range windowAxes {
 		k, before, after := p.Kernel[i], p.PadBefore[i], p.PadAfter[i]
 		switch {
 		case p.Dilation[i] > 1:
-			return &Reject{
-				ID:     "pool-dilation",
+			return &diag.Finding{
+				ID:     diag.PoolDilation,
 				Text:   "Dilated Pooling not supported on ANE",
 				Limit:  "1",
 				Found:  fmt.Sprint(p.Dilation[i]),
@@ -54,8 +55,8 @@ func validatePoolWindow(p *Pooling, x Dims, t *hal.Target) *Reject {
 				Source: fromStrings,
 			}
 		case k > x[a]+before+after:
-			return &Reject{
-				ID:     "pool-window",
+			return &diag.Finding{
+				ID:     diag.PoolWindow,
 				Text:   fmt.Sprintf("pool kernel %s = %d, it should be in [1, %d], the input with its padding", kernelNames[i], k, x[a]+before+after),
 				Limit:  fmt.Sprintf("[1, %d]", x[a]+before+after),
 				Found:  fmt.Sprint(k),
@@ -63,8 +64,8 @@ func validatePoolWindow(p *Pooling, x Dims, t *hal.Target) *Reject {
 				Source: "gate: guide B and 17; text: ours",
 			}
 		case max(before, after) > 0 && max(before, after) >= k:
-			r := &Reject{
-				ID:     "pool-padding",
+			r := &diag.Finding{
+				ID:     diag.PoolPadding,
 				Text:   fmt.Sprintf("pool padding along %s = %d, it should be in [0, %d]", kernelNames[i], max(before, after), k-1),
 				Limit:  fmt.Sprintf("[0, %d]", k-1),
 				Found:  fmt.Sprint(max(before, after)),
@@ -78,8 +79,8 @@ func validatePoolWindow(p *Pooling, x Dims, t *hal.Target) *Reject {
 			return r
 		}
 		if limit := min(kernelRange(t, i, hal.DefaultFormat, false).Max, maxPoolWindow); p.Type == td.PoolAvg && k > limit && k != x[a] {
-			return &Reject{
-				ID:     "pool-kernel-range",
+			return &diag.Finding{
+				ID:     diag.PoolKernelRange,
 				Text:   fmt.Sprintf("Invalid Pool kernel %s (%d), must be [1-%d] or %d", kernelNames[i], k, limit, x[a]),
 				Limit:  fmt.Sprintf("[1, %d] or %d", limit, x[a]),
 				Found:  fmt.Sprint(k),
@@ -92,12 +93,12 @@ func validatePoolWindow(p *Pooling, x Dims, t *hal.Target) *Reject {
 }
 
 // validatePoolPadding holds the mode to what cannot change the result.
-func validatePoolPadding(p *Pooling) *Reject {
+func validatePoolPadding(p *Pooling) *diag.Finding {
 	if p.PadBefore == [3]int{} && p.PadAfter == [3]int{} {
 		return nil
 	}
-	r := &Reject{
-		ID:     "pool-padding-mode",
+	r := &diag.Finding{
+		ID:     diag.PoolPaddingMode,
 		Found:  p.PaddingMode.String(),
 		Source: "gate: guide 17; text: " + fromStrings,
 	}
@@ -119,13 +120,13 @@ func validatePoolPadding(p *Pooling) *Reject {
 const maxArgExtent = 2048
 
 // wantArgExtent holds axes that are searched to what an index can tell.
-func wantArgExtent(x Dims, axes ...td.Axis) *Reject {
+func wantArgExtent(x Dims, axes ...td.Axis) *diag.Finding {
 	for _, a := range axes {
 		if x[a] <= maxArgExtent {
 			continue
 		}
-		return &Reject{
-			ID:     "arg-extent",
+		return &diag.Finding{
+			ID:     diag.ArgExtent,
 			Text:   fmt.Sprintf("arg-min and arg-max over %s = %d, it should be in [1, %d]", axisNames[a], x[a], maxArgExtent),
 			Limit:  fmt.Sprintf("[1, %d]", maxArgExtent),
 			Found:  fmt.Sprint(x[a]),
@@ -138,9 +139,9 @@ func wantArgExtent(x Dims, axes ...td.Axis) *Reject {
 
 var argStrides = []int{1, 2, 4}
 
-func validateArgMinMax(l *Layer, t *hal.Target) *Reject {
+func validateArgMinMax(l *Layer, t *hal.Target) *diag.Finding {
 	p := l.Params.(*ArgMinMax)
-	if r := wantInputs(l, 1, Reject{ID: "argminmax-inputs", Text: "ArgMinMax layer must have one input", Source: "guide B"}); r != nil {
+	if r := wantInputs(l, 1, diag.Finding{ID: diag.ArgMinMaxInputs, Text: "ArgMinMax layer must have one input", Source: "guide B"}); r != nil {
 		return r
 	}
 	axes := []td.Axis{H, W}
@@ -150,7 +151,7 @@ func validateArgMinMax(l *Layer, t *hal.Target) *Reject {
 	if r := wantArgExtent(l.Bottoms[0].Type.Dims, axes...); r != nil {
 		return r
 	}
-	r := &Reject{ID: "argminmax-padding", Source: "gate: guide B and 17; text: " + fromStrings}
+	r := &diag.Finding{ID: diag.ArgMinMaxPadding, Source: "gate: guide B and 17; text: " + fromStrings}
 	front, top, left := p.PadBefore[0], p.PadBefore[1], p.PadBefore[2]
 	back, bottom, right := p.PadAfter[0], p.PadAfter[1], p.PadAfter[2]
 	r.Found = fmt.Sprintf("%v before, %v after", p.PadBefore, p.PadAfter)
@@ -170,38 +171,38 @@ func validateArgMinMax(l *Layer, t *hal.Target) *Reject {
 		r.Text, r.Limit = fmt.Sprintf("ArgMinMax must have zero front and back padding, but front:%d and back:%d are given", front, back), "0"
 	case !slices.Contains(argStrides, p.Stride[2]):
 		r.Text, r.Limit, r.Found = fmt.Sprintf("Invalid ArgMinMax pool stride x:%d, must be within [1, 2, 4]", p.Stride[2]), "1, 2 or 4", fmt.Sprint(p.Stride[2])
-		r.ID, r.Remedy = "argminmax-stride", "search with stride 1 and slice the result with this step"
+		r.ID, r.Remedy = diag.ArgMinMaxStride, "search with stride 1 and slice the result with this step"
 	case !slices.Contains(argStrides, p.Stride[1]):
 		r.Text, r.Limit, r.Found = fmt.Sprintf("Invalid ArgMinMax pool stride y:%d, must be within [1, 2, 4]", p.Stride[1]), "1, 2 or 4", fmt.Sprint(p.Stride[1])
-		r.ID, r.Remedy = "argminmax-stride", "search with stride 1 and slice the result with this step"
+		r.ID, r.Remedy = diag.ArgMinMaxStride, "search with stride 1 and slice the result with this step"
 	default:
 		return nil
 	}
 	return r
 }
 
-func validateGlobalArgMinMax(l *Layer, t *hal.Target) *Reject {
+func validateGlobalArgMinMax(l *Layer, t *hal.Target) *diag.Finding {
 	p := l.Params.(*GlobalArgMinMax)
-	if r := needs(t, hal.CapGlobalArgMinMax, Reject{
-		ID:     "globalargminmax-capability",
+	if r := needs(t, hal.CapGlobalArgMinMax, diag.Finding{
+		ID:     diag.GlobalArgMinMaxCapability,
 		Text:   "GlobalArgMinMax is not supported on this architecture",
 		Remedy: "write an ArgMinMax over the channels, after a transpose that brings the axis there",
 		Source: "gate: guide B and 24; text: ours, the compiler's is an encoded assert",
 	}); r != nil {
 		return r
 	}
-	if r := wantInputs(l, 1, Reject{ID: "globalargminmax-inputs", Text: "GlobalArgMinMax layer must have one input", Source: "gate: guide B; text: ours"}); r != nil {
+	if r := wantInputs(l, 1, diag.Finding{ID: diag.GlobalArgMinMaxInputs, Text: "GlobalArgMinMax layer must have one input", Source: "gate: guide B; text: ours"}); r != nil {
 		return r
 	}
 	switch {
 	case p.Type != td.Min && p.Type != td.Max:
-		return &Reject{
-			ID: "globalargminmax-mode", Text: fmt.Sprintf("GlobalArgMinMax mode %d, it should be 1 or 2", uint8(p.Type)),
+		return &diag.Finding{
+			ID: diag.GlobalArgMinMaxMode, Text: fmt.Sprintf("GlobalArgMinMax mode %d, it should be 1 or 2", uint8(p.Type)),
 			Limit: "1 or 2", Found: fmt.Sprint(uint8(p.Type)), Remedy: "use Min or Max", Source: "gate: guide B; text: ours",
 		}
 	case p.Axis >= NumAxes:
-		return &Reject{
-			ID: "globalargminmax-axis", Text: fmt.Sprintf("GlobalArgMinMax dimension %d is invalid", uint8(p.Axis)),
+		return &diag.Finding{
+			ID: diag.GlobalArgMinMaxAxis, Text: fmt.Sprintf("GlobalArgMinMax dimension %d is invalid", uint8(p.Axis)),
 			Limit: "0 to 4", Found: fmt.Sprint(uint8(p.Axis)), Remedy: "use one of N, D, C, H, W", Source: "gate: guide B; text: ours",
 		}
 	}

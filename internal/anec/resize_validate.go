@@ -5,20 +5,21 @@ import (
 	"math"
 
 	"github.com/espalier-ane/espalier/hal"
+	"github.com/espalier-ane/espalier/internal/diag"
 )
 
 // validateResize: a unit has the extents or the ratio of an axis, never both that
 // disagree. Without a texture engine a software route takes the layer's place
 // (other rounding); the two legacy families have neither.
-func validateResize(l *Layer, t *hal.Target) *Reject {
+func validateResize(l *Layer, t *hal.Target) *diag.Finding {
 	p, x := l.Params.(*Resize), l.Bottoms[0].Type.Dims
 	for i, a := range planeAxes {
 		if p.Size[i] == 0 || p.Scale[i] == 0 {
 			continue
 		}
 		if by := math.Floor(float64(p.Scale[i]) * float64(x[a])); by != float64(p.Size[i]) {
-			return &Reject{
-				ID: "resize-both", Text: fmt.Sprintf("resize %s: dimension %d and ratio %s are both given", axisNames[a], p.Size[i], formatFloat(p.Scale[i])),
+			return &diag.Finding{
+				ID: diag.ResizeBoth, Text: fmt.Sprintf("resize %s: dimension %d and ratio %s are both given", axisNames[a], p.Size[i], formatFloat(p.Scale[i])),
 				Limit: "dimension or ratio", Found: "both, and they disagree", Remedy: "give the ratio size/extent, or resample at given coordinates",
 				Source: fromGates + textOurs,
 			}
@@ -27,14 +28,14 @@ func validateResize(l *Layer, t *hal.Target) *Reject {
 	return validateResizeRoute(t)
 }
 
-func validateResizeAs(_ *Layer, t *hal.Target) *Reject { return validateResizeRoute(t) }
+func validateResizeAs(_ *Layer, t *hal.Target) *diag.Finding { return validateResizeRoute(t) }
 
-func validateResizeRoute(t *hal.Target) *Reject {
+func validateResizeRoute(t *hal.Target) *diag.Finding {
 	if !legacy(t) {
 		return nil
 	}
-	return needs(t, hal.CapTexture, Reject{
-		ID: "resize-no-route", Text: "failed to map resize layer on this arch",
+	return needs(t, hal.CapTexture, diag.Finding{
+		ID: diag.ResizeNoRoute, Text: "failed to map resize layer on this arch",
 		Remedy: "upsample by a transposed convolution", Source: fromGates + "; guide 35: resize from A13 on",
 	})
 }

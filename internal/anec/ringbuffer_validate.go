@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/espalier-ane/espalier/hal"
+	"github.com/espalier-ane/espalier/internal/diag"
 	"github.com/espalier-ane/espalier/td"
 )
 
@@ -14,14 +15,14 @@ const circularFrom = hal.A14
 // validateRingBufferWriter: a writer that wraps around needs a circular buffer,
 // and that is a state. One that does not may write into any tensor: that is what
 // an update of a slice becomes, slices put side by side and no buffer at all.
-func validateRingBufferWriter(l *Layer, t *hal.Target) *Reject {
+func validateRingBufferWriter(l *Layer, t *hal.Target) *diag.Finding {
 	p := l.Params.(*RingBufferWriter)
 	if r := validateCircular(p.Circular, t); r != nil {
 		return r
 	}
 	if state := l.Bottoms[0]; p.Circular != 0 && !isLiveState(state) {
-		return &Reject{
-			ID: "ring-buffer-live-state", Text: fmt.Sprintf("RingBufferWriter must connect to a live state buffer, %q is none", state.Name),
+		return &diag.Finding{
+			ID: diag.RingBufferLiveState, Text: fmt.Sprintf("RingBufferWriter must connect to a live state buffer, %q is none", state.Name),
 			Limit: "a state, or what another writer leaves in one", Found: fmt.Sprintf("the top of a layer: %q", state.Name),
 			Remedy: "write into a state of the model", Source: fromGates + textOurs,
 		}
@@ -38,16 +39,16 @@ func isLiveState(v *Value) bool {
 	return v.Def == nil && v.Const == nil
 }
 
-func validateRingBufferReader(l *Layer, t *hal.Target) *Reject {
+func validateRingBufferReader(l *Layer, t *hal.Target) *diag.Finding {
 	return validateCircular(l.Params.(*RingBufferReader).Circular, t)
 }
 
-func validateCircular(circular td.Axes, t *hal.Target) *Reject {
+func validateCircular(circular td.Axes, t *hal.Target) *diag.Finding {
 	if circular == 0 || t.Family >= circularFrom {
 		return nil
 	}
-	return &Reject{
-		ID: "ring-buffer-circular", Text: "Circular buffer is not supported on this architecture",
+	return &diag.Finding{
+		ID: diag.RingBufferCircular, Text: "Circular buffer is not supported on this architecture",
 		Limit: "no circular axes", Found: axesString(circular), Remedy: "shift the window and write at its end; keep the cache in a buffer of the host's",
 		Source: fromGates + "; guide 26: above the M1",
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/espalier-ane/espalier/hal"
+	"github.com/espalier-ane/espalier/internal/diag"
 )
 
 const textNoTranspose = "NE Input Transpose is not supported for this arch"
@@ -12,18 +13,18 @@ const textNoTranspose = "NE Input Transpose is not supported for this arch"
 // that change places with ones of extent 1 alone do not count: nothing moves.
 //
 // A limit of 0 is no reject: such targets split every transpose.
-func validateTranspose(l *Layer, t *hal.Target) *Reject {
+func validateTranspose(l *Layer, t *hal.Target) *diag.Finding {
 	x, perm := l.Bottoms[0].Type.Dims, l.Params.(*Transpose).Perm
 	if !perm.Valid() {
-		return &Reject{
-			ID: "transpose-permutation", Text: "No duplicate dimension allowed", Limit: "each axis once", Found: fmt.Sprint(perm),
+		return &diag.Finding{
+			ID: diag.TransposePermutation, Text: "No duplicate dimension allowed", Limit: "each axis once", Found: fmt.Sprint(perm),
 			Remedy: "name each axis once", Source: fromGates + "; text: " + fromDecompiled,
 		}
 	}
 	moved := movedAxes(x, perm)
 	if moved[N] {
-		return &Reject{
-			ID: "transpose-batch", Text: "Invalid N-related Transpose input dimension",
+		return &diag.Finding{
+			ID: diag.TransposeBatch, Text: "Invalid N-related Transpose input dimension",
 			Limit: "D, C, H, W", Found: fmt.Sprintf("batch = %d", x[N]), Remedy: "reshape so that the batch is part of another axis",
 			Source: fromGates + ": last four dimensions only; text: " + fromStrings,
 		}
@@ -31,18 +32,19 @@ func validateTranspose(l *Layer, t *hal.Target) *Reject {
 	if limit := t.Limits.Transpose; limit > 0 {
 		for a, n := range x {
 			if moved[a] && n > limit {
-				return &Reject{
-					ID: "transpose-extent", Text: textNoTranspose,
+				return &diag.Finding{
+					ID: diag.TransposeExtent, Text: textNoTranspose,
 					Limit: fmt.Sprint(limit), Found: fmt.Sprintf("%s = %d", axisNames[a], n),
 					Remedy: "split the tensor, transpose the parts and concatenate", Source: fromGates,
+					Confidence: t.LimitStatus("transpose_extent_max").Confidence(),
 				}
 			}
 		}
 	}
 	// Without a third dimension, a transpose of channels is made of block moves.
 	if moved[C] && t.Limits.Tensor[D] == 1 && (x[H] != 1 || !factorsInto(x[C], t.Limits.StrideFactors)) {
-		return &Reject{
-			ID: "transpose-channel-factors", Text: textNoTranspose,
+		return &diag.Finding{
+			ID: diag.TransposeChannelFactors, Text: textNoTranspose,
 			Limit: fmt.Sprintf("height 1, channels a product of %v", t.Limits.StrideFactors),
 			Found: fmt.Sprintf("height %d, channels %d", x[H], x[C]), Remedy: "reshape to height 1 and pad the channels", Source: fromEnvelopes,
 		}
@@ -70,19 +72,19 @@ func movedAxes(x Dims, p Perm) (moved [NumAxes]bool) {
 	return moved
 }
 
-func validateReshape(l *Layer, t *hal.Target) *Reject {
+func validateReshape(l *Layer, t *hal.Target) *diag.Finding {
 	x, y := l.Bottoms[0].Type.Dims, l.Params.(*Reshape).Dims
 	have, _ := x.Count()
 	if want, ok := y.Count(); !ok || want != have {
-		return &Reject{
-			ID: "reshape-elements", Text: "Error: Invalid output dimensions for Reshape unit",
+		return &diag.Finding{
+			ID: diag.ReshapeElements, Text: "Error: Invalid output dimensions for Reshape unit",
 			Limit: fmt.Sprint(have), Found: fmt.Sprint(want), Remedy: "keep the number of elements", Source: fromStrings,
 		}
 	}
 	flat := Dims{x[N], 1, x[D] * x[C] * x[H] * x[W], 1, 1}
 	if legacy(t) && y != x && y != flat {
-		return &Reject{
-			ID: "reshape-legacy", Text: "cannot be lowered as Flatten on ANE",
+		return &diag.Finding{
+			ID: diag.ReshapeLegacy, Text: "cannot be lowered as Flatten on ANE",
 			Limit: flat.String(), Found: y.String(), Remedy: "reshape to one axis only, or choose a later target",
 			Source: fromFamilies + ": the two legacy families make every reshape a flatten",
 		}

@@ -4,10 +4,11 @@ import (
 	"fmt"
 
 	"github.com/espalier-ane/espalier/hal"
+	"github.com/espalier-ane/espalier/internal/diag"
 	"github.com/espalier-ane/espalier/tensor"
 )
 
-// Where the texts of rejects are from, beside the chapters and appendices of the
+// Where the texts of findings are from, beside the chapters and appendices of the
 // guide. "ours" marks a text that no source has: then the gate is known and its
 // string is not.
 const (
@@ -40,7 +41,7 @@ func (l *Layer) inputs() (n int) {
 
 // wantInputs holds a layer to a number of surfaces. The reject has the text and
 // its source.
-func wantInputs(l *Layer, want int, r Reject) *Reject {
+func wantInputs(l *Layer, want int, r diag.Finding) *diag.Finding {
 	have := l.inputs()
 	if have == want && (want == 0 || l.bottom(0) != nil) {
 		return nil
@@ -53,16 +54,17 @@ func wantInputs(l *Layer, want int, r Reject) *Reject {
 }
 
 // needs holds a target to a capability. The reject has the text and its source.
-func needs(t *hal.Target, c hal.Capability, r Reject) *Reject {
+func needs(t *hal.Target, c hal.Capability, r diag.Finding) *diag.Finding {
 	if t.Has(c) {
 		return nil
 	}
-	r.Limit, r.Found = fmt.Sprintf("byte %v set", c), "clear"
+	_, status := t.Capability(c)
+	r.Limit, r.Found, r.Confidence = fmt.Sprintf("byte %v set", c), "clear", status.Confidence()
 	return &r
 }
 
 // wantFloat holds the first top to a floating-point type.
-func wantFloat(l *Layer, r Reject) *Reject {
+func wantFloat(l *Layer, r diag.Finding) *diag.Finding {
 	if len(l.Tops) == 0 || l.Tops[0].Type.DType.IsFloat() {
 		return nil
 	}
@@ -74,7 +76,7 @@ func wantFloat(l *Layer, r Reject) *Reject {
 // wantArithmetic holds the surfaces that a layer computes with to formats that the
 // engines compute in. fp32 passes: the compiler takes the annotation and computes
 // in fp16; bool is 0 or 1 in fp16 (guide 17).
-func wantArithmetic(l *Layer) *Reject {
+func wantArithmetic(l *Layer) *diag.Finding {
 	for i, b := range l.Bottoms {
 		if b == nil || l.isKernel(i) {
 			continue
@@ -82,8 +84,8 @@ func wantArithmetic(l *Layer) *Reject {
 		switch d := b.Type.DType; d {
 		case tensor.Float16, tensor.Float32, tensor.Bool, tensor.Int8, tensor.UInt8:
 		default:
-			return &Reject{
-				ID:     "tensor-format",
+			return &diag.Finding{
+				ID:     diag.TensorFormat,
 				Text:   "OpLayer input format not acceptable (UINT8/SINT8/FP16)",
 				Limit:  "uint8, int8, fp16",
 				Found:  fmt.Sprintf("%v in %s", d, b.Name),

@@ -21,7 +21,7 @@ const (
 
 var moveGates = []gateCase{
 	{"Concat Axis=C", bottomFloat + " fp16[1,1,5,8,8]", "h13", ""},
-	{"Concat Axis=C", bottomFloat, "h13", "concat-bottoms: Concat layer must have at least 2 inputs"},
+	{"Concat Axis=C", bottomFloat, "h13", "layer-bottoms: Concat layer must have at least 2 inputs"},
 	{"Concat Axis=C", bottomFloat + " fp16[1,1,3,8,8]x2", "h13", "concat-layout: both concat inputs must have the same layout"},
 	{"Concat Axis=C Interleave=true", bottomFloat + " " + bottomFloat, "h17s", ""},
 	{"Concat Axis=W Interleave=true", bottomFloat + " " + bottomFloat, "h17s", "concat-interleave: ANEC only supports interleave on C axis"},
@@ -164,9 +164,9 @@ var rawMoveGates = []gateCase{
 	{"Resample", bottomFloat + " fp16[1,2,2,5,6]", "h14", "resample-depth: Depth size in coordinates should be 1"},
 	{"CropResize Size=[4,4]", "fp16[2,1,3,8,8] fp16[7,1,4,1,1]", "h14", "crop-resize-batch: Illegal crop_resize batch sizes for index tensor and input tensor"},
 	{"CrossCorrelation Template=[3,3] Groups=0", "fp16[1,1,1,20,20] fp16[1,1,1,1,9]", "h13", "cross-correlation-groups: Cross Correlation: Num Groups must be positive"},
-	{"CrossCorrelation Template=[3,3]", "fp16[1,1,1,20,20]", "h13", "crosscorrelation-bottoms: Input size for Cross Correlation layer must be 2"},
-	{"SpaceToChannel X=2", bottomFloat + " " + bottomFloat, "h13", "spacetochannel-bottoms: SpaceToChannel layer must have only one input"},
-	{"Gather Axes=[C]", "_ int32[1,1,5,1,1]", "h13", "gather-bottoms: Gather layer must have 2 inputs"},
+	{"CrossCorrelation Template=[3,3]", "fp16[1,1,1,20,20]", "h13", "layer-bottoms: Input size for Cross Correlation layer must be 2"},
+	{"SpaceToChannel X=2", bottomFloat + " " + bottomFloat, "h13", "layer-bottoms: SpaceToChannel layer must have only one input"},
+	{"Gather Axes=[C]", "_ int32[1,1,5,1,1]", "h13", "layer-bottoms: Gather layer must have 2 inputs"},
 	{"CostVolume Range=3", "fp16[1,1,1,8,6] fp16[1,1,1,8,8]", "h13", "cost-volume-width: CostVolume reference width = 8, it should be at least 9"},
 	{"RadiusSearch Radius=1", "fp16[1,1,4,1,4] fp16[1,1,4,1,100]", "h13", "radius-search-extents: RadiusSearch operand [1,1,4,1,4], it should be D1 C3 H1"},
 	{"NMS MaxBoxes=5", "fp16[1,1,1,20,5] fp16[1,1,1,20,3]", "h13", "nms-box: NMS Boxes channels must be 4"},
@@ -214,7 +214,7 @@ func (c gateCase) check(t *testing.T, l *Layer) {
 	got := ""
 	r := Validate(l, target)
 	if r != nil {
-		got = r.ID + ": " + r.Text
+		got = string(r.ID) + ": " + r.Text
 		if r.Limit == "" || r.Found == "" || r.Remedy == "" || r.Source == "" {
 			t.Errorf("%s on %s: not whole: %+v", c.layer, c.target, r)
 		}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/espalier-ane/espalier/hal"
+	"github.com/espalier-ane/espalier/internal/diag"
 )
 
 // Validation has three layers (guide 22), and ours are where the compiler's are:
@@ -19,13 +20,6 @@ import (
 //
 // Passing all three is still no promise of code: see Codegen.
 
-// A NetworkReject is a reject with its place: the layer or operation, or "" for
-// the network itself.
-type NetworkReject struct {
-	Layer string
-	Reject
-}
-
 // A Network is a graph as it is handed to a compiler.
 type Network struct {
 	Graph  *Graph
@@ -37,6 +31,9 @@ type Network struct {
 	// Converted: the layers came from a model, so that each must name the
 	// operations it stands for.
 	Converted bool
+
+	// Edits are what a mutable procedure changes.
+	Edits []WeightEdit
 }
 
 // A Version is that of a schema, such as 1.0.10.
@@ -52,54 +49,71 @@ func (v Version) newer() bool { return slices.Compare(v[:], CurrentSchema[:]) > 
 
 // ValidateNetwork is _ANECValidateNetworkCreate: what creating the network would
 // reject, first of the whole and then of each layer, in the graph's order.
-func ValidateNetwork(n *Network, t *hal.Target) []NetworkReject {
-	var rejects []NetworkReject
-	add := func(layer string, r *Reject) {
+func ValidateNetwork(n *Network, t *hal.Target) []*diag.Finding {
+	var found []*diag.Finding
+	add := func(p diag.Place, r *diag.Finding) {
 		if r != nil {
-			rejects = append(rejects, NetworkReject{Layer: layer, Reject: *r})
+			found = append(found, r.At(diag.Refusal, p))
 		}
 	}
-	add("", validateSchema("network", n.Schema))
+	add(diag.Place{}, validateSchema("network", n.Schema))
 	if n.Engines > 1 {
-		add("", needs(t, hal.CapCollective, Reject{
-			ID: "bonded-network", Text: "Bonded networks are not supported on the target",
+		add(diag.Place{}, needs(t, hal.CapCollective, diag.Finding{
+			ID: diag.BondedNetwork, Text: "Bonded networks are not supported on the target",
 			Remedy: "compile for one engine", Source: "guide 22; the byte: guide 36",
 		}))
 	}
 	seen := map[string]bool{}
 	for _, l := range n.Graph.Order() {
 		if seen[l.Name] {
-			add(l.Name, unitCollision(l.Name))
+			add(l.place(), unitCollision(l.Name))
 		}
 		seen[l.Name] = true
 		if n.Converted && len(l.Origin) == 0 {
-			add(l.Name, noRecord("layer", l.Name))
+			add(l.place(), noRecord("layer", l.Name))
 		}
-		add(l.Name, Validate(l, t))
+		if r := Validate(l, t); r != nil && !(n.Converted && lifted(r.ID, l, t)) {
+			add(l.place(), r)
+		}
 	}
-	return rejects
+	return found
 }
 
-func validateSchema(what string, v Version) *Reject {
+// place is where a layer is in the model: at the first operation that it came of.
+func (l *Layer) place() diag.Place {
+	p := diag.Place{Layer: l.Name}
+	if len(l.Origin) > 0 {
+		p.Operation = l.Origin[0]
+	}
+	return p
+}
+
+// lifted reports whether what stands in for a converted layer spares it a gate.
+func lifted(id diag.ID, l *Layer, t *hal.Target) bool {
+	s := StandInFor(l, t)
+	return s != nil && s.Lifts == id
+}
+
+func validateSchema(what string, v Version) *diag.Finding {
 	if !v.newer() {
 		return nil
 	}
-	return &Reject{
-		ID: "schema-newer", Text: fmt.Sprintf("%s schema %v is newer than the current schema %v", what, v, CurrentSchema),
+	return &diag.Finding{
+		ID: diag.SchemaNewer, Text: fmt.Sprintf("%s schema %v is newer than the current schema %v", what, v, CurrentSchema),
 		Limit: CurrentSchema.String(), Found: v.String(), Remedy: "write the description in the current schema", Source: "guide 22" + textOurs,
 	}
 }
 
-func unitCollision(name string) *Reject {
-	return &Reject{
-		ID: "unit-collision", Text: fmt.Sprintf("ANE internal error: Unit name \"%s\" collision during MIL to ANEC IR conversion.", name),
+func unitCollision(name string) *diag.Finding {
+	return &diag.Finding{
+		ID: diag.UnitCollision, Text: fmt.Sprintf("ANE internal error: Unit name \"%s\" collision during MIL to ANEC IR conversion.", name),
 		Limit: "one unit of each name", Found: fmt.Sprintf("%q twice", name), Remedy: "rename one of them", Source: "guide 22",
 	}
 }
 
-func noRecord(what, name string) *Reject {
-	return &Reject{
-		ID: "conversion-record", Text: fmt.Sprintf("%s %q has no conversion record", what, name),
+func noRecord(what, name string) *diag.Finding {
+	return &diag.Finding{
+		ID: diag.ConversionRecord, Text: fmt.Sprintf("%s %q has no conversion record", what, name),
 		Limit: "a record for each", Found: "none", Remedy: "name the operations that it stands for", Source: "guide 22" + textOurs,
 	}
 }
@@ -121,18 +135,20 @@ type Operation struct {
 
 // ValidateModule is _ANECValidateMPSModule: whether a module can be converted for
 // the target at all.
-func ValidateModule(m *Module, t *hal.Target) []NetworkReject {
+func ValidateModule(m *Module, t *hal.Target) []*diag.Finding {
 	if t.Family == hal.Virtual {
 		return nil
 	}
-	var rejects []NetworkReject
-	add := func(name string, r *Reject) { rejects = append(rejects, NetworkReject{Layer: name, Reject: *r}) }
+	var found []*diag.Finding
+	add := func(operation string, r *diag.Finding) {
+		found = append(found, r.At(diag.Refusal, diag.Place{Operation: operation}))
+	}
 	if r := validateSchema("module", m.Schema); r != nil {
 		add("", r)
 	}
 	if legacy(t) {
-		add("", &Reject{
-			ID: "module-family", Text: "MIL is only supported for H13+ ANE architectures", Limit: "A13 or later", Found: t.Family.String(),
+		add("", &diag.Finding{
+			ID: diag.ModuleFamily, Text: "MIL is only supported for H13+ ANE architectures", Limit: hal.A13.OrLater(), Found: t.Family.Chips(),
 			Remedy: "author the network description, or choose a later target", Source: "github.com/sbryngelson/ANEForge, aneforge/_targets.py",
 		})
 	}
@@ -142,13 +158,13 @@ func ValidateModule(m *Module, t *hal.Target) []NetworkReject {
 		case seen[o.Name]:
 			add(o.Name, unitCollision(o.Name))
 		case o.Dynamic:
-			add(o.Name, &Reject{
-				ID: "module-dynamic", Text: "Unranked input types or dynamic shapes are not supported on ANEs", Limit: "extents that are known", Found: "unknown",
+			add(o.Name, &diag.Finding{
+				ID: diag.ModuleDynamic, Text: "Unranked input types or dynamic shapes are not supported on ANEs", Limit: "extents that are known", Found: "unknown",
 				Remedy: "compile for given extents", Source: fromStrings + "; guide 19: symbolic shapes",
 			})
 		case o.Rank > NumAxes:
-			add(o.Name, &Reject{
-				ID: "module-rank", Text: fmt.Sprintf("tensor rank %d exceeds the ANE maximum of %d", o.Rank, NumAxes), Limit: fmt.Sprint(NumAxes), Found: fmt.Sprint(o.Rank),
+			add(o.Name, &diag.Finding{
+				ID: diag.ModuleRank, Text: fmt.Sprintf("tensor rank %d exceeds the ANE maximum of %d", o.Rank, NumAxes), Limit: fmt.Sprint(NumAxes), Found: fmt.Sprint(o.Rank),
 				Remedy: "reshape to five axes or fewer", Source: "guide 4, compile-legal envelope",
 			})
 		case !o.Converts:
@@ -156,14 +172,14 @@ func ValidateModule(m *Module, t *hal.Target) []NetworkReject {
 		}
 		seen[o.Name] = true
 	}
-	return rejects
+	return found
 }
 
 // ValidateModuleCreate is _ANECValidateMPSModuleCreate: the module, and if it can
 // be converted the network that came of it.
-func ValidateModuleCreate(m *Module, n *Network, t *hal.Target) []NetworkReject {
-	if rejects := ValidateModule(m, t); len(rejects) > 0 {
-		return rejects
+func ValidateModuleCreate(m *Module, n *Network, t *hal.Target) []*diag.Finding {
+	if found := ValidateModule(m, t); len(found) > 0 {
+		return found
 	}
 	return ValidateNetwork(n, t)
 }
@@ -177,41 +193,41 @@ type WeightEdit struct {
 
 // ValidateMutableProcedure is _ANECValidateMutableProcedureInfo: whether a
 // procedure can edit weights of a network after it was compiled.
-func ValidateMutableProcedure(g *Graph, edits []WeightEdit, t *hal.Target) []NetworkReject {
-	var rejects []NetworkReject
+func ValidateMutableProcedure(g *Graph, edits []WeightEdit, t *hal.Target) []*diag.Finding {
+	var found []*diag.Finding
 	seen := map[string]bool{}
 	for _, e := range edits {
 		if r := validateEdit(g, e, seen[e.Weight], t); r != nil {
-			rejects = append(rejects, NetworkReject{Layer: e.Weight, Reject: *r})
+			found = append(found, r.At(diag.Refusal, diag.Place{Layer: e.Weight}))
 		}
 		seen[e.Weight] = true
 	}
-	return rejects
+	return found
 }
 
-func validateEdit(g *Graph, e WeightEdit, again bool, t *hal.Target) *Reject {
-	reject := func(id, text, limit, found, source string) *Reject {
-		return &Reject{ID: id, Text: text, Limit: limit, Found: found, Remedy: "edit plain constants, each once and whole", Source: source}
+func validateEdit(g *Graph, e WeightEdit, again bool, t *hal.Target) *diag.Finding {
+	reject := func(id diag.ID, text, limit, found, source string) *diag.Finding {
+		return &diag.Finding{ID: id, Text: text, Limit: limit, Found: found, Remedy: "edit plain constants, each once and whole", Source: source}
 	}
 	const role = "guide 22: the role" + textOurs
 	v := g.Value(e.Weight)
 	switch {
 	case v == nil || v.Const == nil:
-		return reject("mutable-weight", fmt.Sprintf("mutable weight %q is no constant of the network", e.Weight), "a constant", "none", role)
+		return reject(diag.MutableWeight, fmt.Sprintf("mutable weight %q is no constant of the network", e.Weight), "a constant", "none", role)
 	case again:
-		return reject("mutable-twice", fmt.Sprintf("mutable weight %q is edited twice", e.Weight), "once", "twice", role)
+		return reject(diag.MutableTwice, fmt.Sprintf("mutable weight %q is edited twice", e.Weight), "once", "twice", role)
 	}
 	if want := v.Const.StoredBytes(); e.Bytes != want {
-		return reject("mutable-size", fmt.Sprintf("mutable weight %q: %d bytes for one of %d", e.Weight, e.Bytes, want), fmt.Sprint(want), fmt.Sprint(e.Bytes), role)
+		return reject(diag.MutableSize, fmt.Sprintf("mutable weight %q: %d bytes for one of %d", e.Weight, e.Bytes, want), fmt.Sprint(want), fmt.Sprint(e.Bytes), role)
 	}
 	if t.Family == hal.Virtual {
 		return nil
 	}
 	switch c := v.Const; {
 	case c.Palette != nil && c.Palette.Table.Shape()[NumAxes+1] > 1:
-		return reject("mutable-palette", "Mutable kernels are not supported with vector palettization.", "single elements", "vectors", fromDecompiled)
+		return reject(diag.MutablePalette, "Mutable kernels are not supported with vector palettization.", "single elements", "vectors", fromDecompiled)
 	case c.Scale != nil:
-		return reject("mutable-quantized", "mutable kernels are not supported with kernel quantization", "plain or palettized", "quantized", fromStrings)
+		return reject(diag.MutableQuantized, "mutable kernels are not supported with kernel quantization", "plain or palettized", "quantized", fromStrings)
 	}
 	return nil
 }

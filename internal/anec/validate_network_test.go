@@ -1,10 +1,12 @@
 package anec
 
 import (
+	"cmp"
 	"slices"
 	"testing"
 
 	"github.com/espalier-ane/espalier/hal"
+	"github.com/espalier-ane/espalier/internal/diag"
 	"github.com/espalier-ane/espalier/td"
 	"github.com/espalier-ane/espalier/tensor"
 )
@@ -18,10 +20,10 @@ func lookup(t *testing.T, name string) *hal.Target {
 	return target
 }
 
-// ids lists rejects as "place: ID".
-func ids(rejects []NetworkReject) (list []string) {
-	for _, r := range rejects {
-		list = append(list, r.Layer+": "+r.ID)
+// ids lists findings as "place: ID".
+func ids(found []*diag.Finding) (list []string) {
+	for _, r := range found {
+		list = append(list, cmp.Or(r.Place.Layer, r.Place.Operation)+": "+string(r.ID))
 	}
 	return list
 }
@@ -48,23 +50,34 @@ func TestValidateNetwork(t *testing.T) {
 		t.Errorf("a good network: %v", ids(r))
 	}
 	// Everything at once, in order: the network first, then its layers.
-	padding.Mode = 5 // symmetric: the layer holds this very value
+	padding.Before[C] = 1 // the layer holds this very value
 	g.Layers[0].Params = &padding
 	n := &Network{Graph: g, Schema: Version{1, 1, 0}, Engines: 2, Converted: true}
 	got := ValidateNetwork(n, h13)
-	want := []string{": schema-newer", ": bonded-network", "pad: pad-mode", "copy: conversion-record"}
+	want := []string{": schema-newer", ": bonded-network", "pad: pad-channel", "copy: conversion-record"}
 	if !slices.Equal(ids(got), want) {
 		t.Fatalf("got %v, want %v", ids(got), want)
 	}
 	for i, text := range []string{
 		"network schema 1.1.0 is newer than the current schema 1.0.10",
 		"Bonded networks are not supported on the target",
-		"Architecture does not support padding mode.",
+		"Channel padding is not supported on ANE",
 		`layer "copy" has no conversion record`,
 	} {
 		if got[i].Text != text {
 			t.Errorf("got %q, want %q", got[i].Text, text)
 		}
+	}
+	if p := got[2].Place; p.Operation != "op" || p.Layer != "pad" || got[2].Severity != diag.Refusal || got[2].Confidence == 0 {
+		t.Errorf("got %+v", got[2])
+	}
+	// What stands in for a converted layer spares it a gate, which an authored one meets.
+	padding.Before[C], padding.Mode = 0, td.PadSymmetric
+	if got := ids(ValidateNetwork(&Network{Graph: g, Converted: true}, h13)); !slices.Equal(got, []string{"copy: conversion-record"}) {
+		t.Errorf("converted: %v", got)
+	}
+	if got := ids(ValidateNetwork(&Network{Graph: g}, h13)); !slices.Equal(got, []string{"pad: pad-mode"}) {
+		t.Errorf("authored: %v", got)
 	}
 	// Two units of one name.
 	g.Layers[1].Name = "pad"

@@ -1,9 +1,12 @@
 package anec
 
-import "github.com/espalier-ane/espalier/hal"
+import (
+	"github.com/espalier-ane/espalier/hal"
+	"github.com/espalier-ane/espalier/internal/diag"
+)
 
 // A check is the validator of a kind.
-type check func(l *Layer, t *hal.Target) *Reject
+type check func(l *Layer, t *hal.Target) *diag.Finding
 
 // A Validator is one of the compiler's per-layer validators: it is exported as
 // _ANECValidate<Name>Layer (KindInfo.Desc is the name).

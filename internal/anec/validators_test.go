@@ -71,7 +71,7 @@ func TestValidators(t *testing.T) {
 				if r.ID == "" || r.Remedy == "" || r.Source == "" || r.Limit == "" || r.Found == "" {
 					t.Errorf("%v, %s on %s: a reject with an empty field: %+v", c.layer.Kind(), c.name, name, *r)
 				}
-				if !regexp.MustCompile(`^[a-z0-9-]+$`).MatchString(r.ID) {
+				if !regexp.MustCompile(`^[a-z0-9-]+$`).MatchString(string(r.ID)) {
 					t.Errorf("%v, %s: ID %q is none", c.layer.Kind(), c.name, r.ID)
 				}
 			}

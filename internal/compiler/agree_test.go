@@ -52,7 +52,7 @@ func TestVerdictsAreWhatCompilingDoes(t *testing.T) {
 			for i, o := range said.Ops {
 				if got := done.Ops[i]; got.Backend != o.Backend {
 					t.Errorf("%s on %s: %s %q is said to run on the %v, and compiled for the %v: %s",
-						c.model, target.Name, o.Op.Kind, o.Op.Name(), o.Backend, got.Backend, got.Reason)
+						c.model, target.Name, o.Op.Kind, o.Op.Name(), o.Backend, got.Backend, got.Reason())
 				}
 			}
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/espalier-ane/espalier/hal"
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/diag"
 	"github.com/espalier-ane/espalier/internal/segment"
 	"github.com/espalier-ane/espalier/mil"
 )
@@ -18,6 +19,7 @@ import (
 type Assessor struct {
 	of       *Examination
 	index    map[*mil.Operation]int
+	named    map[string]*mil.Operation
 	values   map[*mil.Value]int // by the order in which they are met
 	segments map[string]*assessed
 	refusals map[string]error // of segments that were tried: nil if every layer was taken
@@ -32,13 +34,17 @@ type assessed struct {
 // NewAssessor returns an assessor of placements of the function.
 func (e *Examination) NewAssessor() *Assessor {
 	a := &Assessor{
-		of: e, index: map[*mil.Operation]int{}, values: map[*mil.Value]int{}, segments: map[string]*assessed{}, refusals: map[string]error{},
+		of: e, index: map[*mil.Operation]int{}, named: map[string]*mil.Operation{}, values: map[*mil.Value]int{}, segments: map[string]*assessed{}, refusals: map[string]error{},
 	}
 	for i, x := range e.Operations {
 		a.index[x.Op] = i
+		a.named[x.Op.Name()] = x.Op
 	}
 	return a
 }
+
+// inModel reports whether a layer's origin is an operation that the report has: constants are none.
+func (a *Assessor) inModel(operation string) bool { return a.named[operation] != nil }
 
 // Place settles the function on a target as a compile does: what the passes up to legalization, or the tasks, do not take goes
 // to the host.
@@ -75,9 +81,9 @@ func (a *Assessor) try(ctx context.Context, p *Placement, part *Part) error {
 }
 
 // Assess estimates the time of a placement and finds its hazards, in the order of its segments.
-func (a *Assessor) Assess(ctx context.Context, p *Placement) (Estimate, []Hazard, error) {
+func (a *Assessor) Assess(ctx context.Context, p *Placement) (Estimate, []*diag.Finding, error) {
 	var estimates []Estimate
-	var hazards []Hazard
+	var found []*diag.Finding
 	host := 0
 	for _, part := range p.Parts {
 		if part.Backend == OnHost {
@@ -92,9 +98,15 @@ func (a *Assessor) Assess(ctx context.Context, p *Placement) (Estimate, []Hazard
 			return Estimate{}, nil, err
 		}
 		estimates = append(estimates, EstimateSegment(s.graph, p.Target))
-		hazards = append(hazards, FindHazards(s.graph, p.Target, s.ranges)...)
+		found = append(found, FindHazards(s.graph, p.Target, s.ranges, a.inModel)...)
 	}
-	return EstimateModel(estimates, host), hazards, nil
+	for _, f := range found {
+		f.Place.Function = a.of.Function.Name
+		if op := a.named[f.Place.Operation]; op != nil {
+			f.Place.Line, f.Place.Offset = op.Pos.Line, op.Pos.Offset
+		}
+	}
+	return EstimateModel(estimates, host), found, nil
 }
 
 // segment lowers a part and fuses its layers, or finds it among those that another target cut before.

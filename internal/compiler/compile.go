@@ -129,7 +129,7 @@ func (job *Job) checkPlacement(p *Placement) error {
 	var wrong []error
 	for _, o := range p.Ops {
 		if o.Backend == OnHost {
-			wrong = append(wrong, &ops.Error{Function: p.Function.Name, Op: o.Op, Err: fmt.Errorf("the engine does not run it: %s", o.Reason)})
+			wrong = append(wrong, &ops.Error{Function: p.Function.Name, Op: o.Op, Err: fmt.Errorf("the engine does not run it: %s", o.Reason())})
 		}
 	}
 	return errors.Join(wrong...)

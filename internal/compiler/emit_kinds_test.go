@@ -10,6 +10,7 @@ import (
 
 	"github.com/espalier-ane/espalier/hwx"
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/diag"
 	v256 "github.com/espalier-ane/espalier/internal/encode/v256"
 	"github.com/espalier-ane/espalier/internal/segment"
 	"github.com/espalier-ane/espalier/td"
@@ -82,12 +83,13 @@ output %a
 output %y
 `), 0)
 	planApart(t, s)
-	refused := map[string]string{"a": "known before"}
+	before := &diag.Finding{ID: diag.NoTask, Text: "known before"}
+	refused := map[string]*diag.Finding{"a": before}
 	if err := fmt.Errorf("segment: %w", emitApart(s)); !refuse(refused, err) || refuse(refused, err) {
 		t.Errorf("%v: want that it names an operation that is new, once", err)
 	}
-	if refused["a"] != "known before" || refused["b"] != "" || !strings.Contains(refused["c"], "no task") {
-		t.Errorf("refused are %q, want a as before, and c", refused)
+	if refused["a"] != before || refused["b"] != nil || refused["c"] == nil || refused["c"].ID != diag.NoTask || !strings.Contains(refused["c"].Text, "no task") {
+		t.Errorf("refused are %v, want a as before, and c", refused)
 	}
 	if refuse(refused, errors.New("no layer is to blame")) {
 		t.Error("an error about no layer refuses an operation")

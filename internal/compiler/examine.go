@@ -5,6 +5,7 @@ import (
 
 	"github.com/espalier-ane/espalier/hal"
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/diag"
 	"github.com/espalier-ane/espalier/internal/ops"
 	"github.com/espalier-ane/espalier/mil"
 	"github.com/espalier-ane/espalier/tensor"
@@ -29,9 +30,9 @@ type Examination struct {
 // An Examined operation has a native form, or a reason why it has none.
 type Examined struct {
 	Op      *mil.Operation
-	Layers  *anec.Graph  // the operation alone
-	Refusal string       // "" if it has a native form
-	Wide    tensor.DType // a type of its values that no chip computes with; Invalid if there is none
+	Layers  *anec.Graph   // the operation alone
+	Refusal *diag.Finding // nil if it has a native form
+	Wide    tensor.DType  // a type of its values that no chip computes with; Invalid if there is none
 }
 
 // Examine lowers every operation of a function by itself, for concrete shapes of its inputs.
@@ -61,7 +62,7 @@ func Examine(f *mil.Function, shapes map[string][]int) (*Examination, error) {
 			if fault, ok := errors.AsType[*ops.LoweringError](err); ok {
 				return nil, &ops.Error{Function: f.Name, Op: op, Err: fault}
 			}
-			x.Refusal = err.Error()
+			x.Refusal = diag.FindingOf(err, diag.NoLayer)
 		}
 		e.Operations = append(e.Operations, x)
 	}
@@ -90,15 +91,12 @@ func (e *Examination) wide(op *mil.Operation) (found tensor.DType) {
 func (e *Examination) On(t *hal.Target) *Placement { return e.place(t, nil) }
 
 // place gives every operation a backend on a target.
-func (e *Examination) place(t *hal.Target, refused map[string]string) *Placement {
+func (e *Examination) place(t *hal.Target, refused map[string]*diag.Finding) *Placement {
 	p := &Placement{Examination: e, Target: t}
 	for _, x := range e.Operations {
 		placed := &Placed{Op: x.Op, Verdict: x.verdict(t)}
-		if reason, ok := refused[x.Op.Name()]; ok {
-			placed.Verdict = Verdict{Status: NoPath, Backend: OnHost, Finding: &Finding{ID: "no-task", Text: reason}}
-		}
-		if placed.Backend == OnHost {
-			placed.Reason = placed.Finding.Text
+		if f := refused[x.Op.Name()]; f != nil {
+			placed.Verdict = onHost(NoPath, f)
 		}
 		p.Ops = append(p.Ops, placed)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/espalier-ane/espalier/hal"
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/diag"
 	"github.com/espalier-ane/espalier/mil"
 	"github.com/espalier-ane/espalier/td"
 	"github.com/espalier-ane/espalier/tensor"
@@ -101,9 +102,9 @@ var gateCases = []gateCase{
 	authored("B LRN", "h13", "codegen-lrn", "", &anec.LRN{Size: 5, Alpha: 1, Beta: 1, K: 1}, surfaceOf(1, 1, 16, 8, 8)),
 	layered("B ArgMinMax", "h13", "argminmax-inputs", "ArgMinMax layer must have one input", &anec.ArgMinMax{}, plane, plane),
 	converted("B GlobalArgMinMax", "h12", "globalargminmax-capability", "", "reduce_argmin", nil),
-	converted("B GlobalArgMinMax", "h13", "minimum-family", "reduce_argmin is native from the family A15 on", "reduce_argmin", nil),
+	converted("B GlobalArgMinMax", "h13", "minimum-family", "reduce_argmin is native on M3, A16 or later", "reduce_argmin", nil),
 	converted("B Transpose", "h12", "transpose-channel-factors", "NE Input Transpose is not supported for this arch", "transpose", nil),
-	layered("B Concat", "h13", "concat-bottoms", "Concat layer must have at least 2 inputs", &anec.Concat{Axis: anec.C}, plane),
+	layered("B Concat", "h13", "layer-bottoms", "Concat layer must have at least 2 inputs", &anec.Concat{Axis: anec.C}, plane),
 	converted("B Pad", "h13", "pad-channel", "Channel padding is not supported on ANE", "pad", mil.Args{"x": image, "pad": []int32{1, 1, 0, 0, 0, 0}}),
 	layered("B Broadcast", "h13", "broadcast-depth", "Broadcast along depth axis is not supported on this architecture", &anec.Broadcast{Dims: anec.Dims{1, 4, 8, 16, 16}}, plane),
 	converted("B Gather", "h13", "gather-envelope", "Cannot decompose layer on this architecture", "gather",
@@ -131,7 +132,7 @@ var gateCases = []gateCase{
 }
 
 // converted is what the gates of the conversion route say to the layer.
-func (c *gateCase) converted(on *hal.Target) *anec.Reject {
+func (c *gateCase) converted(on *hal.Target) *diag.Finding {
 	g := anec.New("gate")
 	for _, b := range c.layer.Bottoms {
 		if b != nil && b.Def != nil {
@@ -155,14 +156,14 @@ func TestGates(t *testing.T) {
 				if v.Finding == nil {
 					t.Fatalf("%v on the %v, and nothing found", v.Status, v.Backend)
 				}
-				id, text = v.Finding.ID, v.Finding.Text
+				id, text = string(v.Finding.ID), v.Finding.Text
 			default:
 				route := c.converted
 				if c.authored {
 					if r := c.converted(target); r != nil {
 						t.Errorf("the converted layer is rejected too: %v", r)
 					}
-					route = func(on *hal.Target) *anec.Reject {
+					route = func(on *hal.Target) *diag.Finding {
 						return cmp.Or(anec.Validate(c.layer, on), anec.CodegenAuthored(c.layer, on))
 					}
 				}
@@ -170,7 +171,7 @@ func TestGates(t *testing.T) {
 				if r == nil {
 					t.Fatal("accepted")
 				}
-				id, text = r.ID, r.Text
+				id, text = string(r.ID), r.Text
 			}
 			if id != c.id || !strings.HasPrefix(text, c.text) {
 				t.Errorf("got %s: %q\nwant %s: %q", id, text, c.id, c.text)

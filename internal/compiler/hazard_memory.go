@@ -6,12 +6,13 @@ import (
 
 	"github.com/espalier-ane/espalier/hal"
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/diag"
 	"github.com/espalier-ane/espalier/internal/segment"
 	"github.com/espalier-ane/espalier/td"
 )
 
 // workingSet holds what a layer reads and makes, weights apart, to the memory on chip.
-func (s *hazardSearch) workingSet(l *anec.Layer) []finding {
+func (s *hazardSearch) workingSet(l *anec.Layer) []diag.Finding {
 	limit := s.target.Limits.WorkingSet
 	if limit <= 0 || limit == hal.NoLimit || costForms[l.Kind()].free {
 		return nil
@@ -29,20 +30,20 @@ func (s *hazardSearch) workingSet(l *anec.Layer) []finding {
 	if sum <= float64(limit) {
 		return nil
 	}
-	return []finding{{
-		text:  "what the layer reads and writes does not fit on chip: it streams from and to memory",
-		limit: sizeText(float64(limit)), found: sizeText(sum),
+	return []diag.Finding{{
+		Text:  "what the layer reads and writes does not fit on chip: it streams from and to memory",
+		Limit: sizeText(float64(limit)), Found: sizeText(sum),
 	}}
 }
 
 // weightsFold finds weights that are compressed for nothing but the size of the file.
-func (s *hazardSearch) weightsFold(l *anec.Layer) []finding {
+func (s *hazardSearch) weightsFold(l *anec.Layer) []diag.Finding {
 	v := segment.WeightBottom(l)
 	if v == nil {
 		return nil
 	}
 	w := weightOf(v)
-	streams, _ := w.streams(s.target)
+	streams, status := w.streams(s.target)
 	if !w.compressed || streams && keepsFromStreaming(l) == "" {
 		return nil
 	}
@@ -52,14 +53,14 @@ func (s *hazardSearch) weightsFold(l *anec.Layer) []finding {
 		why = "a convolution with " + what + " does not stream"
 		remedy = "write the convolution without " + what + ", or keep its weights in fp16"
 	}
-	return []finding{{
-		text: fmt.Sprintf("weights in the form %v fold to fp16: %s", w, why), remedy: remedy,
-		found: fmt.Sprintf("%s read for %s stored", sizeText(w.dense), sizeText(w.stored)),
+	return []diag.Finding{{
+		Text: fmt.Sprintf("weights in the form %v fold to fp16: %s", w, why), Remedy: remedy,
+		Found: fmt.Sprintf("%s read for %s stored", sizeText(w.dense), sizeText(w.stored)), Confidence: status.Confidence(),
 	}}
 }
 
 // kernelMemory finds weights that the layer is split for, by the rule that splits it.
-func (s *hazardSearch) kernelMemory(l *anec.Layer) []finding {
+func (s *hazardSearch) kernelMemory(l *anec.Layer) []diag.Finding {
 	spans := weightSpans(l, s.target)
 	if len(spans) < 2 {
 		return nil
@@ -69,15 +70,15 @@ func (s *hazardSearch) kernelMemory(l *anec.Layer) []finding {
 	if streamsIn(l, s.target) {
 		what = "streamed"
 	}
-	return []finding{{
-		text:  "the compiler splits the layer, which takes more tasks and time to compile",
-		limit: fmt.Sprintf("%s of %s weights", sizeText(float64(limit)), what),
-		found: fmt.Sprintf("%s, in %d parts", sizeText(kernelBytes(l, s.target)), len(spans)),
+	return []diag.Finding{{
+		Text:  "the compiler splits the layer, which takes more tasks and time to compile",
+		Limit: fmt.Sprintf("%s of %s weights", sizeText(float64(limit)), what),
+		Found: fmt.Sprintf("%s, in %d parts", sizeText(kernelBytes(l, s.target)), len(spans)),
 	}}
 }
 
 // reductionRoute finds reductions over an axis that is as long as the threshold.
-func (s *hazardSearch) reductionRoute(l *anec.Layer) []finding {
+func (s *hazardSearch) reductionRoute(l *anec.Layer) []diag.Finding {
 	p, ok := l.Params.(*anec.Reduction)
 	limit := s.target.Limits.ReductionViaTranspose
 	if !ok || limit <= 0 || limit == hal.NoLimit {
@@ -85,9 +86,9 @@ func (s *hazardSearch) reductionRoute(l *anec.Layer) []finding {
 	}
 	for a := range td.Axis(anec.NumAxes) {
 		if n := l.Bottoms[0].Type.Dims[a]; p.Axes.Has(a) && n >= limit {
-			return []finding{{
-				text:  fmt.Sprintf("a reduction over %d along %v goes through a transpose", n, a),
-				limit: fmt.Sprintf("below %d", limit), found: fmt.Sprint(n),
+			return []diag.Finding{{
+				Text:  fmt.Sprintf("a reduction over %d along %v goes through a transpose", n, a),
+				Limit: fmt.Sprintf("below %d", limit), Found: fmt.Sprint(n),
 			}}
 		}
 	}
@@ -95,7 +96,7 @@ func (s *hazardSearch) reductionRoute(l *anec.Layer) []finding {
 }
 
 // transposePasses finds transposes, layers or slots of an epilogue, of H or W beyond what is done in one go.
-func (s *hazardSearch) transposePasses(l *anec.Layer) []finding {
+func (s *hazardSearch) transposePasses(l *anec.Layer) []diag.Finding {
 	limit := s.target.Limits.Transpose
 	var perm *anec.Perm
 	to := l.Top().Type.Dims
@@ -110,11 +111,11 @@ func (s *hazardSearch) transposePasses(l *anec.Layer) []finding {
 	if limit == hal.NoLimit || longest <= limit || !movesElements(*perm, from) {
 		return nil
 	}
-	f := finding{text: "the transpose takes several passes", limit: fmt.Sprintf("at most %d along H and W", limit), found: fmt.Sprint(longest)}
+	f := diag.Finding{Text: "the transpose takes several passes", Limit: fmt.Sprintf("at most %d along H and W", limit), Found: fmt.Sprint(longest)}
 	if limit == 0 {
-		f.limit = "none in one go"
+		f.Limit = "none in one go"
 	}
-	return []finding{f}
+	return []diag.Finding{f}
 }
 
 // movesElements reports whether a transpose changes the order of axes that have more than one element.
@@ -131,7 +132,7 @@ func movesElements(p anec.Perm, from anec.Dims) bool {
 	return false
 }
 
-func (s *hazardSearch) strideFactored(l *anec.Layer) []finding {
+func (s *hazardSearch) strideFactored(l *anec.Layer) []diag.Finding {
 	p, ok := l.Params.(*anec.Conv)
 	factors := s.target.Limits.StrideFactors
 	if !ok || len(factors) == 0 {
@@ -139,9 +140,9 @@ func (s *hazardSearch) strideFactored(l *anec.Layer) []finding {
 	}
 	for i, stride := range p.Stride {
 		if stride > 1 && !slices.Contains(factors, stride) {
-			return []finding{{
-				text:  fmt.Sprintf("a stride of %d along %v becomes a sequence of convolutions", stride, [...]td.Axis{anec.D, anec.H, anec.W}[i]),
-				limit: fmt.Sprintf("one of %v", factors), found: fmt.Sprint(stride),
+			return []diag.Finding{{
+				Text:  fmt.Sprintf("a stride of %d along %v becomes a sequence of convolutions", stride, [...]td.Axis{anec.D, anec.H, anec.W}[i]),
+				Limit: fmt.Sprintf("one of %v", factors), Found: fmt.Sprint(stride),
 			}}
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/diag"
 	"github.com/espalier-ane/espalier/internal/segment"
 	"github.com/espalier-ane/espalier/td"
 )
@@ -25,13 +26,13 @@ const (
 
 // saturates holds sums of products to the output port. What counts is the largest sum of magnitudes that one result
 // can take: partial sums overflow as the whole does, whatever comes after.
-func (s *hazardSearch) saturates(l *anec.Layer) []finding {
+func (s *hazardSearch) saturates(l *anec.Layer) []diag.Finding {
 	limit := float64(s.target.Numerics.SaturateAtPort)
 	n, ok := contraction(l)
 	if limit == 0 || !ok || l.Kind() == anec.KindConv && n < 2 || !l.Bottoms[0].Type.DType.IsFloat() {
 		return nil
 	}
-	f := finding{limit: fmt.Sprintf("below %g", limit)}
+	f := diag.Finding{Limit: fmt.Sprintf("below %g", limit)}
 	x := s.ranges.Of(l.Bottoms[0])
 	sum, known := s.ranges.SumOf(l)
 	if sum = times(sum, s.scaleOfIntegers(l)); sum == unbounded {
@@ -40,27 +41,27 @@ func (s *hazardSearch) saturates(l *anec.Layer) []finding {
 	switch {
 	case known && x != unbounded:
 		if most := times(sum, x); most >= limit {
-			f.text = fmt.Sprintf("a sum of %d products can reach %.4g: the magnitudes of the weights of one result add up to %.4g, and those of the operand are up to %.4g", n, most, sum, x)
-			f.found = fmt.Sprintf("up to %.4g", most)
-			return []finding{f}
+			f.Text = fmt.Sprintf("a sum of %d products can reach %.4g: the magnitudes of the weights of one result add up to %.4g, and those of the operand are up to %.4g", n, most, sum, x)
+			f.Found = fmt.Sprintf("up to %.4g", most)
+			return []diag.Finding{f}
 		}
 	case known:
 		if enough := limit / sum; enough <= ordinaryMagnitude {
-			f.text = fmt.Sprintf("a sum of %d products reaches %g with operands of magnitude %.3g: the magnitudes of the weights of one result add up to %.4g, and nothing is known of the operand", n, limit, enough, sum)
-			f.found = fmt.Sprintf("reached at %.3g", enough)
-			return []finding{f}
+			f.Text = fmt.Sprintf("a sum of %d products reaches %g with operands of magnitude %.3g: the magnitudes of the weights of one result add up to %.4g, and nothing is known of the operand", n, limit, enough, sum)
+			f.Found = fmt.Sprintf("reached at %.3g", enough)
+			return []diag.Finding{f}
 		}
 	case segment.WeightBottom(l) != nil: // weights that are not there or too many to look at
 	case s.ranges.ofSum(l) != unbounded:
 		if most := s.ranges.ofSum(l); most >= limit {
-			f.text = fmt.Sprintf("a sum of %d products can reach %.4g, by what bounds both operands", n, most)
-			f.found = fmt.Sprintf("up to %.4g", most)
-			return []finding{f}
+			f.Text = fmt.Sprintf("a sum of %d products can reach %.4g, by what bounds both operands", n, most)
+			f.Found = fmt.Sprintf("up to %.4g", most)
+			return []diag.Finding{f}
 		}
 	case float64(n)*riskyMean >= limit && !isDistribution(l):
-		f.text = fmt.Sprintf("a sum of %d products of two live operands reaches %g when their mean is %.3g; nothing is known of them", n, limit, limit/float64(n))
-		f.found = fmt.Sprintf("reached at a mean of %.3g", limit/float64(n))
-		return []finding{f}
+		f.Text = fmt.Sprintf("a sum of %d products of two live operands reaches %g when their mean is %.3g; nothing is known of them", n, limit, limit/float64(n))
+		f.Found = fmt.Sprintf("reached at a mean of %.3g", limit/float64(n))
+		return []diag.Finding{f}
 	}
 	return nil
 }
@@ -83,7 +84,7 @@ func (s *hazardSearch) scaleOfIntegers(l *anec.Layer) float64 {
 }
 
 // sumOverflows holds reductions that add to the range of fp16.
-func (s *hazardSearch) sumOverflows(l *anec.Layer) []finding {
+func (s *hazardSearch) sumOverflows(l *anec.Layer) []diag.Finding {
 	p, ok := l.Params.(*anec.Reduction)
 	if !ok || !l.Bottoms[0].Type.DType.IsFloat() {
 		return nil
@@ -97,21 +98,21 @@ func (s *hazardSearch) sumOverflows(l *anec.Layer) []finding {
 		return nil
 	}
 	n := reduced(p.Axes, l.Bottoms[0])
-	f := finding{limit: fmt.Sprintf("at most %d", maxHalf)}
+	f := diag.Finding{Limit: fmt.Sprintf("at most %d", maxHalf)}
 	switch most := times(term, float64(n)); {
 	case term != unbounded && most > maxHalf:
-		f.text = fmt.Sprintf("a sum of %d elements can reach %.4g: each is up to %.4g", n, most, term)
-		f.found = fmt.Sprintf("up to %.4g", most)
+		f.Text = fmt.Sprintf("a sum of %d elements can reach %.4g: each is up to %.4g", n, most, term)
+		f.Found = fmt.Sprintf("up to %.4g", most)
 	case term == unbounded && float64(n)*riskyMean > maxHalf:
-		f.text = fmt.Sprintf("a sum of %d elements leaves fp16 when their mean is %.3g; nothing is known of them", n, maxHalf/float64(n))
-		f.found = fmt.Sprintf("reached at a mean of %.3g", maxHalf/float64(n))
+		f.Text = fmt.Sprintf("a sum of %d elements leaves fp16 when their mean is %.3g; nothing is known of them", n, maxHalf/float64(n))
+		f.Found = fmt.Sprintf("reached at a mean of %.3g", maxHalf/float64(n))
 	default:
 		return nil
 	}
-	return []finding{f}
+	return []diag.Finding{f}
 }
 
-func (s *hazardSearch) widthSlice(l *anec.Layer) []finding {
+func (s *hazardSearch) widthSlice(l *anec.Layer) []diag.Finding {
 	limit := float64(s.target.WidthSlice)
 	p, ok := l.Params.(*anec.InputView)
 	if !ok || limit == 0 || p.Axis != anec.W || p.Size == 0 || !l.Bottoms[0].Type.DType.IsFloat() {
@@ -125,16 +126,16 @@ func (s *hazardSearch) widthSlice(l *anec.Layer) []finding {
 	if begin == 0 || most <= limit {
 		return nil
 	}
-	f := finding{limit: fmt.Sprintf("at most %g", limit), found: "no bound is known"}
+	f := diag.Finding{Limit: fmt.Sprintf("at most %g", limit), Found: "no bound is known"}
 	if most != unbounded {
-		f.found = fmt.Sprintf("up to %.4g", most)
+		f.Found = fmt.Sprintf("up to %.4g", most)
 	}
-	f.text = fmt.Sprintf("a slice along W that begins at %d is copied with a gain of 16: magnitudes above %g become infinite", begin, limit)
-	return []finding{f}
+	f.Text = fmt.Sprintf("a slice along W that begins at %d is copied with a gain of 16: magnitudes above %g become infinite", begin, limit)
+	return []diag.Finding{f}
 }
 
 // longNorm finds normalizations over many elements.
-func (s *hazardSearch) longNorm(l *anec.Layer) []finding {
+func (s *hazardSearch) longNorm(l *anec.Layer) []diag.Finding {
 	n := 0
 	switch p := l.Params.(type) {
 	case *anec.LayerNorm:
@@ -145,32 +146,32 @@ func (s *hazardSearch) longNorm(l *anec.Layer) []finding {
 	if n < longSum {
 		return nil
 	}
-	return []finding{{
-		text:  fmt.Sprintf("mean and variance are of %d elements; sums of magnitude %d and more lose units", n, longSum),
-		limit: fmt.Sprintf("below %d elements", longSum), found: fmt.Sprint(n),
+	return []diag.Finding{{
+		Text:  fmt.Sprintf("mean and variance are of %d elements; sums of magnitude %d and more lose units", n, longSum),
+		Limit: fmt.Sprintf("below %d elements", longSum), Found: fmt.Sprint(n),
 	}}
 }
 
-func (s *hazardSearch) varianceCancels(l *anec.Layer) []finding {
-	var found []finding
+func (s *hazardSearch) varianceCancels(l *anec.Layer) []diag.Finding {
+	var found []diag.Finding
 	for _, d := range s.ranges.traits.differences[l] {
 		if d.variance {
-			found = append(found, finding{
-				text:  fmt.Sprintf("a mean of squares less the square of a mean, over %d elements: both are rounded to fp16 before the difference, which keeps no digit once the mean is %.0f times the deviation", d.n, math.Sqrt(2048)),
-				limit: "11 bits of fp16", found: "a difference of two near values",
+			found = append(found, diag.Finding{
+				Text:  fmt.Sprintf("a mean of squares less the square of a mean, over %d elements: both are rounded to fp16 before the difference, which keeps no digit once the mean is %.0f times the deviation", d.n, math.Sqrt(2048)),
+				Limit: "11 bits of fp16", Found: "a difference of two near values",
 			})
 		}
 	}
 	return found
 }
 
-func (s *hazardSearch) sumsCancel(l *anec.Layer) []finding {
-	var found []finding
+func (s *hazardSearch) sumsCancel(l *anec.Layer) []diag.Finding {
+	var found []diag.Finding
 	for _, d := range s.ranges.traits.differences[l] {
 		if !d.variance && d.n >= longSum {
-			found = append(found, finding{
-				text:  fmt.Sprintf("a difference of two sums over %d elements and more: each is rounded to fp16 before", d.n),
-				limit: fmt.Sprintf("below %d elements", longSum), found: fmt.Sprint(d.n),
+			found = append(found, diag.Finding{
+				Text:  fmt.Sprintf("a difference of two sums over %d elements and more: each is rounded to fp16 before", d.n),
+				Limit: fmt.Sprintf("below %d elements", longSum), Found: fmt.Sprint(d.n),
 			})
 		}
 	}

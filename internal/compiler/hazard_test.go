@@ -9,6 +9,7 @@ import (
 
 	"github.com/espalier-ane/espalier/hal"
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/diag"
 )
 
 // hazardCases have for each rule graphs that it finds something in, and graphs like them that it does not.
@@ -245,16 +246,16 @@ const %w fp16[8,1,8,1,1] data=splat(1)
 output %y`, want: "stride-factored", say: "a stride of 6"},
 }
 
-func idsOf(found []Hazard) (ids []string) {
+func idsOf(found []*diag.Finding) (ids []string) {
 	for _, h := range found {
-		ids = append(ids, h.ID)
+		ids = append(ids, string(h.ID))
 	}
 	return ids
 }
 
 // Each rule finds what it is for, and nothing in a graph that is like it but safe.
 func TestHazards(t *testing.T) {
-	covered := map[string]bool{}
+	covered := map[diag.ID]bool{}
 	for _, c := range hazardCases {
 		t.Run(c.name, func(t *testing.T) {
 			target := c.target
@@ -262,7 +263,7 @@ func TestHazards(t *testing.T) {
 				target = "h13"
 			}
 			g := parseGraph(t, "graph g"+c.graph+"\n")
-			found := FindHazards(g, chip(t, target), FindRanges(g, false))
+			found := FindHazards(g, chip(t, target), FindRanges(g, false), nil)
 			var want []string
 			if c.want != "" {
 				want = []string{c.want}
@@ -275,21 +276,21 @@ func TestHazards(t *testing.T) {
 				if !strings.Contains(h.Text, c.say) {
 					t.Errorf("%q does not say %q", h.Text, c.say)
 				}
-				if h.Layer == "" || h.Limit == "" && h.ID != "weights-fold" || h.Found == "" || h.Remedy == "" || h.Source == "" || h.Effect == 0 {
+				if h.Place.Layer == "" || h.Limit == "" && h.ID != diag.WeightsFold || h.Found == "" || h.Remedy == "" || h.Source == "" || h.Confidence == 0 || (h.Effect() == 0) != (h.Severity == diag.Note) {
 					t.Errorf("something is missing: %+v", h)
 				}
 			}
-			if virtual := FindHazards(g, chip(t, "virtual"), FindRanges(g, false)); virtual != nil {
+			if virtual := FindHazards(g, chip(t, "virtual"), FindRanges(g, false), nil); virtual != nil {
 				t.Errorf("virtual: %+v", virtual)
 			}
 		})
 	}
-	seen := map[string]bool{}
-	for _, r := range HazardRules() {
-		if !covered[r.ID] || seen[r.ID] || r.Doc == "" {
-			t.Errorf("rule %s: has no case, no meaning or stands twice", r.ID)
+	seen := map[diag.ID]bool{}
+	for _, r := range hazardRules {
+		if row := r.id.Row(); !covered[r.id] || seen[r.id] || row.Group != diag.Hazards || row.Effect == 0 {
+			t.Errorf("rule %s: has no case, no row among the hazards or stands twice", r.id)
 		}
-		seen[r.ID] = true
+		seen[r.id] = true
 	}
 }
 
@@ -307,7 +308,7 @@ func TestHazardsAfterFusion(t *testing.T) {
 			target = "h13"
 		}
 		g = fused(t, g, 0)
-		if ids := idsOf(FindHazards(g, chip(t, target), FindRanges(g, false))); !slices.Contains(ids, c.want) {
+		if ids := idsOf(FindHazards(g, chip(t, target), FindRanges(g, false), nil)); !slices.Contains(ids, c.want) {
 			t.Errorf("%s: found %q after fusion\n%s", c.name, ids, anec.Print(g))
 		}
 	}
@@ -324,8 +325,8 @@ output %a
 output %b
 output %c
 `)
-	found := FindHazards(g, chip(t, "h13"), FindRanges(g, false))
-	if len(found) != 2 || found[0].Layers != 2 || found[1].Layers != 1 || found[1].Origin[0] != "slice" {
+	found := FindHazards(g, chip(t, "h13"), FindRanges(g, false), nil)
+	if len(found) != 2 || found[0].Place.Operation != "split" || found[1].Place.Operation != "slice" {
 		t.Errorf("%+v", found)
 	}
 }
@@ -342,10 +343,10 @@ const %half fp16[1,1,1,1,1] data=(0.5)
 output %y
 `)
 	m1 := chip(t, "h13")
-	if ids := idsOf(FindHazards(g, m1, FindRanges(g, false))); len(ids) != 0 {
+	if ids := idsOf(FindHazards(g, m1, FindRanges(g, false), nil)); len(ids) != 0 {
 		t.Errorf("weights of zero: %q", ids)
 	}
-	if ids := idsOf(FindHazards(g, m1, FindRanges(g, true))); !slices.Equal(ids, []string{"width-slice-gain"}) {
+	if ids := idsOf(FindHazards(g, m1, FindRanges(g, true), nil)); !slices.Equal(ids, []string{"width-slice-gain"}) {
 		t.Errorf("absent weights: %q", ids)
 	}
 }
@@ -361,7 +362,7 @@ func TestHazardsOfEveryTarget(t *testing.T) {
 			g := parseGraph(t, string(f.Data))
 			r := FindRanges(g, false)
 			for _, target := range hal.Targets() {
-				FindHazards(g, target, r)
+				FindHazards(g, target, r, nil)
 				EstimateSegment(g, target)
 			}
 		}
@@ -406,7 +407,7 @@ func TestScaledIntegersDoNotSaturate(t *testing.T) {
 			"input %x fp16[1,1,1,4,64]\nconst %w fp16[1,1,1,64,8] data=int8[1,1,1,64,8]:splat(100) scale=fp16[1,1,1,1,8]:splat(" + scale + ")\n%y fp16[1,1,1,4,8] = MatrixMultiplication(%x, %w)",
 		} {
 			g := fused(t, parseGraph(t, "graph g\n"+layer+"\noutput %y\n"), 0)
-			ids := idsOf(FindHazards(g, chip(t, "h14"), FindRanges(g, false)))
+			ids := idsOf(FindHazards(g, chip(t, "h14"), FindRanges(g, false), nil))
 			if slices.Contains(ids, "saturates-at-port") != want {
 				t.Errorf("weights of 100 with a scale of %s: %q\n%v", scale, ids, g)
 			}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/diag"
 	"github.com/espalier-ane/espalier/internal/ops"
 	"github.com/espalier-ane/espalier/mil"
 )
@@ -132,18 +133,18 @@ func (l *lowerer) state(v *mil.Value) error {
 func layerType(t mil.Type) (anec.Type, error) {
 	tt, ok := t.(*mil.TensorType)
 	if !ok {
-		return anec.Type{}, &ops.Refusal{Reason: fmt.Sprintf("no layer takes a %v", t)}
+		return anec.Type{}, diag.Decline(diag.NoLayer, "no layer takes a %v", t)
 	}
 	shape, known := tt.Shape.Ints()
 	if tt.AnyRank || !known {
-		return anec.Type{}, &ops.Refusal{Reason: fmt.Sprintf("the shape of %v is only known when it runs", t)}
+		return anec.Type{}, diag.Decline(diag.NoLayer, "the shape of %v is only known when it runs", t)
 	}
 	dims, err := anec.DimsOf(shape)
 	if err != nil {
-		return anec.Type{}, &ops.Refusal{Reason: err.Error()}
+		return anec.Type{}, diag.Decline(diag.NoLayer, "%s", err.Error())
 	}
 	if n, _ := dims.Count(); n == 0 {
-		return anec.Type{}, &ops.Refusal{Reason: fmt.Sprintf("%v has no elements", t)}
+		return anec.Type{}, diag.Decline(diag.NoLayer, "%v has no elements", t)
 	}
 	return anec.TypeOf(tt.DType, dims[:]...), nil
 }

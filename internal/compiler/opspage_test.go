@@ -116,8 +116,8 @@ func (m *oneModel) layers(e *Examination) string {
 	for _, x := range e.Operations {
 		switch {
 		case x.Op.Kind != m.kind:
-		case x.Refusal != "":
-			return "none: " + x.Refusal
+		case x.Refusal != nil:
+			return "none: " + x.Refusal.Text
 		default:
 			return kindsOf(x.Layers)
 		}

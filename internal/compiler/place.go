@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/espalier-ane/espalier/hal"
+	"github.com/espalier-ane/espalier/internal/diag"
 	"github.com/espalier-ane/espalier/internal/ops"
 	"github.com/espalier-ane/espalier/mil"
 	"github.com/espalier-ane/espalier/tensor"
@@ -26,9 +27,33 @@ func (b Backend) String() string { return [...]string{"engine", "host", "boundar
 type Placed struct {
 	Op *mil.Operation
 	Verdict
-	Reason string // of OnHost: why the engine does not take it
 
 	level int // the segments' order: see cut
+}
+
+// Reason says why the engine does not take an operation that the host runs; "" of others.
+func (o *Placed) Reason() string {
+	if o.Backend != OnHost {
+		return ""
+	}
+	return o.Finding.Text
+}
+
+// Findings are those of the operations, in program order, at their places in the model.
+func (p *Placement) Findings() (all []*diag.Finding) {
+	for _, o := range p.Ops {
+		if o.Finding == nil {
+			continue
+		}
+		severity := diag.Note
+		if o.Backend == OnHost {
+			severity = diag.Fallback
+		}
+		all = append(all, o.Finding.At(severity, diag.Place{
+			Function: p.Function.Name, Operation: o.Op.Name(), Line: o.Op.Pos.Line, Offset: o.Op.Pos.Offset,
+		}))
+	}
+	return all
 }
 
 // A Placement says where the operations of a function run. Constants, what follows from constants and shapes alone, and

@@ -10,12 +10,13 @@ import (
 	"github.com/espalier-ane/espalier/e5"
 	"github.com/espalier-ane/espalier/hal"
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/diag"
 	"github.com/espalier-ane/espalier/mil"
 )
 
 // place decides where the operations of a function run on a target, as the gates say it. Refused are operations, by name, that a
 // pass did not take, with its reasons.
-func place(f *mil.Function, shapes map[string][]int, t *hal.Target, refused map[string]string) (*Placement, error) {
+func place(f *mil.Function, shapes map[string][]int, t *hal.Target, refused map[string]*diag.Finding) (*Placement, error) {
 	e, err := Examine(f, shapes)
 	if err != nil {
 		return nil, err

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/diag"
 	"github.com/espalier-ane/espalier/internal/segment"
 	"github.com/espalier-ane/espalier/mil"
 )
@@ -59,6 +60,8 @@ func (p *Placement) onlyViews() func(*Placed) bool {
 
 // leave gives the host an operation that moves.
 func (o *Placed) leave() {
-	o.Backend, o.Reason = OnHost, "it only moves what the host makes, or what the host reads"
-	o.Finding = &Finding{ID: "view-on-host", Text: o.Reason, Source: "ours: a segment of its own would cost a dispatch"}
+	o.Backend = OnHost
+	o.Finding = &diag.Finding{
+		ID: diag.ViewOnHost, Text: "it only moves what the host makes, or what the host reads", Source: "ours: a segment of its own would cost a dispatch",
+	}
 }

@@ -39,7 +39,7 @@ A segment is a run of operations on one backend. Casts between features and engi
 		between := " "
 		for _, o := range f.Placement.Ops {
 			if o.Backend == OnHost {
-				fmt.Fprintf(&page, "%s`%s`: %s", between, o.Op.Kind, o.Reason)
+				fmt.Fprintf(&page, "%s`%s`: %s", between, o.Op.Kind, o.Reason())
 				between = "; "
 			}
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/espalier-ane/espalier/hal"
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/diag"
 	"github.com/espalier-ane/espalier/internal/encode"
 	"github.com/espalier-ane/espalier/internal/segment"
 )
@@ -23,7 +24,7 @@ import (
 // settle places a function on a target. An operation whose layers are refused by what is tried with a placement goes to the
 // host, as one that was not lowered does; then the function is placed anew.
 func (e *Examination) settle(t *hal.Target, try func(*Placement) error) (*Placement, error) {
-	refused := map[string]string{} // by operation
+	refused := map[string]*diag.Finding{} // by operation
 	for {
 		p := e.place(t, refused)
 		if err := try(p); err == nil || !refuse(refused, err) {
@@ -34,12 +35,12 @@ func (e *Examination) settle(t *hal.Target, try func(*Placement) error) (*Placem
 
 // refuse notes the operations that refused layers stand for; false if there is none that is new. All layers of an error
 // count, so that a function of which the engine takes little is not placed anew for each of its operations.
-func refuse(refused map[string]string, err error) bool {
+func refuse(refused map[string]*diag.Finding, err error) bool {
 	added := false
 	for _, e := range layerErrors(err) {
 		for _, op := range e.Origin {
-			if _, ok := refused[op]; !ok {
-				refused[op] = e.Err.Error()
+			if refused[op] == nil {
+				refused[op] = diag.FindingOf(e.Err, diag.NoTask)
 				added = true
 			}
 		}

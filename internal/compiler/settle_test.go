@@ -72,7 +72,7 @@ func TestSettle(t *testing.T) {
 	}
 	var got []string
 	for _, o := range p.Ops {
-		got = append(got, fmt.Sprintf("%s %v %s", o.Op.Name(), o.Backend, o.Reason))
+		got = append(got, fmt.Sprintf("%s %v %s", o.Op.Name(), o.Backend, o.Reason()))
 	}
 	want := []string{"a engine ", "b engine ", "s host no such task", "y engine "}
 	if !slices.Equal(got, want) || tried != 2 || len(p.Parts) != 3 {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/espalier-ane/espalier/hal"
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/diag"
 	"github.com/espalier-ane/espalier/internal/ops"
 	"github.com/espalier-ane/espalier/internal/segment"
 	"github.com/espalier-ane/espalier/tensor"
@@ -30,17 +31,7 @@ func (s Status) String() string { return statusNames[s] }
 type Verdict struct {
 	Status  Status
 	Backend Backend
-	Finding *Finding // nil if there is nothing to say
-}
-
-// A Finding is something about an operation on a target that its author should know.
-type Finding struct {
-	ID   string // stable: which gate or hazard
-	Text string // what it is; a gate's in the compiler's own words where they are known
-
-	Limit, Found string // what the target allows, and what the operation has; "" if it is not about a size
-	Remedy       string // what to write instead
-	Source       string
+	Finding *diag.Finding // nil if there is nothing to say
 }
 
 // verdict judges an operation. Three gates stand one after the other: the conversion route knows the operation from
@@ -49,32 +40,32 @@ type Finding struct {
 func (x *Examined) verdict(t *hal.Target) Verdict {
 	if t.Family == hal.Virtual {
 		switch {
-		case x.Refusal != "":
-			return Verdict{Status: NoPath, Backend: OnHost, Finding: &Finding{ID: "no-layer", Text: x.Refusal}}
+		case x.Refusal != nil:
+			return onHost(NoPath, x.Refusal)
 		case slices.ContainsFunc(x.Layers.Layers, isFresh):
-			return Verdict{Status: NoPath, Backend: OnHost, Finding: &Finding{
-				ID: "no-task", Text: segment.FreshNumbers, Remedy: "give a seed",
-			}}
+			return onHost(NoPath, &diag.Finding{ID: diag.NoTask, Text: segment.FreshNumbers, Remedy: "give a seed"})
 		}
 		return Verdict{}
 	}
 	c, ok := ops.ConversionOf(x.Op.Kind)
 	switch {
 	case !ok:
-		return Verdict{Status: NoPath, Backend: OnHost, Finding: &Finding{ID: "no-conversion", Text: "the converter does not know the operation"}}
+		return onHost(NoPath, &diag.Finding{ID: diag.NoConversion, Text: "the converter does not know the operation"})
 	case c.Instead != "":
 		return noEngineOperation(x.Op.Kind, c)
 	case c.Internal != "" && !c.Engine:
-		return Verdict{Status: Bridge, Backend: OnHost, Finding: &Finding{ID: "no-code-generation", Text: c.Internal, Remedy: c.Outside, Source: "guide A"}}
-	case x.Refusal != "":
-		return Verdict{Status: NoPath, Backend: OnHost, Finding: &Finding{ID: "no-layer", Text: x.Refusal, Source: "ours: what has no native form"}}
+		return onHost(Bridge, &diag.Finding{ID: diag.NoCodeGeneration, Text: c.Internal, Remedy: c.Outside, Source: "guide A"})
+	case x.Refusal != nil:
+		f := *x.Refusal
+		f.Source = "ours: what has no native form"
+		return onHost(NoPath, &f)
 	}
 	if x.Wide != tensor.Invalid {
-		return Verdict{Status: NoPath, Backend: OnHost, Finding: &Finding{
-			ID: "type-not-on-engine", Text: "the frontend accepts the type, the engine does not compute with it",
+		return onHost(NoPath, &diag.Finding{
+			ID: diag.TypeNotOnEngine, Text: "the frontend accepts the type, the engine does not compute with it",
 			Limit: "fp16", Found: x.Wide.String(), Source: "guide 3, 4 and 17",
 			Remedy: "compute in fp16: convert the model with a compute precision of FLOAT16, or cast the operands before the operation",
-		}}
+		})
 	}
 	reject, standIn := x.gates(t)
 	if c.Internal != "" {
@@ -88,21 +79,26 @@ func (x *Examined) verdict(t *hal.Target) Verdict {
 	case !below && reject == nil && standIn == nil:
 		return Verdict{Status: Native}
 	case !below && reject == nil:
-		return Verdict{Status: Bridge, Finding: &Finding{
-			ID: "stand-in", Text: fmt.Sprintf("%s: %s", standIn.Subject, standIn.Text), Source: standIn.Source,
-		}}
+		f := &diag.Finding{ID: standIn.ID, Text: fmt.Sprintf("%s: %s", standIn.Subject, standIn.Text), Source: standIn.Source}
+		f.Confidence, f.Against = standIn.On(t.Family)
+		return Verdict{Status: Bridge, Finding: f}
 	case below && reject == nil:
-		return Verdict{Status: Bridge, Backend: OnHost, Finding: floorFinding(x.Op.Kind, floor, t, ok)}
+		return onHost(Bridge, floorFinding(x.Op.Kind, floor, t, ok))
 	case c.Host != "" && x.laterTakes(t):
 		v := engineUnless(reject, Bridge)
 		v.Finding.Text += "; what stands in is " + c.Host
 		return v
 	case below && x.laterTakes(t):
 		v := engineUnless(reject, FamilyGated)
-		v.Finding.Text += fmt.Sprintf("; %s is native from the family %v on", x.Op.Kind, floor)
+		v.Finding.Text += fmt.Sprintf("; %s is native on %s", x.Op.Kind, floor.OrLater())
 		return v
 	}
 	return x.rejected(reject, t)
+}
+
+// onHost is the verdict on an operation that the host runs.
+func onHost(s Status, f *diag.Finding) Verdict {
+	return Verdict{Status: s, Backend: OnHost, Finding: f}
 }
 
 // isFresh reports whether a layer makes other numbers in every run.
@@ -113,13 +109,13 @@ func isFresh(l *anec.Layer) bool {
 
 // noEngineOperation is the verdict on an operation that the converter leaves to the host on every chip.
 func noEngineOperation(kind string, c ops.Conversion) Verdict {
-	return Verdict{Status: NoPath, Backend: OnHost, Finding: &Finding{
-		ID: "no-engine-operation", Text: fmt.Sprintf("%s has no engine operation on any chip", kind), Remedy: c.Instead, Source: "guide A",
-	}}
+	return onHost(NoPath, &diag.Finding{
+		ID: diag.NoEngineOperation, Text: fmt.Sprintf("%s has no engine operation on any chip", kind), Remedy: c.Instead, Source: "guide A",
+	})
 }
 
 // rejected is the verdict on an operation that a validator or code generation refuses: gated if a later family takes it.
-func (x *Examined) rejected(r *anec.Reject, t *hal.Target) Verdict {
+func (x *Examined) rejected(r *diag.Finding, t *hal.Target) Verdict {
 	if x.laterTakes(t) {
 		return engineUnless(r, FamilyGated)
 	}
@@ -140,24 +136,26 @@ func (x *Examined) laterTakes(t *hal.Target) bool {
 }
 
 // engineUnless is a verdict for the engine, or, where a layer is rejected, for the host.
-func engineUnless(r *anec.Reject, s Status) Verdict {
+func engineUnless(r *diag.Finding, s Status) Verdict {
 	if r == nil {
 		return Verdict{Status: s}
 	}
-	return Verdict{Status: s, Backend: OnHost, Finding: &Finding{r.ID, r.Text, r.Limit, r.Found, r.Remedy, r.Source}}
+	return onHost(s, r)
 }
 
 // floorFinding is about an operation whose layers pass, but not by the conversion route. A floor that no table has is where
 // guide A begins: nothing says that the layers could be authored below it.
-func floorFinding(kind string, floor hal.Family, t *hal.Target, inTable bool) *Finding {
-	remedy := fmt.Sprintf("choose a target of the family %v or later", floor)
-	if inTable {
-		remedy += ", or author the native layer directly, which the validators here take"
+func floorFinding(kind string, floor hal.Family, t *hal.Target, inTable bool) *diag.Finding {
+	f := &diag.Finding{
+		ID: diag.MinimumFamily, Text: fmt.Sprintf("%s is native on %s", kind, floor.OrLater()), Limit: floor.OrLater(), Found: t.Family.Chips(),
+		Remedy: "choose " + floor.OrLater(), Source: "guide 24 and A",
 	}
-	return &Finding{
-		ID: "minimum-family", Text: fmt.Sprintf("%s is native from the family %v on", kind, floor), Limit: floor.String(), Found: t.Family.String(),
-		Remedy: remedy, Source: "guide 24 and A",
+	if !inTable {
+		f.Confidence = diag.Predicted
+		return f
 	}
+	f.Remedy += ", or author the native layer directly, which the validators here take"
+	return f
 }
 
 // gates is what the first gate says that does not take the operation's layers, nil if all do; and what stands in for a
@@ -165,7 +163,7 @@ func floorFinding(kind string, floor hal.Family, t *hal.Target, inTable bool) *F
 //
 // Casts beside the layer that does the work give a result the type that MIL has for it; a chip has it at the layer's
 // port. Only an operation that is a cast itself is held to the gates of casts.
-func (x *Examined) gates(t *hal.Target) (*anec.Reject, *anec.CodegenVerdict) {
+func (x *Examined) gates(t *hal.Target) (*diag.Finding, *anec.CodegenVerdict) {
 	var standIn *anec.CodegenVerdict
 	for _, l := range x.Layers.Order() {
 		if l.Kind() == anec.KindTypeCast && x.Op.Kind != "cast" {

@@ -5,6 +5,7 @@ import (
 	"math/bits"
 
 	"github.com/espalier-ane/espalier/hal"
+	"github.com/espalier-ane/espalier/internal/diag"
 	"github.com/espalier-ane/espalier/internal/ops"
 	"github.com/espalier-ane/espalier/mil"
 )
@@ -32,16 +33,16 @@ func (e *Examination) constantVerdict(op *mil.Operation, t *hal.Target) Verdict 
 	}
 	form, stored := hal.FormOf(op.Kind)
 	if !stored {
-		return Verdict{Status: Bridge, Finding: &Finding{ID: "folded", Text: "it is known when the program is compiled, and no code is generated for it", Source: "guide A, const"}}
+		return Verdict{Status: Bridge, Finding: &diag.Finding{ID: diag.Folded, Text: "it is known when the program is compiled, and no code is generated for it", Source: "guide A, const"}}
 	}
 	w := storedWeight{compressed: true, form: form, bits: e.paletteBits(op)}
 	streams, status := w.streams(t)
 	if streams {
 		return Verdict{Status: Native}
 	}
-	return Verdict{Status: Bridge, Finding: &Finding{
-		ID: "weights-fold", Text: fmt.Sprintf("the weights fold to fp16: the chip does not take the form %s as it is (%v)", form, status),
-		Remedy: "a palette of 4 bits streams from the A13 family on", Source: "guide 7, what streams; guide A",
+	return Verdict{Status: Bridge, Finding: &diag.Finding{
+		ID: diag.WeightsFold, Text: fmt.Sprintf("the weights fold to fp16: the chip does not take the form %s as it is", form), Confidence: status.Confidence(),
+		Remedy: "a palette of 4 bits streams on " + hal.A13.OrLater(), Source: "guide 7, what streams; guide A",
 	}}
 }
 

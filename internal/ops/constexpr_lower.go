@@ -73,7 +73,7 @@ func weightOf(op *mil.Operation, output int) (*weight, error) {
 	case "constexpr_sparse_to_dense":
 		return sparseWeight(op)
 	}
-	return nil, &Refusal{Reason: fmt.Sprintf("a weight is computed by %s", op.Kind)}
+	return nil, noLayer("a weight is computed by %s", op.Kind)
 }
 
 // weightArg is a weight that is an argument; nil if it is left out.
@@ -85,7 +85,7 @@ func weightArg(op *mil.Operation, param string) (*weight, error) {
 		k = given[0].Const
 	} else if k = v.Const(); k == nil {
 		if v.Def == nil {
-			return nil, &Refusal{Reason: fmt.Sprintf("parameter %s, %q, is no constant", param, v.Name)}
+			return nil, noLayer("parameter %s, %q, is no constant", param, v.Name)
 		}
 		return weightOf(v.Def, slices.Index(v.Def.Outputs, v))
 	}
@@ -106,7 +106,7 @@ func plainArg(op *mil.Operation, param string) (*tensor.Tensor, error) {
 		return nil, err
 	}
 	if !w.plain() {
-		return nil, &Refusal{Reason: fmt.Sprintf("%s of %s is compressed", param, op.Kind)}
+		return nil, noLayer("%s of %s is compressed", param, op.Kind)
 	}
 	return w.stored, nil
 }
@@ -184,10 +184,10 @@ func (w *weight) scaled(op *mil.Operation) (*weight, error) {
 		return nil, err
 	}
 	if w.scale != nil || w.tableScale != nil {
-		return nil, &Refusal{Reason: "a weight with a scale upon a scale"}
+		return nil, noLayer("a weight with a scale upon a scale")
 	}
 	if w.mask != nil && t[1] != nil && op.Kind == "constexpr_blockwise_shift_scale" {
-		return nil, &Refusal{Reason: "a weight whose zeros are not stored, and to which an offset is added"}
+		return nil, noLayer("a weight whose zeros are not stored, and to which an offset is added")
 	}
 	out := *w
 	out.dtype, out.scale, out.offset = t[0].DType(), t[0], t[1]
@@ -244,7 +244,7 @@ func (w *weight) looked(op *mil.Operation) (*weight, error) {
 		return nil, err
 	}
 	if lut.mask != nil || lut.table != nil {
-		return nil, &Refusal{Reason: "a palette whose entries are sparse, or in a palette themselves"}
+		return nil, noLayer("a palette whose entries are sparse, or in a palette themselves")
 	}
 	out := *w
 	out.dtype, out.shape = lut.dtype, slices.Clone(w.shape)
@@ -254,7 +254,7 @@ func (w *weight) looked(op *mil.Operation) (*weight, error) {
 		return &out, nil
 	}
 	if w.mask != nil {
-		return nil, &Refusal{Reason: "a sparse weight with a palette of vectors"}
+		return nil, noLayer("a sparse weight with a palette of vectors")
 	}
 	axis, err := plainArg(op, "vector_axis")
 	if err != nil {
@@ -297,12 +297,12 @@ func maskedArg(op *mil.Operation, mask, stored string) (*weight, error) {
 	}
 	if w.mask != nil {
 		if !slices.Equal(w.mask.Shape(), m.Shape()) || !bytes.Equal(w.mask.Bytes(), m.Bytes()) {
-			return nil, &Refusal{Reason: fmt.Sprintf("%s of %s is for another mask", stored, op.Kind)}
+			return nil, noLayer("%s of %s is for another mask", stored, op.Kind)
 		}
 		return w, nil
 	}
 	if w.table != nil || w.scale != nil {
-		return nil, &Refusal{Reason: fmt.Sprintf("%s of %s is compressed without regard to its mask", stored, op.Kind)}
+		return nil, noLayer("%s of %s is compressed without regard to its mask", stored, op.Kind)
 	}
 	out := *w
 	out.mask, out.shape = m, m.Shape()
@@ -337,7 +337,7 @@ func sparseBlockwiseWeight(op *mil.Operation, output int) (*weight, error) {
 func (w *weight) constant() (*anec.Constant, error) {
 	dims, err := anec.DimsOf(w.shape)
 	if err != nil {
-		return nil, &Refusal{Reason: err.Error()}
+		return nil, noLayer("%s", err.Error())
 	}
 	c := &anec.Constant{DType: w.dtype, Dims: dims, Stored: w.stored}
 	rank := len(w.shape)

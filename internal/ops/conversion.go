@@ -1,5 +1,7 @@
 package ops
 
+import "github.com/espalier-ane/espalier/hal"
+
 // A Conversion is how Apple's converter brings an operation to a chip (guide 4, 22, 26 and A). Our own engine does not ask.
 //
 // One of Native, Internal and Instead is set.
@@ -83,7 +85,7 @@ var conversions = map[string]Conversion{
 	"erf": native("erf"), "exp": native("exp"), "exp2": native("exp2"), "log": native("log2"), "sign": native("sign"),
 	"ceil": native("ceil"), "floor": native("floor"), "round": native("round"),
 	"sin": native("sin"), "cos": native("cos"), "atan": native("atan"),
-	"tan": instead("sin(x) / cos(x), from the A15 family on; else " + precomputed), "asin": instead(precomputed), "acos": instead(precomputed),
+	"tan": instead("sin(x) / cos(x) on " + hal.A15.OrLater() + "; else " + precomputed), "asin": instead(precomputed), "acos": instead(precomputed),
 	"atanh": instead("log((1+x) / (1-x)) / 2"), "sinh": instead("(exp(x) - exp(-x)) / 2"), "cosh": instead("(exp(x) + exp(-x)) / 2"),
 
 	// Reduction and ranking.

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/diag"
 	"github.com/espalier-ane/espalier/mil"
 	"github.com/espalier-ane/espalier/td"
 	"github.com/espalier-ane/espalier/tensor"
@@ -36,16 +37,11 @@ type Scope interface {
 	State(*mil.Value) (*anec.State, error)
 }
 
-// A Refusal says why an operation has no native form here, for the one who reads the report: a limit, a type,
-// an argument that is not constant.
-type Refusal struct{ Reason string }
+// Refuse makes the error of a lowering that has no native form: a limit, a type, an argument that is not constant.
+func (l *Lowering) Refuse(format string, args ...any) error { return noLayer(format, args...) }
 
-func (r *Refusal) Error() string { return r.Reason }
-
-// Refuse makes the error of a lowering that has no native form.
-func (l *Lowering) Refuse(format string, args ...any) error {
-	return &Refusal{Reason: fmt.Sprintf(format, args...)}
-}
+// noLayer says why an operation has no native form here, for the one who reads the report.
+func noLayer(format string, args ...any) error { return diag.Decline(diag.NoLayer, format, args...) }
 
 // Name is what layers are called after: the operation.
 func (l *Lowering) Name() string { return l.Op.Name() }
@@ -61,7 +57,7 @@ func (l *Lowering) InAt(param string, i int) *anec.Value {
 	}
 	v, err := l.argumentValue(param, i)
 	if err == nil && slices.Contains(v.Type.Dims[:], 0) {
-		err = &Refusal{Reason: "it is empty: no layer takes a tensor without elements"}
+		err = noLayer("it is empty: no layer takes a tensor without elements")
 	}
 	if err != nil {
 		l.Fail(fmt.Errorf("parameter %s: %w", param, err))
@@ -92,7 +88,7 @@ func (l *Lowering) argumentValue(param string, i int) (*anec.Value, error) {
 	a := &l.args[param][i]
 	t, ok := a.val.(*tensor.Tensor)
 	if !ok {
-		return nil, &Refusal{Reason: fmt.Sprintf("it is a %v", a.typ)}
+		return nil, noLayer("it is a %v", a.typ)
 	}
 	t, err := t.Convert(a.typ.(*mil.TensorType).DType)
 	if err != nil {
@@ -113,11 +109,11 @@ func (l *Lowering) constantOf(name string, k *mil.Constant) (*anec.Value, error)
 // LowerConstant adds an array as a constant.
 func LowerConstant(b *anec.Builder, name string, t *tensor.Tensor) (*anec.Value, error) {
 	if t.DType() == tensor.String {
-		return nil, &Refusal{Reason: "no layer takes strings"}
+		return nil, noLayer("no layer takes strings")
 	}
 	dims, err := anec.DimsOf(t.Shape())
 	if err != nil {
-		return nil, &Refusal{Reason: err.Error()}
+		return nil, noLayer("%s", err.Error())
 	}
 	five, err := t.Reshape(dims[:]...)
 	if err != nil {
@@ -202,7 +198,7 @@ func (l *Lowering) Give(i int, v *anec.Value) {
 }
 
 // Lower adds the native layers of an operation to the graph of the builder and returns the values of its outputs. A
-// *Refusal, or what the rules of package anec say, is why there are none; then the graph may have layers that nobody
+// *diag.Reason, or what the rules of package anec say, is why there are none; then the graph may have layers that nobody
 // reads.
 func (a *Analysis) Lower(op *mil.Operation, b *anec.Builder, scope Scope) ([]*anec.Value, error) {
 	c, err := bind(op, a.in.opset, a.in)
@@ -210,7 +206,7 @@ func (a *Analysis) Lower(op *mil.Operation, b *anec.Builder, scope Scope) ([]*an
 		return nil, err
 	}
 	if c.Def.Lower == nil {
-		return nil, &Refusal{Reason: noLayer(c.Def)}
+		return nil, noLayer("%s", withoutLayer(c.Def))
 	}
 	if err := c.concrete(a); err != nil {
 		return nil, err
@@ -230,8 +226,8 @@ func (a *Analysis) Lower(op *mil.Operation, b *anec.Builder, scope Scope) ([]*an
 	return l.gives, l.check()
 }
 
-// noLayer says why an operation has no lowering at all.
-func noLayer(d *Def) string {
+// withoutLayer says why an operation has no lowering at all.
+func withoutLayer(d *Def) string {
 	if d.HostOnly != "" {
 		return d.HostOnly
 	}
@@ -244,9 +240,9 @@ func (c *Call) concrete(a *Analysis) error {
 		p := &c.version.Params[i]
 		for j := range c.args[p.Name] {
 			if t, ok := c.args[p.Name][j].typ.(*mil.TensorType); ok && (t.AnyRank || !t.Shape.Known()) {
-				return &Refusal{Reason: fmt.Sprintf("the shape of %s, %v, is only known when it runs", p.Name, t)}
+				return noLayer("the shape of %s, %v, is only known when it runs", p.Name, t)
 			} else if ok && !p.Const && len(t.Shape) > anec.MaxRank {
-				return &Refusal{Reason: fmt.Sprintf("%s is of rank %d: a layer takes at most %d axes", p.Name, len(t.Shape), anec.MaxRank)}
+				return noLayer("%s is of rank %d: a layer takes at most %d axes", p.Name, len(t.Shape), anec.MaxRank)
 			}
 		}
 	}
@@ -254,15 +250,15 @@ func (c *Call) concrete(a *Analysis) error {
 		t := a.Type(v)
 		tt, ok := t.(*mil.TensorType)
 		if !ok {
-			return &Refusal{Reason: fmt.Sprintf("its result is a %v", t)}
+			return noLayer("its result is a %v", t)
 		}
 		if tt.AnyRank || !tt.Shape.Known() {
-			return &Refusal{Reason: fmt.Sprintf("the shape of its result, %v, is only known when it runs", t)}
+			return noLayer("the shape of its result, %v, is only known when it runs", t)
 		}
 		if dims, _ := tt.Shape.Ints(); len(dims) > anec.MaxRank {
-			return &Refusal{Reason: fmt.Sprintf("its result is of rank %d: a layer takes at most %d axes", len(dims), anec.MaxRank)}
+			return noLayer("its result is of rank %d: a layer takes at most %d axes", len(dims), anec.MaxRank)
 		} else if slices.Contains(dims, 0) {
-			return &Refusal{Reason: fmt.Sprintf("its result, %v, is empty: no layer makes a tensor without elements", t)}
+			return noLayer("its result, %v, is empty: no layer makes a tensor without elements", t)
 		}
 		c.outs = append(c.outs, tt)
 	}

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/diag"
 	"github.com/espalier-ane/espalier/internal/testkit"
 	"github.com/espalier-ane/espalier/mil"
 	"github.com/espalier-ane/espalier/tensor"
@@ -140,14 +141,14 @@ func (s *testScope) Value(v *mil.Value) (*anec.Value, error) {
 	if a := s.values[v]; a != nil {
 		return a, nil
 	}
-	return nil, &Refusal{Reason: fmt.Sprintf("%q is no tensor of a graph", v.Name)}
+	return nil, noLayer("%q is no tensor of a graph", v.Name)
 }
 
 func (s *testScope) State(v *mil.Value) (*anec.State, error) {
 	if a := s.states[v]; a != nil {
 		return a, nil
 	}
-	return nil, &Refusal{Reason: fmt.Sprintf("%q is no state of a graph", v.Name)}
+	return nil, noLayer("%q is no state of a graph", v.Name)
 }
 
 // checkLowering holds an operation to what is true of all lowerings: either the graph is whole and gives what the
@@ -162,7 +163,7 @@ func checkLowering(t *testing.T, o Opset, kind string, a args, cfg *evalConfig, 
 		p := buildOp(o, kind, a, cfg, mode)
 		p.declare(types)
 		g, err := lowerProgram(p)
-		var refused *Refusal
+		var refused *diag.Reason
 		var rule *anec.LayerError
 		if err != nil && !errors.As(err, &refused) && !errors.As(err, &rule) {
 			t.Errorf("%s %v: the lowering fails: %v", kind, a, err)
