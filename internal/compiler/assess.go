@@ -25,10 +25,11 @@ type Assessor struct {
 	refusals map[string]error // of segments that were tried: nil if every layer was taken
 }
 
-// An assessed segment has its layers after fusion.
+// An assessed segment has its layers as they were converted, and after fusion.
 type assessed struct {
-	graph  *anec.Graph
-	ranges *Ranges
+	network *anec.Graph
+	graph   *anec.Graph
+	ranges  *Ranges
 }
 
 // NewAssessor returns an assessor of placements of the function.
@@ -80,7 +81,7 @@ func (a *Assessor) try(ctx context.Context, p *Placement, part *Part) error {
 	return err
 }
 
-// Assess estimates the time of a placement and finds its hazards, in the order of its segments.
+// Assess estimates the time of a placement, and finds its hazards and what refuses it as a whole, in the order of its segments.
 func (a *Assessor) Assess(ctx context.Context, p *Placement) (Estimate, []*diag.Finding, error) {
 	var estimates []Estimate
 	var found []*diag.Finding
@@ -99,6 +100,7 @@ func (a *Assessor) Assess(ctx context.Context, p *Placement) (Estimate, []*diag.
 		}
 		estimates = append(estimates, EstimateSegment(s.graph, p.Target))
 		found = append(found, FindHazards(s.graph, p.Target, s.ranges, a.inModel)...)
+		found = append(found, FindRefusals(p.module(part), &anec.Network{Graph: s.network, Converted: true}, p.Target)...)
 	}
 	for _, f := range found {
 		f.Place.Function = a.of.Function.Name
@@ -106,7 +108,7 @@ func (a *Assessor) Assess(ctx context.Context, p *Placement) (Estimate, []*diag.
 			f.Place.Line, f.Place.Offset = op.Pos.Line, op.Pos.Offset
 		}
 	}
-	return EstimateModel(estimates, host), found, nil
+	return EstimateModel(estimates, host), withoutRepeats(found), nil
 }
 
 // segment lowers a part and fuses its layers, or finds it among those that another target cut before.
@@ -119,6 +121,7 @@ func (a *Assessor) segment(ctx context.Context, p *Placement, part *Part) (*asse
 	if err != nil {
 		return nil, err
 	}
+	network := g.Clone()
 	fusing := &segment.Segment{Name: g.Name, Target: p.Target, Graph: g, AbsentWeights: p.AbsentWeights}
 	if err := (&Job{Target: p.Target}).fuse(ctx, fusing); err != nil {
 		return nil, err
@@ -126,7 +129,7 @@ func (a *Assessor) segment(ctx context.Context, p *Placement, part *Part) (*asse
 	// A segment has its share of what a function may read, so that many segments take no longer than one, and what is said
 	// of a cut does not depend on those that were assessed before.
 	share := rangeBudget * len(part.Ops) / max(len(p.Ops), 1)
-	s := &assessed{graph: g, ranges: findRanges(g, p.AbsentWeights, share)}
+	s := &assessed{network: network, graph: g, ranges: findRanges(g, p.AbsentWeights, share)}
 	a.segments[key] = s
 	return s, nil
 }
