@@ -50,7 +50,7 @@ func Check(ctx context.Context, path string, m *coreml.Model, o Options) (*Repor
 			if o.Function != "" && f.Name != o.Function {
 				continue
 			}
-			checked, err := checkFunction(ctx, f, p.description.Function(f.Name), o.Targets)
+			checked, err := checkFunction(ctx, path, f, p.description.Function(f.Name), o.Targets)
 			if err != nil {
 				return nil, err
 			}
@@ -101,10 +101,10 @@ type check struct {
 	*compiler.Examination
 	assessor *compiler.Assessor
 	index    map[*mil.Operation]int
-	named    map[string]int // by the name of the operation
+	indexOf  func(diag.Place) int
 }
 
-func checkFunction(ctx context.Context, f *mil.Function, d *coreml.FunctionDescription, targets []*hal.Target) (*Function, error) {
+func checkFunction(ctx context.Context, path string, f *mil.Function, d *coreml.FunctionDescription, targets []*hal.Target) (*Function, error) {
 	shapes := d.DefaultShapes(f)
 	flat, err := ops.Unroll(f, shapes)
 	if err != nil {
@@ -114,15 +114,15 @@ func checkFunction(ctx context.Context, f *mil.Function, d *coreml.FunctionDescr
 	if err != nil {
 		return nil, err
 	}
-	c := &check{Examination: e, assessor: e.NewAssessor(), index: map[*mil.Operation]int{}, named: map[string]int{}}
+	c := &check{Examination: e, assessor: e.NewAssessor(), index: map[*mil.Operation]int{}}
 	out := &Function{Name: f.Name, AbsentWeights: e.AbsentWeights, Shapes: shapeTexts(f, shapes)}
 	for i, x := range e.Operations {
 		c.index[x.Op] = i
-		c.named[x.Op.Name()] = i
 		out.Operations = append(out.Operations, &Operation{
 			Name: x.Op.Name(), Kind: x.Op.Kind, Line: x.Op.Pos.Line, Offset: x.Op.Pos.Offset, Origin: origin(x.Op),
 		})
 	}
+	c.indexOf = out.places()
 	for _, t := range targets {
 		target, err := c.target(ctx, t)
 		if err != nil {
@@ -130,6 +130,9 @@ func checkFunction(ctx context.Context, f *mil.Function, d *coreml.FunctionDescr
 		}
 		if len(out.Shapes) > 0 && t.Family != hal.Virtual {
 			target.Findings = slices.Insert(target.Findings, 0, flexibleShapes(f.Name, out.Shapes))
+		}
+		for _, x := range target.Findings {
+			x.Place.File = path
 		}
 		out.Targets = append(out.Targets, target)
 	}
@@ -205,17 +208,9 @@ func (c *check) target(ctx context.Context, t *hal.Target) (*Target, error) {
 	out.setEstimate(estimate)
 	out.Findings = append(out.Findings, found...)
 	slices.SortStableFunc(out.Findings, func(a, b *Finding) int {
-		return cmp.Or(cmp.Compare(c.operationOf(a), c.operationOf(b)), cmp.Compare(a.ID, b.ID))
+		return cmp.Or(cmp.Compare(c.indexOf(a.Place), c.indexOf(b.Place)), cmp.Compare(a.ID, b.ID))
 	})
 	return out, nil
-}
-
-// operationOf is the index of the operation that a finding is about, -1 if it is about none.
-func (c *check) operationOf(f *Finding) int {
-	if i, ok := c.named[f.Place.Operation]; ok {
-		return i
-	}
-	return -1
 }
 
 func (t *Target) setEstimate(e compiler.Estimate) {

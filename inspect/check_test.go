@@ -15,6 +15,7 @@ import (
 	"github.com/espalier-ane/espalier/coreml"
 	"github.com/espalier-ane/espalier/hal"
 	"github.com/espalier-ane/espalier/inspect"
+	"github.com/espalier-ane/espalier/internal/diag"
 	"github.com/espalier-ane/espalier/internal/testkit"
 )
 
@@ -197,5 +198,20 @@ func TestChipNames(t *testing.T) {
 		if name, ok := want[target.Name]; ok && target.Chip != name {
 			t.Errorf("%s is called %q, expected %q", target.Name, target.Chip, name)
 		}
+	}
+}
+
+// Operations of one name, as those are that only write a state, are told apart by their places.
+func TestSameNames(t *testing.T) {
+	f := &inspect.Function{Name: "main", Operations: []*inspect.Operation{{Name: "write_state", Line: 4}, {Name: "write_state", Line: 7}}}
+	target := &inspect.Target{Name: "h13", Places: make([]inspect.Place, 2)}
+	for _, line := range []int{4, 7} {
+		place := diag.Place{Operation: "write_state", Line: line}
+		target.Findings = append(target.Findings, &inspect.Finding{ID: diag.NoLayer, Severity: inspect.Fallback, Text: "no", Place: place})
+	}
+	f.Targets = []*inspect.Target{target}
+	groups := f.Findings()
+	if len(groups) != 2 || groups[0].First() != 0 || groups[1].First() != 1 {
+		t.Errorf("%+v", groups)
 	}
 }

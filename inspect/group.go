@@ -29,15 +29,12 @@ type Measure struct{ Limit, Found string }
 
 // Findings joins the findings that are equal on several targets, by operation, then in the order of the targets.
 func (f *Function) Findings() []*Group {
-	index := make(map[string]int, len(f.Operations))
-	for i, o := range f.Operations {
-		index[o.Name] = i
-	}
+	indexOf := f.places()
 	var all []*Group
 	for _, t := range f.Targets {
 		for _, x := range t.Findings {
 			g := &Group{Finding: x, Targets: []string{t.Name}, Texts: 1, of: f}
-			if i, ok := index[x.Place.Operation]; ok && x.Place.Operation != "" {
+			if i := indexOf(x.Place); i >= 0 {
 				g.Operations = []int{i}
 			} else if x.Place.Layer != "" {
 				g.Layers = []string{x.Place.Layer}
@@ -54,12 +51,35 @@ func (f *Function) Findings() []*Group {
 	all = join(all, func(g *Group) any {
 		key := *g.Finding
 		if len(g.Operations) > 0 {
-			key.Place = diag.Place{Operation: key.Place.Operation} // targets name the layers of an operation otherwise
+			key.Place.Layer = "" // targets name the layers of an operation otherwise
 		}
 		return key
 	})
 	slices.SortStableFunc(all, func(a, b *Group) int { return cmp.Compare(a.First(), b.First()) })
 	return all
+}
+
+// places finds the index of the operation at a place, -1 if there is none. Names are unique but for operations that only
+// write a state, which have none of their own: these are told apart by where they stand.
+func (f *Function) places() func(diag.Place) int {
+	index := make(map[diag.Place]int, 2*len(f.Operations))
+	for i, o := range f.Operations {
+		index[diag.Place{Operation: o.Name}] = i
+	}
+	for i, o := range f.Operations {
+		index[diag.Place{Operation: o.Name, Line: o.Line, Offset: o.Offset}] = i
+	}
+	return func(p diag.Place) int {
+		if p.Operation == "" {
+			return -1
+		}
+		for _, key := range []diag.Place{{Operation: p.Operation, Line: p.Line, Offset: p.Offset}, {Operation: p.Operation}} {
+			if i, ok := index[key]; ok {
+				return i
+			}
+		}
+		return -1
+	}
 }
 
 // meetings are groups of one operation each: the targets on which it meets a gate, whatever they find in detail.

@@ -121,14 +121,12 @@ func (t *Target) view(f *Function) targetView {
 
 // matrix has a row for each operation and a cell for each target.
 func (f *Function) matrix() []operationView {
-	type cell struct {
-		operation string
-		target    int
-	}
+	type cell struct{ operation, target int }
 	found := map[cell][]*Finding{}
+	indexOf := f.places()
 	for j, t := range f.Targets {
 		for _, x := range t.Findings {
-			at := cell{x.Place.Operation, j}
+			at := cell{indexOf(x.Place), j}
 			found[at] = append(found[at], x)
 		}
 	}
@@ -140,7 +138,7 @@ func (f *Function) matrix() []operationView {
 		}
 		for j, t := range f.Targets {
 			c := t.Places[i].cell()
-			these := found[cell{o.Name, j}]
+			these := found[cell{i, j}]
 			for _, x := range these {
 				c.Title += fmt.Sprintf("; %s: %s", x.ID, printable(x.Text))
 				if x.Severity == Hazard && !strings.HasSuffix(c.Mark, "!") {
