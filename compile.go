@@ -86,13 +86,13 @@ func (m *Model) Compile(ctx context.Context, o CompileOptions) (*Program, error)
 					if s.Plan == nil {
 						return ""
 					}
-					return compiler.MemoryText(s)
+					return segment.MemoryText(s)
 				},
 				Picture: func() string {
 					if s.Plan == nil {
 						return ""
 					}
-					return compiler.Picture(s)
+					return segment.Picture(s)
 				},
 			})
 		}
@@ -203,16 +203,16 @@ func (p *Program) Functions() []CompiledFunction {
 		function := CompiledFunction{Name: f.Name}
 		for i, s := range f.Segments {
 			part := f.Placement.Parts[i]
-			segment := CompiledSegment{Backend: part.Backend.String(), Operations: len(part.Ops)}
+			compiled := CompiledSegment{Backend: part.Backend.String(), Operations: len(part.Ops)}
 			if s == nil {
-				segment.Name = f.Hosts[i].Name
+				compiled.Name = f.Hosts[i].Name
 			} else {
-				segment.Name, segment.Tasks, segment.Container = s.Name, len(s.Tasks), s.File
-				if used, kept := compiler.OnChipUse(s); used > 0 {
-					segment.OnChip = &OnChip{int64(s.Target.Sizes.OnChip), used, kept, compiler.Picture(s)}
+				compiled.Name, compiled.Tasks, compiled.Container = s.Name, len(s.Tasks), s.File
+				if used, kept := segment.OnChipUse(s); used > 0 {
+					compiled.OnChip = &OnChip{int64(s.Target.Sizes.OnChip), used, kept, segment.Picture(s)}
 				}
 			}
-			function.Segments = append(function.Segments, segment)
+			function.Segments = append(function.Segments, compiled)
 		}
 		list = append(list, function)
 	}

@@ -317,7 +317,7 @@ func plan(t testing.TB, g *anec.Graph, weights []byte) *segment.Segment {
 		t.Fatalf("%v\n%s", err, anec.Print(g))
 	}
 	if err := checkPlan(s, want); err != nil {
-		t.Fatalf("%v\n%s%s", err, anec.Print(g), MemoryText(s))
+		t.Fatalf("%v\n%s%s", err, anec.Print(g), segment.MemoryText(s))
 	}
 	return s
 }

@@ -19,7 +19,7 @@ func TestMemoryRules(t *testing.T) {
 		s := planFor(t, target, before, 0)
 		archive.Files = append(archive.Files,
 			txtar.File{Name: "after", Data: []byte(anec.Print(s.Graph))},
-			txtar.File{Name: "memory", Data: []byte(MemoryText(s))})
+			txtar.File{Name: "memory", Data: []byte(segment.MemoryText(s))})
 		if s.Plan.OnChip != nil {
 			archive.Files = append(archive.Files, txtar.File{Name: "on chip", Data: []byte(ChipText(s))})
 		}
@@ -60,6 +60,6 @@ func replayFor(t testing.TB, target *hal.Target, graph string) {
 	want := ends(s.Graph)
 	runPhase(t, Memory, s, 0)
 	if err := checkPlan(s, want); err != nil {
-		t.Fatalf("%v\n%s%s", err, anec.Print(s.Graph), MemoryText(s))
+		t.Fatalf("%v\n%s%s", err, anec.Print(s.Graph), segment.MemoryText(s))
 	}
 }

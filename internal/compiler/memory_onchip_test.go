@@ -17,7 +17,7 @@ func TestOnChipHoldsTogether(t *testing.T) {
 			for _, name := range []string{"h12", "h13", "h14", "h17s", "m9"} {
 				s := planFor(t, lookup(t, name), string(archive.Files[0].Data), 0)
 				if err := checkOnChip(s); err != nil {
-					t.Errorf("%s for %s: %v\n%s", s.Graph.Name, name, err, MemoryText(s))
+					t.Errorf("%s for %s: %v\n%s", s.Graph.Name, name, err, segment.MemoryText(s))
 				}
 			}
 		})

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/txtar"
+
+	"github.com/espalier-ane/espalier/internal/segment"
 )
 
 // The pictures of all small graphs are well-formed, the same each time, and show every task and every value that stays on
@@ -18,10 +20,10 @@ func TestPictures(t *testing.T) {
 			graph, target := string(archive.Files[0].Data), targetOf(t, archive)
 			s := planFor(t, target, graph, 0)
 			s.Name = "a<b" // what stands in a name is no markup
-			text := Picture(s)
+			text := segment.Picture(s)
 			again := planFor(t, target, graph, 2)
 			again.Name = s.Name
-			if text != Picture(again) {
+			if text != segment.Picture(again) {
 				t.Errorf("%s: two pictures differ", s.Graph.Name)
 			}
 			titles := 0

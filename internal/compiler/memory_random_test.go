@@ -23,7 +23,7 @@ func TestRandomPlans(t *testing.T) {
 		shuffled := legalGraph(t, seed)
 		anec.Shuffle(shuffled, rand.New(rand.NewPCG(seed, 1)))
 		second := plan(t, shuffled, nil)
-		if a, b := anec.Print(first.Graph)+MemoryText(first), anec.Print(second.Graph)+MemoryText(second); a != b {
+		if a, b := anec.Print(first.Graph)+segment.MemoryText(first), anec.Print(second.Graph)+segment.MemoryText(second); a != b {
 			t.Fatalf("seed %d: stored in another order, the plan is another:\n%s\n%s", seed, a, b)
 		}
 	}
@@ -47,7 +47,7 @@ func TestRandomPlansLoad(t *testing.T) {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
 		if _, err := engine.Load(s.File, s.Target.Numerics); err != nil {
-			t.Fatalf("seed %d: %v\n%s%s", seed, err, anec.Print(s.Graph), MemoryText(s))
+			t.Fatalf("seed %d: %v\n%s%s", seed, err, anec.Print(s.Graph), segment.MemoryText(s))
 		}
 	}
 }

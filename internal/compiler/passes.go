@@ -218,7 +218,7 @@ var passes = []Pass{
 		After: []string{"list", "pad"}, Why: "what a value may lie in goes by the order; a padding that is folded has no place",
 	},
 	{
-		Name: "addresses", Phase: Memory, Run: giveAddresses, Show: MemoryText,
+		Name: "addresses", Phase: Memory, Run: giveAddresses, Show: segment.MemoryText,
 		Doc:   "say where everything lies",
 		After: []string{"layout"}, Why: "only tasks know what may lie over what they read",
 	},
@@ -263,12 +263,12 @@ var passes = []Pass{
 		After: []string{"roots"}, Why: "what it finds stands beside the values",
 	},
 	{
-		Name: "resident", Phase: Memory, Run: keepChained, Show: MemoryText,
+		Name: "resident", Phase: Memory, Run: keepChained, Show: segment.MemoryText,
 		Doc:   "leave results on chip that supply the next task directly, where both tasks can",
 		After: []string{"onchip"}, Why: "what sticks out of on-chip memory is chained no longer",
 	},
 	{
-		Name: "tasks", Phase: Emit, Run: bindTasks, Show: MemoryText,
+		Name: "tasks", Phase: Emit, Run: bindTasks, Show: segment.MemoryText,
 		Doc:   "list the tasks of the layers, with addresses",
 		After: []string{"addresses", "resident"}, Why: "an operand is a place, in memory or on chip",
 	},

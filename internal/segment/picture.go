@@ -1,4 +1,4 @@
-package compiler
+package segment
 
 import (
 	"fmt"
@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/espalier-ane/espalier/internal/anec"
-	"github.com/espalier-ane/espalier/internal/segment"
 )
 
 // Picture draws the memory of a segment over its tasks, as SVG: a strip of tasks, on-chip memory if tasks use it, scratch, and
@@ -19,8 +18,8 @@ import (
 //	ports     %x ====                from the first task that touches it to the last
 //
 // A rectangle says in its title what it is. The same segment gives the same bytes.
-func Picture(s *segment.Segment) string {
-	p := &picture{s: s, list: segment.BoundTasks(s)}
+func Picture(s *Segment) string {
+	p := &picture{s: s, list: BoundTasks(s)}
 	p.n = max(len(p.list), 1)
 	p.cell = min(max(1200/float64(p.n), 1.5), 48)
 	p.tasks()
@@ -46,8 +45,8 @@ const (
 
 // A picture is one in the making; y is how far down it has come.
 type picture struct {
-	s    *segment.Segment
-	list []segment.Task
+	s    *Segment
+	list []Task
 	n    int
 	cell float64
 	y    float64
@@ -75,7 +74,7 @@ func (p *picture) tasks() {
 	p.y = 20
 	p.label(p.y, "%s, %d tasks", p.s.Name, len(p.list))
 	p.y += 12
-	derived := segment.DerivedLayers(p.s.Order)
+	derived := DerivedLayers(p.s.Order)
 	for i, t := range p.list {
 		fill, title := "#dddddd", fmt.Sprintf("task %d: %v %%%s", i, t.Layer.Kind(), t.Layer.Top().Name)
 		switch {
@@ -104,7 +103,7 @@ func (p *picture) panel(name string, bytes int64) (top, scale float64) {
 
 // onChip draws on-chip memory as far as it is used: what passes while a task runs, pale, and what stays for others.
 func (p *picture) onChip() {
-	used, kept := onChipUse(p.s, p.list)
+	used, kept := useOnChip(p.s, p.list)
 	if used == 0 {
 		return
 	}
@@ -137,7 +136,7 @@ func (p *picture) scratch() {
 	for i, task := range p.list {
 		for _, v := range task.Layer.Tops {
 			place, ok := p.s.Plan.Places[v]
-			if !ok || place.Region != segment.InScratch || shown[v] || !p.stores(task, place, v) {
+			if !ok || place.Region != InScratch || shown[v] || !p.stores(task, place, v) {
 				continue
 			}
 			shown[v] = true
@@ -150,10 +149,10 @@ func (p *picture) scratch() {
 }
 
 // stores reports whether a task writes some of a value that lies in scratch memory.
-func (p *picture) stores(t segment.Task, at segment.Place, v *anec.Value) bool {
+func (p *picture) stores(t Task, at Place, v *anec.Value) bool {
 	inside := func(base int, offset int64) bool {
 		r, _ := p.s.RegionOf(base)
-		return r == segment.InScratch && at.Offset <= offset && offset < at.End(v.Type)
+		return r == InScratch && at.Offset <= offset && offset < at.End(v.Type)
 	}
 	if t.Unit != nil {
 		r := t.Unit.Result
@@ -173,7 +172,7 @@ func (p *picture) ports() {
 	p.label(p.y-6, "ports")
 	first, last := map[int]int{}, map[int]int{}
 	touch := func(i, base int) {
-		if r, port := p.s.RegionOf(base); r == segment.InPort {
+		if r, port := p.s.RegionOf(base); r == InPort {
 			if _, seen := first[port]; !seen {
 				first[port] = i
 			}
@@ -215,13 +214,13 @@ func (p *picture) ports() {
 type keptResult struct{ first, last, lo, hi int }
 
 // OnChipUse is how much of on-chip memory the tasks use, and how many results stay there for another task.
-func OnChipUse(s *segment.Segment) (used int64, kept int) {
-	used, list := onChipUse(s, s.Tasks)
+func OnChipUse(s *Segment) (used int64, kept int) {
+	used, list := useOnChip(s, s.Tasks)
 	return used, len(list)
 }
 
-func onChipUse(s *segment.Segment, tasks []segment.Task) (used int64, kept []keptResult) {
-	m := segment.MachineOf(s)
+func useOnChip(s *Segment, tasks []Task) (used int64, kept []keptResult) {
+	m := MachineOf(s)
 	for i, t := range tasks {
 		if t.Unit == nil {
 			continue

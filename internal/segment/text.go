@@ -1,4 +1,4 @@
-package compiler
+package segment
 
 import (
 	"fmt"
@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/espalier-ane/espalier/internal/anec"
-	"github.com/espalier-ane/espalier/internal/segment"
 	"github.com/espalier-ane/espalier/internal/units"
 	"github.com/espalier-ane/espalier/td"
 )
@@ -21,7 +20,7 @@ import (
 //	  reads %x port 0+0 fp16[1,1,3,8,8]
 //	  reads %w weights+64 fp16[4,1,3,1,1]
 //	  makes %a scratch+0 fp16[1,1,4,8,8], needed to task 1
-func MemoryText(s *segment.Segment) string {
+func MemoryText(s *Segment) string {
 	t := &memoryText{Segment: s}
 	p := s.Plan
 	t.printf("scratch %d bytes, %d if nothing were shared\n", s.ScratchBytes(), p.ScratchSum+s.ScratchBytes()-p.Scratch)
@@ -42,8 +41,8 @@ func MemoryText(s *segment.Segment) string {
 		t.printf("port %d %s %%%s %v %d bytes\n", i, way, port.Name, port.Value.Type, bytes)
 	}
 	t.readers()
-	derived := segment.DerivedLayers(s.Order)
-	for i, task := range segment.BoundTasks(s) {
+	derived := DerivedLayers(s.Order)
+	for i, task := range BoundTasks(s) {
 		t.printf("task %d %v", i, task.Layer.Kind())
 		if derived[task.Layer] {
 			t.printf(" at load")
@@ -60,7 +59,7 @@ func MemoryText(s *segment.Segment) string {
 
 // A memoryText is one in the making.
 type memoryText struct {
-	*segment.Segment
+	*Segment
 	strings.Builder
 	last map[*anec.Value]int // the task that reads a value last; -1: it leaves the segment
 }
@@ -78,10 +77,10 @@ func (t *memoryText) operation(l *anec.Layer, op *td.Op) {
 		}
 		made := i < results
 		region, port := t.RegionOf(o.Base)
-		place := segment.Place{Region: region, Port: port, Offset: o.Offset}
+		place := Place{Region: region, Port: port, Offset: o.Offset}
 		v := t.operand(l, place, made)
 		t.printf(" %v", anec.Type{DType: o.Type, Dims: o.Dims, Interleave: 1})
-		if dense := td.Dense(0, 0, o.Type, o.Dims); !segment.SameStrides(dense.Strides, o.Strides, o.Dims) && !o.Type.SubByte() {
+		if dense := td.Dense(0, 0, o.Type, o.Dims); !SameStrides(dense.Strides, o.Strides, o.Dims) && !o.Type.SubByte() {
 			t.printf(" strides %v", o.Strides)
 		}
 		t.needed(v, place, made)
@@ -109,7 +108,7 @@ func (t *memoryText) unit(l *anec.Layer, o *units.Op) {
 		for _, n := range k.Sizes {
 			bytes += n
 		}
-		t.printf("  reads kernel %v %d bytes for %d engines", segment.Place{Region: region, Port: port, Offset: int64(k.Offsets[0])}.At(), bytes, len(k.Sizes))
+		t.printf("  reads kernel %v %d bytes for %d engines", Place{Region: region, Port: port, Offset: int64(k.Offsets[0])}.At(), bytes, len(k.Sizes))
 		if k.Producer >= 0 {
 			t.printf(", made by task %d", k.Producer)
 		}
@@ -125,9 +124,9 @@ func (t *memoryText) unit(l *anec.Layer, o *units.Op) {
 	t.needed(v, place, true)
 }
 
-func (t *memoryText) surfacePlace(s *units.Surface) segment.Place {
+func (t *memoryText) surfacePlace(s *units.Surface) Place {
 	region, port := t.RegionOf(s.Base)
-	return segment.Place{Region: region, Port: port, Offset: int64(s.Offset)}
+	return Place{Region: region, Port: port, Offset: int64(s.Offset)}
 }
 
 func (t *memoryText) surface(s *units.Surface) {
@@ -138,7 +137,7 @@ func (t *memoryText) surface(s *units.Surface) {
 }
 
 // operand begins a line: who is read or made, and where. It returns the value that lies there, if the layer knows it.
-func (t *memoryText) operand(l *anec.Layer, at segment.Place, made bool) *anec.Value {
+func (t *memoryText) operand(l *anec.Layer, at Place, made bool) *anec.Value {
 	role := "reads"
 	if made {
 		role = "makes"
@@ -153,7 +152,7 @@ func (t *memoryText) operand(l *anec.Layer, at segment.Place, made bool) *anec.V
 }
 
 // valueAt is the value of a layer's that lies at an address, or around it.
-func (t *memoryText) valueAt(l *anec.Layer, at segment.Place, made bool) *anec.Value {
+func (t *memoryText) valueAt(l *anec.Layer, at Place, made bool) *anec.Value {
 	candidates := slices.Concat(l.Reads(), t.Touched[t.StandsFor[l]], l.Tops)
 	if made {
 		candidates = slices.Concat(l.Tops, t.Touched[t.StandsFor[l]])
@@ -175,8 +174,8 @@ func (t *memoryText) valueAt(l *anec.Layer, at segment.Place, made bool) *anec.V
 }
 
 // needed ends a line: until when what was made is needed.
-func (t *memoryText) needed(v *anec.Value, at segment.Place, made bool) {
-	if last, ok := t.last[v]; v != nil && made && ok && at.Region == segment.InScratch {
+func (t *memoryText) needed(v *anec.Value, at Place, made bool) {
+	if last, ok := t.last[v]; v != nil && made && ok && at.Region == InScratch {
 		t.printf(", needed to task %d", last)
 	}
 	t.printf("\n")
