@@ -47,7 +47,7 @@ Tasks of version 7, which are H13's own, and of version 256, which all other tar
 
 	p.text("## What the guide publishes")
 	p.text(`Each row of its chapter on numerics is a test: from a program to its result, compiled for H13 in the chip's own tasks and in extensions, and absent on ` + "`virtual`" + `
-(` + "`TestPublishedNumerics`" + ` in internal/compiler, and once more task by task in internal/engine). Rows that come out otherwise are below.`)
+(` + "`TestPublishedNumerics`" + ` in internal/encode/v7, and once more task by task in internal/engine). Rows that come out otherwise are below.`)
 	p.text(`- A linear layer with a single input is cut off at the port, a convolution of one product is not. So the compiler leaves such a layer a product of matrices on chips with the rule,
   and gives a convolution of one product the task of a depthwise one: an array task of one product is cut off unless it is in unicast.
 - The logarithm of 0, -45440, is -2^16 times the fp16 number next to ln 2. It is what comes out if a chip takes the end of its table for base 2, -inf, as if its exponent were one

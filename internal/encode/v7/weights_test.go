@@ -1,4 +1,4 @@
-package compiler
+package v7_test
 
 import (
 	"fmt"
@@ -32,7 +32,7 @@ func maskOf(shape string, n, ones int) string {
 	return fmt.Sprintf("tensor<uint1, %s>([%s])", shape, strings.Join(list, ", "))
 }
 
-var decodedWeightsCases = []struct{ name, call string }{
+var decodedWeights = []struct{ name, call string }{
 	{"a palette", "constexpr_lut_to_dense(indices = " + numbersOf("uint4", "[12, 6, 1, 1]", 72, 0, 15) +
 		", lut = " + numbersOf("fp16", "[1, 1, 1, 1, 16, 1]", 16, -40, 40) + ")"},
 	{"a palette for each group of outputs", "constexpr_lut_to_dense(indices = " + numbersOf("uint2", "[12, 6, 1, 1]", 72, 0, 3) +
@@ -47,29 +47,40 @@ var decodedWeightsCases = []struct{ name, call string }{
 		", mask = " + maskOf("[12, 6, 1, 1]", 72, 20) + ")"},
 }
 
-func TestV7DecodedWeights(t *testing.T) {
-	conv := convForm{kernel: "[12, 6, 1, 1]", pad: "[0, 0, 0, 0]", strides: "[1, 1]"}.String()
-	conv = strings.Replace(conv, "blob [12, 6, 1, 1]", "w", 1)
-	for _, c := range decodedWeightsCases {
-		cases := []v7Case{{inputs: "x [1, 6, 5, 7]", tasks: 1, abs: convError, rel: 2 * fp16Unit,
-			body: "w [12, 6, 1, 1] = " + c.call + "; y [1, 12, 5, 7] = " + conv}}
+func TestDecodedWeights(t *testing.T) {
+	for _, c := range decodedWeights {
 		t.Run(c.name, func(t *testing.T) {
-			runV7Cases(t, cases)
-			compileV7CasesStrictly(t, cases)
+			one := testCase{inputs: []string{"x [1, 6, 5, 7]"}, tasks: 1, abs: 0.008, rel: 2 * fp16Unit, body: []string{
+				"w [12, 6, 1, 1] = " + c.call,
+				`y [1, 12, 5, 7] = conv(x = x, weight = w, strides = tensor<int32, [2]>([1, 1]), pad_type = string("custom"), pad = tensor<int32, [4]>([0, 0, 0, 0]), dilations = tensor<int32, [2]>([1, 1]), groups = int32(1))`,
+			}}
+			one.runOwn(t)
 		})
 	}
 }
 
 // A product takes them as well, a batch of matrices or not.
-func TestV7DecodedMatrices(t *testing.T) {
-	data, scale := numbersOf("int8", "[40, 96]", 3840, -128, 127), numbersOf("fp16", "[40, 1]", 40, 1, 3)
-	batch, scales := numbersOf("int8", "[3, 40, 96]", 11520, -128, 127), numbersOf("fp16", "[3, 40, 1]", 120, 1, 3)
-	runV7Cases(t, []v7Case{
-		{inputs: "x [5, 96]", abs: 0.1, rel: 4 * fp16Unit,
-			body: "w [40, 96] = constexpr_blockwise_shift_scale(data = " + data + ", scale = " + scale + ")" +
-				"; y [5, 40] = matmul(x = x, y = w, transpose_x = bool(false), transpose_y = bool(true))"},
-		{inputs: "x [3, 5, 96]", abs: 0.1, rel: 4 * fp16Unit,
-			body: "w [3, 40, 96] = constexpr_blockwise_shift_scale(data = " + batch + ", scale = " + scales + ")" +
-				"; y [3, 5, 40] = matmul(x = x, y = w, transpose_x = bool(false), transpose_y = bool(true))"},
-	})
+func TestDecodedMatrices(t *testing.T) {
+	for _, batch := range []struct {
+		shape string
+		n     int
+	}{{"", 1}, {"3, ", 3}} {
+		one := testCase{inputs: []string{"x [" + batch.shape + "5, 96]"}, abs: 0.1, rel: 4 * fp16Unit, body: []string{
+			"w [" + batch.shape + "40, 96] = constexpr_blockwise_shift_scale(data = " + numbersOf("int8", "["+batch.shape+"40, 96]", 3840*batch.n, -128, 127) +
+				", scale = " + numbersOf("fp16", "["+batch.shape+"40, 1]", 40*batch.n, 1, 3) + ")",
+			"y [" + batch.shape + "5, 40] = matmul(x = x, y = w, transpose_x = bool(false), transpose_y = bool(true))",
+		}}
+		one.runOwn(t)
+	}
+}
+
+// runOwn compiles a case to H13's own tasks and runs it.
+func (c *testCase) runOwn(t *testing.T) {
+	t.Helper()
+	program := c.program(t)
+	s, err := ownSegment(t, program)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.compare(t, program.Functions[0], s)
 }

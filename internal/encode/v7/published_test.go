@@ -1,4 +1,4 @@
-package compiler
+package v7_test
 
 import (
 	"math"
@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/espalier-ane/espalier/hal"
-	"github.com/espalier-ane/espalier/mil"
+	"github.com/espalier-ane/espalier/internal/compiler"
 	"github.com/espalier-ane/espalier/tensor"
 )
 
@@ -114,10 +114,7 @@ func TestPublishedNumerics(t *testing.T) {
 		{"4096 and 1024 ones, without the tile", "x [1, 1025]", "y [1, 1] = linear(x = x, weight = tensor<fp16, [1, 1025]>([[" + repeat(1025, "1") + "]]), bias = tensor<fp16, [1]>([0]))", cancelled, nil, f(5120), nil},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			program, err := mil.ParseText("case", []byte((&v7Case{inputs: test.inputs, body: test.body}).text()), randomWeights{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			program := (&testCase{inputs: strings.Split(test.inputs, "; "), body: strings.Split(test.body, "; ")}).program(t)
 			inputs := map[string][]float32{"x": test.x}
 			if test.z != nil {
 				inputs["z"] = test.z
@@ -126,26 +123,19 @@ func TestPublishedNumerics(t *testing.T) {
 			if virtual == nil {
 				virtual = test.h13
 			}
+			virtualTarget, err := hal.Lookup("virtual")
+			if err != nil {
+				t.Fatal(err)
+			}
 			for _, way := range []struct {
-				name, target string
-				extensions   bool
-				want         []float32
+				name   string
+				target *hal.Target
+				want   []float32
 			}{
-				{"h13", "h13", false, test.h13}, {"h13 as extensions", "h13", true, test.h13}, {"virtual", "virtual", false, virtual},
+				{"h13", h13(t), test.h13}, {"h13 as extensions", extensions(t), test.h13}, {"virtual", virtualTarget, virtual},
 			} {
-				target, err := hal.Lookup(way.target)
-				if err != nil {
-					t.Fatal(err)
-				}
-				s, err := wholeSegment(program.Functions[0], target)
-				if err != nil {
-					t.Fatal(err)
-				}
-				file, err := compileSegment(t, s, way.extensions)
-				if err != nil {
-					t.Fatal(err)
-				}
-				got := runSegment(t, file, target.Numerics, inputs)
+				s := compile(t, &compiler.Job{Target: way.target, Program: program})
+				got := runContainer(t, s.File, way.target.Numerics, inputs)
 				if len(got) != len(way.want) {
 					t.Fatalf("%s: %d elements, want %d", way.name, len(got), len(way.want))
 				}
@@ -154,7 +144,7 @@ func TestPublishedNumerics(t *testing.T) {
 						t.Errorf("%s: element %d is %v, want %v", way.name, i, got[i], v)
 					}
 					// What the guide says is zero on the chip is positive zero.
-					if way.target == "h13" && v == 0 && math.Signbit(float64(got[i])) {
+					if way.target.Name == "h13" && v == 0 && math.Signbit(float64(got[i])) {
 						t.Errorf("%s: element %d is -0, want +0", way.name, i)
 					}
 				}

@@ -1,22 +1,19 @@
-package compiler
+package v7_test
 
 import (
+	"strings"
 	"testing"
 
-	"github.com/espalier-ane/espalier/hal"
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/compiler"
 	v7 "github.com/espalier-ane/espalier/internal/encode/v7"
 	"github.com/espalier-ane/espalier/internal/segment"
-	"github.com/espalier-ane/espalier/mil"
 )
 
 // Own tasks and extension records side by side: a letter for each task. o: the chip's own; c: one whose result stays on
 // chip for the next; e: an extension record.
 func TestOwnTasksStandBesideExtensions(t *testing.T) {
-	target, err := hal.Lookup("h13")
-	if err != nil {
-		t.Fatal(err)
-	}
+	target := h13(t)
 	// No task is known that divides by what the channels about it have.
 	other := func(x string) string {
 		return `local_response_norm(x = ` + x + `, size = int32(3), alpha = fp16(0.001), beta = fp16(0.75), k = fp16(1))`
@@ -38,16 +35,10 @@ func TestOwnTasksStandBesideExtensions(t *testing.T) {
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			program, err := mil.ParseText("case", []byte((&v7Case{inputs: c.inputs, body: c.body}).text()), randomWeights{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			r, err := Compile(t.Context(), &Job{Target: target, Program: program, Functions: []Entry{{Function: program.Functions[0]}}})
-			if err != nil {
-				t.Fatal(err)
-			}
+			program := (&testCase{inputs: strings.Split(c.inputs, "; "), body: strings.Split(c.body, "; ")}).program(t)
+			s := compile(t, &compiler.Job{Target: target, Program: program})
 			letters := ""
-			for _, task := range r.Functions[0].Segments[0].Tasks {
+			for _, task := range s.Tasks {
 				switch {
 				case task.Unit == nil:
 					letters += "e"
@@ -66,10 +57,7 @@ func TestOwnTasksStandBesideExtensions(t *testing.T) {
 
 // Where a result would lie over what its tasks still read, the layer is an extension record.
 func TestOwnTasksWriteOverNothing(t *testing.T) {
-	target, err := hal.Lookup("h13")
-	if err != nil {
-		t.Fatal(err)
-	}
+	target := h13(t)
 	rows := [anec.NumAxes]int64{1024, 1024, 256, 64, 2}
 	for _, c := range []struct {
 		name string
