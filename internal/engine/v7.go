@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/espalier-ane/espalier/internal/kernel"
-	"github.com/espalier-ane/espalier/internal/kernel/strided"
+	"github.com/espalier-ane/espalier/internal/strided"
 	"github.com/espalier-ane/espalier/td"
 )
 

@@ -2,7 +2,7 @@ package engine
 
 import (
 	"github.com/espalier-ane/espalier/internal/kernel"
-	"github.com/espalier-ane/espalier/internal/kernel/strided"
+	"github.com/espalier-ane/espalier/internal/strided"
 	"github.com/espalier-ane/espalier/td"
 )
 

@@ -5,8 +5,8 @@ import (
 	"math"
 	"runtime"
 
-	"github.com/espalier-ane/espalier/internal/kernel/strided"
 	"github.com/espalier-ane/espalier/internal/pool"
+	"github.com/espalier-ane/espalier/internal/strided"
 	"github.com/espalier-ane/espalier/td"
 	"github.com/espalier-ane/espalier/tensor"
 )

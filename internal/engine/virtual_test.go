@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/espalier-ane/espalier/hal"
-	"github.com/espalier-ane/espalier/internal/kernel/strided"
+	"github.com/espalier-ane/espalier/internal/strided"
 	"github.com/espalier-ane/espalier/td"
 	"github.com/espalier-ane/espalier/tensor"
 )

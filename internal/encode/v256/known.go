@@ -3,7 +3,7 @@ package v256
 import (
 	"fmt"
 
-	"github.com/espalier-ane/espalier/internal/kernel/strided"
+	"github.com/espalier-ane/espalier/internal/strided"
 	"github.com/espalier-ane/espalier/td"
 )
 
