@@ -81,6 +81,11 @@ var never = []struct {
 		why:  "formats know bytes, not graphs",
 	},
 	{
+		from: []string{"internal/compiler"},
+		to:   []string{"internal/kernel/...", "internal/strided"},
+		why:  "what an engine computes stands in the tables of td",
+	},
+	{
 		from: []string{"internal/ops"},
 		to:   []string{"internal/kernel/..."},
 		deep: true,

@@ -14,6 +14,21 @@ func nameOf[T ~uint8](names map[T]string, i T, what string) string {
 	return fmt.Sprintf("%s %d", what, uint8(i))
 }
 
+// A kindRow names a number and says whether it is known what it stands for. What is not can be held by a task, but no
+// engine computes it.
+type kindRow struct {
+	name  string
+	known bool
+}
+
+// rowName is nameOf for rows.
+func rowName[T ~uint8](rows map[T]kindRow, i T, what string) string {
+	if r, ok := rows[i]; ok {
+		return r.name
+	}
+	return fmt.Sprintf("%s %d", what, uint8(i))
+}
+
 // Function is a function of one value: Apple's non-linear modes, and ours. A
 // and B are the constants of the micro-operation that names it.
 type Function uint8
@@ -85,76 +100,79 @@ const (
 	FuncClip                  Function = ourKinds + 13 // between A and B
 )
 
-var functionNames = map[Function]string{
-	FuncNone:                     "none",
-	FuncReLU:                     "relu",
-	FuncSigmoid:                  "sigmoid",
-	FuncSigmoidHighPrecision:     "sigmoid_high_precision",
-	FuncReLUSigmoid:              "relu_sigmoid",
-	FuncSigmoidHard:              "sigmoid_hard",
-	FuncTanh:                     "tanh",
-	FuncClampedReLU:              "clamped_relu",
-	FuncPReLU:                    "prelu",
-	FuncReLUN:                    "relun",
-	FuncSwish:                    "swish",
-	FuncSwishHard:                "swish_hard",
-	FuncDirac:                    "dirac",
-	FuncInt:                      "int",
-	FuncFrac:                     "frac",
-	FuncSqrt:                     "sqrt",
-	FuncRSqrt:                    "rsqrt",
-	FuncClampedReLURSqrt:         "clamped_relu_rsqrt",
-	FuncInverse:                  "inv",
-	FuncSquare:                   "sqr",
-	FuncLog2:                     "log2",
-	FuncExp2:                     "exp2",
-	FuncExp:                      "exp",
-	FuncELU:                      "elu",
-	FuncSign:                     "sign",
-	FuncEqualZero:                "equal_zero",
-	FuncNotEqualZero:             "not_equal_zero",
-	FuncLessThanZero:             "less_than_zero",
-	FuncLessThanEqualZero:        "less_than_equal_zero",
-	FuncGreaterThanEqualZero:     "greater_than_equal_zero",
-	FuncGreaterThanZero:          "greater_than_zero",
-	FuncCustomLUT:                "custom_lut",
-	FuncSin:                      "sin",
-	FuncCos:                      "cos",
-	FuncGELU:                     "gelu",
-	FuncGELUSigmoidApproximation: "gelu_sigmoid_approximation",
-	FuncDegamma:                  "degamma",
-	FuncRoundNearest:             "round_nearest",
-	FuncTrunc:                    "trunc",
-	FuncFloor:                    "floor",
-	FuncCeil:                     "ceil",
-	FuncAtan:                     "atan",
-	FuncAtanPart1:                "atan_part1",
-	FuncAtanPart2:                "atan_part2",
-	FuncErf:                      "erf",
-	FuncThresholdedReLU:          "thresholded_relu",
-	FuncGamma:                    "gamma",
-	FuncAbs:                      "abs",
+var functionRows = map[Function]kindRow{
+	FuncNone:                     {"none", true},
+	FuncReLU:                     {"relu", true},
+	FuncSigmoid:                  {"sigmoid", true},
+	FuncSigmoidHighPrecision:     {"sigmoid_high_precision", true},
+	FuncReLUSigmoid:              {"relu_sigmoid", false},
+	FuncSigmoidHard:              {"sigmoid_hard", true},
+	FuncTanh:                     {"tanh", true},
+	FuncClampedReLU:              {"clamped_relu", true},
+	FuncPReLU:                    {"prelu", true},
+	FuncReLUN:                    {"relun", true},
+	FuncSwish:                    {"swish", true},
+	FuncSwishHard:                {"swish_hard", true},
+	FuncDirac:                    {"dirac", true},
+	FuncInt:                      {"int", true},
+	FuncFrac:                     {"frac", true},
+	FuncSqrt:                     {"sqrt", true},
+	FuncRSqrt:                    {"rsqrt", true},
+	FuncClampedReLURSqrt:         {"clamped_relu_rsqrt", false},
+	FuncInverse:                  {"inv", true},
+	FuncSquare:                   {"sqr", true},
+	FuncLog2:                     {"log2", true},
+	FuncExp2:                     {"exp2", true},
+	FuncExp:                      {"exp", true},
+	FuncELU:                      {"elu", true},
+	FuncSign:                     {"sign", true},
+	FuncEqualZero:                {"equal_zero", true},
+	FuncNotEqualZero:             {"not_equal_zero", true},
+	FuncLessThanZero:             {"less_than_zero", true},
+	FuncLessThanEqualZero:        {"less_than_equal_zero", true},
+	FuncGreaterThanEqualZero:     {"greater_than_equal_zero", true},
+	FuncGreaterThanZero:          {"greater_than_zero", true},
+	FuncCustomLUT:                {"custom_lut", false},
+	FuncSin:                      {"sin", true},
+	FuncCos:                      {"cos", true},
+	FuncGELU:                     {"gelu", true},
+	FuncGELUSigmoidApproximation: {"gelu_sigmoid_approximation", true},
+	FuncDegamma:                  {"degamma", false},
+	FuncRoundNearest:             {"round_nearest", true},
+	FuncTrunc:                    {"trunc", true},
+	FuncFloor:                    {"floor", true},
+	FuncCeil:                     {"ceil", true},
+	FuncAtan:                     {"atan", true},
+	FuncAtanPart1:                {"atan_part1", false},
+	FuncAtanPart2:                {"atan_part2", false},
+	FuncErf:                      {"erf", true},
+	FuncThresholdedReLU:          {"thresholded_relu", true},
+	FuncGamma:                    {"gamma", false},
+	FuncAbs:                      {"abs", true},
 
-	FuncSoftplus:              "softplus",
-	FuncSoftsign:              "softsign",
-	FuncScaledTanh:            "scaled_tanh",
-	FuncGELUTanhApproximation: "gelu_tanh_approximation",
-	FuncLog:                   "log",
-	FuncTan:                   "tan",
-	FuncAsin:                  "asin",
-	FuncAcos:                  "acos",
-	FuncSinh:                  "sinh",
-	FuncCosh:                  "cosh",
-	FuncAsinh:                 "asinh",
-	FuncAcosh:                 "acosh",
-	FuncAtanh:                 "atanh",
-	FuncClip:                  "clip",
+	FuncSoftplus:              {"softplus", true},
+	FuncSoftsign:              {"softsign", true},
+	FuncScaledTanh:            {"scaled_tanh", true},
+	FuncGELUTanhApproximation: {"gelu_tanh_approximation", true},
+	FuncLog:                   {"log", true},
+	FuncTan:                   {"tan", true},
+	FuncAsin:                  {"asin", true},
+	FuncAcos:                  {"acos", true},
+	FuncSinh:                  {"sinh", true},
+	FuncCosh:                  {"cosh", true},
+	FuncAsinh:                 {"asinh", true},
+	FuncAcosh:                 {"acosh", true},
+	FuncAtanh:                 {"atanh", true},
+	FuncClip:                  {"clip", true},
 }
 
-func (f Function) String() string { return nameOf(functionNames, f, "function") }
+func (f Function) String() string { return rowName(functionRows, f, "function") }
 
 // Valid reports whether f has a name.
-func (f Function) Valid() bool { return functionNames[f] != "" }
+func (f Function) Valid() bool { return functionRows[f].name != "" }
+
+// Known reports whether it is known what f computes.
+func (f Function) Known() bool { return functionRows[f].known }
 
 // EWKind is a function of two values, or of one (ZinIrEWType). A comparison gives 0 or 1.
 type EWKind uint8
@@ -253,30 +271,33 @@ const (
 	ReduceLogSumExp ReductionKind = ourKinds + 5
 )
 
-var reductionKindNames = map[ReductionKind]string{
-	ReduceSum:        "Sum",
-	ReduceMin:        "Min",
-	ReduceMax:        "Max",
-	ReduceAvg:        "Avg",
-	ReduceSatSum:     "SatSum",
-	ReduceSatSub:     "SatSub",
-	ReduceArgMin:     "ArgMin",
-	ReduceArgMax:     "ArgMax",
-	ReduceBitwiseAnd: "BitwiseAnd",
-	ReduceBitwiseOr:  "BitwiseOr",
-	ReduceBitwiseXor: "BitwiseXor",
-	ReduceProduct:    "Product",
-	ReduceSumSquare:  "SumSquare",
-	ReduceL1:         "L1",
-	ReduceL2:         "L2",
-	ReduceLogSum:     "LogSum",
-	ReduceLogSumExp:  "LogSumExp",
+var reductionKindRows = map[ReductionKind]kindRow{
+	ReduceSum:        {"Sum", true},
+	ReduceMin:        {"Min", true},
+	ReduceMax:        {"Max", true},
+	ReduceAvg:        {"Avg", true},
+	ReduceSatSum:     {"SatSum", false},
+	ReduceSatSub:     {"SatSub", false},
+	ReduceArgMin:     {"ArgMin", true},
+	ReduceArgMax:     {"ArgMax", true},
+	ReduceBitwiseAnd: {"BitwiseAnd", true},
+	ReduceBitwiseOr:  {"BitwiseOr", true},
+	ReduceBitwiseXor: {"BitwiseXor", true},
+	ReduceProduct:    {"Product", true},
+	ReduceSumSquare:  {"SumSquare", true},
+	ReduceL1:         {"L1", true},
+	ReduceL2:         {"L2", true},
+	ReduceLogSum:     {"LogSum", true},
+	ReduceLogSumExp:  {"LogSumExp", true},
 }
 
-func (k ReductionKind) String() string { return nameOf(reductionKindNames, k, "reduction kind") }
+func (k ReductionKind) String() string { return rowName(reductionKindRows, k, "reduction kind") }
 
 // Valid reports whether k has a name.
-func (k ReductionKind) Valid() bool { return reductionKindNames[k] != "" }
+func (k ReductionKind) Valid() bool { return reductionKindRows[k].name != "" }
+
+// Known reports whether it is known what k computes.
+func (k ReductionKind) Known() bool { return reductionKindRows[k].known }
 
 // PoolKind is what a pooling makes of a window (ZinIrPoolingType).
 type PoolKind uint8
@@ -299,24 +320,27 @@ const (
 	PoolChannelArgMin        PoolKind = 14
 )
 
-var poolKindNames = map[PoolKind]string{
-	PoolAvg:                  "Avg",
-	PoolMax:                  "Max",
-	PoolChannelMax:           "ChannelMax",
-	PoolMin:                  "Min",
-	PoolChannelMin:           "ChannelMin",
-	PoolL1:                   "L1",
-	PoolL2:                   "L2",
-	PoolSpatialAndChannelAvg: "SpatialAndChannelAvg",
-	PoolSpatialAndChannelMax: "SpatialAndChannelMax",
-	PoolSpatialAndChannelMin: "SpatialAndChannelMin",
-	PoolSpatialArgMax:        "SpatialArgMax",
-	PoolChannelArgMax:        "ChannelArgMax",
-	PoolSpatialArgMin:        "SpatialArgMin",
-	PoolChannelArgMin:        "ChannelArgMin",
+var poolKindRows = map[PoolKind]kindRow{
+	PoolAvg:                  {"Avg", true},
+	PoolMax:                  {"Max", true},
+	PoolChannelMax:           {"ChannelMax", false},
+	PoolMin:                  {"Min", true},
+	PoolChannelMin:           {"ChannelMin", false},
+	PoolL1:                   {"L1", true},
+	PoolL2:                   {"L2", true},
+	PoolSpatialAndChannelAvg: {"SpatialAndChannelAvg", false},
+	PoolSpatialAndChannelMax: {"SpatialAndChannelMax", false},
+	PoolSpatialAndChannelMin: {"SpatialAndChannelMin", false},
+	PoolSpatialArgMax:        {"SpatialArgMax", false},
+	PoolChannelArgMax:        {"ChannelArgMax", false},
+	PoolSpatialArgMin:        {"SpatialArgMin", false},
+	PoolChannelArgMin:        {"ChannelArgMin", false},
 }
 
-func (k PoolKind) String() string { return nameOf(poolKindNames, k, "pooling kind") }
+func (k PoolKind) String() string { return rowName(poolKindRows, k, "pooling kind") }
 
 // Valid reports whether k has a name.
-func (k PoolKind) Valid() bool { return poolKindNames[k] != "" }
+func (k PoolKind) Valid() bool { return poolKindRows[k].name != "" }
+
+// Known reports whether it is known what k computes.
+func (k PoolKind) Known() bool { return poolKindRows[k].known }

@@ -34,16 +34,19 @@ const (
 	GridStrictAlignedCorners          SamplingGrid = 6 // i*(n-1)/max(m-1, 1)
 )
 
-var samplingGridNames = map[SamplingGrid]string{
-	GridAlignedCorners: "AlignedCorners", GridUnalignedCorners: "UnalignedCorners", GridOffsetCorners: "OffsetCorners",
-	GridDefault: "Default", GridOffsetDefault: "OffsetDefault",
-	GridOffsetDefaultWithNominalScale: "OffsetDefaultWithNominalScale", GridStrictAlignedCorners: "StrictAlignedCorners",
+var samplingGridRows = map[SamplingGrid]kindRow{
+	GridAlignedCorners: {"AlignedCorners", true}, GridUnalignedCorners: {"UnalignedCorners", true}, GridOffsetCorners: {"OffsetCorners", true},
+	GridDefault: {"Default", true}, GridOffsetDefault: {"OffsetDefault", false},
+	GridOffsetDefaultWithNominalScale: {"OffsetDefaultWithNominalScale", false}, GridStrictAlignedCorners: {"StrictAlignedCorners", true},
 }
 
-func (g SamplingGrid) String() string { return nameOf(samplingGridNames, g, "sampling grid") }
+func (g SamplingGrid) String() string { return rowName(samplingGridRows, g, "sampling grid") }
 
 // Valid reports whether g has a name.
-func (g SamplingGrid) Valid() bool { return samplingGridNames[g] != "" }
+func (g SamplingGrid) Valid() bool { return samplingGridRows[g].name != "" }
+
+// Known reports whether it is known what g means.
+func (g SamplingGrid) Known() bool { return samplingGridRows[g].known }
 
 // NearestRounding is which element is nearest to a position (nearest_rounding_mode,
 // guide C.1).
@@ -80,15 +83,18 @@ const (
 	CoordNormalizedUnit      CoordinateMode = ourKinds + 0 // 0 to 1
 )
 
-var coordinateModeNames = map[CoordinateMode]string{
-	CoordNonNormalized: "NonNormalized", CoordNormalizedSymmetric: "NormalizedSymmetric",
-	CoordNormalizedReflect: "NormalizedReflect", CoordNormalizedUnit: "NormalizedUnit",
+var coordinateModeRows = map[CoordinateMode]kindRow{
+	CoordNonNormalized: {"NonNormalized", true}, CoordNormalizedSymmetric: {"NormalizedSymmetric", true},
+	CoordNormalizedReflect: {"NormalizedReflect", false}, CoordNormalizedUnit: {"NormalizedUnit", true},
 }
 
-func (m CoordinateMode) String() string { return nameOf(coordinateModeNames, m, "coordinate mode") }
+func (m CoordinateMode) String() string { return rowName(coordinateModeRows, m, "coordinate mode") }
 
 // Valid reports whether m has a name.
-func (m CoordinateMode) Valid() bool { return coordinateModeNames[m] != "" }
+func (m CoordinateMode) Valid() bool { return coordinateModeRows[m].name != "" }
+
+// Known reports whether it is known what m means.
+func (m CoordinateMode) Known() bool { return coordinateModeRows[m].known }
 
 // BoxMode is which four numbers describe a box, by the names of MIL's
 // box_coordinate_mode.

@@ -61,8 +61,16 @@ type Op struct {
 // first; those that are not there count.
 func (o *Op) Results() int { return len(o.Params.row().results) }
 
+// Sources returns the number of operands that the class itself reads, which
+// follow the results; those that are not there count. Operands after them are
+// there for the epilogue.
+func (o *Op) Sources() int { return len(o.Params.row().sources) }
+
 // Class returns the class of the operation.
-func (o *Op) Class() Class { return o.Params.row().class }
+func (o *Op) Class() Class { return ClassOf(o.Params) }
+
+// ClassOf returns the class that has the fields.
+func ClassOf(p Params) Class { return p.row().class }
 
 // An Operand is a tensor in memory. Element (n,d,c,h,w) begins at
 //

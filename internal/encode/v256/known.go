@@ -3,7 +3,6 @@ package v256
 import (
 	"fmt"
 
-	"github.com/espalier-ane/espalier/internal/strided"
 	"github.com/espalier-ane/espalier/td"
 )
 
@@ -17,37 +16,37 @@ func computable(op *td.Op) error {
 	}
 	for _, m := range op.Epilogue {
 		if m.Code == td.MicroActivation {
-			if err := known(strided.FunctionName, td.Function(m.Function)); err != nil {
+			if err := known(td.Function(m.Function)); err != nil {
 				return err
 			}
 		}
 	}
 	switch p := op.Params.(type) {
 	case *td.Pooling:
-		return known(strided.PoolName, p.Kind)
+		return known(p.Kind)
 	case *td.Reduction:
-		return known(strided.ReductionName, p.Kind)
+		return known(p.Kind)
 	case *td.Resize:
-		return known(strided.GridName, p.Grid)
+		return known(p.Grid)
 	case *td.CropResize:
-		if err := known(strided.CoordinateName, p.Coordinate); err != nil {
+		if err := known(p.Coordinate); err != nil {
 			return err
 		}
-		return known(strided.GridName, p.Grid)
+		return known(p.Grid)
 	case *td.Resample:
-		return known(strided.CoordinateName, p.Coordinate)
+		return known(p.Coordinate)
 	case *td.AffineTransform:
-		return known(strided.CoordinateName, p.Coordinate)
+		return known(p.Coordinate)
 	}
 	return nil
 }
 
-// known refuses a kind that the kernels do not have.
-func known[K interface {
-	~uint8
+// known refuses a kind whose meaning no source has.
+func known(k interface {
+	Known() bool
 	String() string
-}](name func(uint8) (string, bool), k K) error {
-	if _, ok := name(uint8(k)); !ok {
+}) error {
+	if !k.Known() {
 		return fmt.Errorf("what %v computes is not known", k)
 	}
 	return nil
