@@ -18,6 +18,9 @@ type Factors struct {
 	X, Y, Z int
 }
 
+// Sizes returns them in this order.
+func (f *Factors) Sizes() [3]int { return [3]int{f.X, f.Y, f.Z} }
+
 func (f *Factors) values() []any { return []any{&f.X, &f.Y, &f.Z} }
 
 // check holds small, where a block is one element and outer has room for its
@@ -25,7 +28,7 @@ func (f *Factors) values() []any { return []any{&f.X, &f.Y, &f.Z} }
 func (f *Factors) check(small, large *Operand, outer Axis) error {
 	want := large.Dims
 	count := int64(want[outer])
-	for i, n := range [3]int{f.X, f.Y, f.Z} {
+	for i, n := range f.Sizes() {
 		a := [3]Axis{AxisW, AxisH, AxisD}[i]
 		if n < 1 {
 			return fmt.Errorf("a block of %d along %v", n, a)

@@ -31,7 +31,7 @@ func (p *Program) runsOnce(op *td.Op, places []place) (bool, error) {
 	once := false
 	for i := range op.Results() {
 		pl := &places[i]
-		once = once || !pl.region.empty() && p.memories[pl.memory].kind == derived
+		once = once || !pl.region.empty() && p.memories[pl.Memory].kind == derived
 	}
 	if !once {
 		return false, nil
@@ -41,7 +41,7 @@ func (p *Program) runsOnce(op *td.Op, places []place) (bool, error) {
 		if pl.region.empty() {
 			continue
 		}
-		m := &p.memories[pl.memory]
+		m := &p.memories[pl.Memory]
 		switch {
 		case i < op.Results() && m.kind != derived:
 			return false, fmt.Errorf("operand %d: writes %v, but another result is derived memory", i, m)

@@ -16,6 +16,7 @@ type Program struct {
 	memories []memory // on-chip memory first
 	bases    *[hwx.BaseCount]uint64
 	numerics hal.Numerics
+	rules    *strided.Rules // that they make; nil: plain arithmetic
 
 	steps   []step
 	once    []*virtualStep // make the derived memory
@@ -71,7 +72,7 @@ func LoadWith(file *hwx.File, o Options) (*Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Program{bases: thread.Bases, numerics: o.Numerics, weights: make(map[weightKey]*weightSet), tables: make(map[weightKey]*activation)}
+	p := &Program{bases: thread.Bases, numerics: o.Numerics, rules: strided.RulesOf(o.Numerics), weights: make(map[weightKey]*weightSet), tables: make(map[weightKey]*activation)}
 	if p.memories, err = mapMemory(file, ports, target.Sizes.OnChip, o.Weights); err != nil {
 		return nil, err
 	}

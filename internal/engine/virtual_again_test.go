@@ -8,7 +8,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/espalier-ane/espalier/internal/strided"
 	"github.com/espalier-ane/espalier/td"
 	"github.com/espalier-ane/espalier/tensor"
 )
@@ -107,42 +106,4 @@ func largeBenches(t *testing.T) []*bench {
 		}
 	}
 	return benches
-}
-
-// Functions and kinds have the same numbers in td and in the kernels.
-func TestVirtualNumbers(t *testing.T) {
-	for n := range 256 {
-		f := td.Function(n)
-		name, _ := strided.FunctionName(uint8(n))
-		if f.Valid() != (name != "") || f.Valid() && f.String() != name {
-			t.Errorf("function %d is %v in td, %q in the kernels", n, f, name)
-		}
-		k := td.EWKind(n)
-		if name, _ := strided.PairName(uint8(n)); k.Valid() != (name != "") || k.Valid() && k.String() != name {
-			t.Errorf("elementwise kind %d is %v in td, %q in the kernels", n, k, name)
-		}
-		if name, ok := strided.ReductionName(uint8(n)); ok && td.ReductionKind(n).String() != name {
-			t.Errorf("reduction kind %d is %v in td, %q in the kernels", n, td.ReductionKind(n), name)
-		}
-		if name, ok := strided.PoolName(uint8(n)); ok && td.PoolKind(n).String() != name {
-			t.Errorf("pooling kind %d is %v in td, %q in the kernels", n, td.PoolKind(n), name)
-		}
-	}
-	for n := range 256 {
-		k := td.ScaledEWKind(n)
-		if name, known := strided.ScaledName(uint8(n)); k.Valid() != known || known && k.String() != name {
-			t.Errorf("scaled elementwise kind %d is %v in td, %q in the kernels", n, k, name)
-		}
-	}
-	for _, d := range tensor.DTypes() {
-		if _, ok := td.ElementCode(d); ok && stridedTypes[d].String() != d.String() {
-			t.Errorf("%v is %v in the kernels", d, stridedTypes[d])
-		}
-	}
-	for _, class := range td.OpClasses() {
-		op := &td.Op{Params: td.NewParams(class), Operands: make([]td.Operand, 5)}
-		if strided.Find(new(Program).stridedOp(op, make([]place, 5))) == nil {
-			t.Errorf("%v has no kernel", class)
-		}
-	}
 }

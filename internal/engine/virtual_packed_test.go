@@ -6,7 +6,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/espalier-ane/espalier/internal/strided"
 	"github.com/espalier-ane/espalier/td"
 	"github.com/espalier-ane/espalier/tensor"
 )
@@ -80,13 +79,7 @@ func TestVirtualConvolutionRows(t *testing.T) {
 			b := newBench(t, r, op)
 			if round == 0 {
 				b.makeDense(r)
-				places := make([]place, len(op.Operands))
-				for i := range places {
-					for a, v := range op.Operands[i].Strides {
-						places[i].strides[a] = int(v)
-					}
-				}
-				if row := strided.Find(new(Program).stridedOp(op, places)); row.Name != s.row {
+				if row := rowOf(op); row.Name != s.row {
 					t.Errorf("%+v is done by %s", s, row.Name)
 				}
 			}

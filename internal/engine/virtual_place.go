@@ -3,6 +3,7 @@ package engine
 import (
 	"fmt"
 
+	"github.com/espalier-ane/espalier/internal/strided"
 	"github.com/espalier-ane/espalier/td"
 )
 
@@ -10,9 +11,8 @@ import (
 
 // A place is an operand in a memory of the program.
 type place struct {
-	memory, offset int
-	strides        [td.NumAxes]int
-	region         region // empty if there is no element
+	strided.Operand
+	region region // empty if there is no element
 }
 
 // place finds the memories of an operation's operands, and whether it is run once
@@ -49,7 +49,7 @@ func (p *Program) place(op *td.Op) (places []place, once bool, err error) {
 		return nil, false, err
 	}
 	for i := range op.Results() {
-		if err := p.noteWritten(places[i].memory, &places[i].region); err != nil {
+		if err := p.noteWritten(places[i].Memory, &places[i].region); err != nil {
 			return nil, false, err
 		}
 	}
@@ -58,8 +58,11 @@ func (p *Program) place(op *td.Op) (places []place, once bool, err error) {
 
 func (p *Program) placeOperand(o *td.Operand) (place, error) {
 	lo, hi, _ := o.Extent() // it fits: the operation is valid
+	pl := place{Operand: strided.Operand{Operand: *o}}
+	pl.Strides = [td.NumAxes]int64{}
 	if lo == hi {
-		return place{}, nil // no element, nothing to touch
+		pl.Offset = 0
+		return pl, nil // no element, nothing to touch
 	}
 	if int(o.Base) >= len(p.bases) {
 		return place{}, fmt.Errorf("base %d: the table has %d entries", o.Base, len(p.bases))
@@ -76,14 +79,14 @@ func (p *Program) placeOperand(o *td.Operand) (place, error) {
 	if lo < 0 || hi > size-int64(start) {
 		return place{}, fmt.Errorf("bytes %#x to %#x of base %d are outside %v, which has %#x there", lo, hi, o.Base, m, size-int64(start))
 	}
-	pl := place{memory: memory, offset: start + int(o.Offset)}
-	pl.region = operandRegion(o, pl.offset)
+	pl.Memory, pl.Offset = memory, int64(start)+o.Offset
+	pl.region = operandRegion(o, int(pl.Offset))
 	for a, n := range o.Dims {
 		if td.Axis(a) == td.AxisC {
 			n = (n + int(o.Interleave) - 1) / int(o.Interleave)
 		}
 		if n > 1 { // a stride that leads nowhere may be any number
-			pl.strides[a] = int(o.Strides[a])
+			pl.Strides[a] = o.Strides[a]
 		}
 	}
 	return pl, nil
@@ -93,17 +96,17 @@ func (p *Program) checkSource(pl *place) error {
 	if pl.region.empty() {
 		return nil
 	}
-	if m := &p.memories[pl.memory]; m.kind == text {
+	if m := &p.memories[pl.Memory]; m.kind == text {
 		return fmt.Errorf("reads %v", m)
 	}
-	return p.unwritten(pl.memory, &pl.region)
+	return p.unwritten(pl.Memory, &pl.region)
 }
 
 func (p *Program) checkResult(o *td.Operand, pl *place) error {
 	if pl.region.empty() {
 		return nil
 	}
-	m := &p.memories[pl.memory]
+	m := &p.memories[pl.Memory]
 	switch m.kind {
 	case scratch, output, onChip, state, derived:
 	default:
@@ -120,52 +123,40 @@ func (p *Program) checkResult(o *td.Operand, pl *place) error {
 // that it is made of, and of nothing else.
 func (p *Program) checkAliasing(op *td.Op, places []place, result, i int) error {
 	y, x := &places[result], &places[i]
-	if x.region.empty() || y.region.empty() || x.memory != y.memory {
+	if x.region.empty() || y.region.empty() || x.Memory != y.Memory {
 		return nil
 	}
 	if meet, err := p.overlap(&x.region, &y.region); err != nil || !meet {
 		return err
 	}
-	same := x.offset == y.offset && x.strides == y.strides && op.Operands[i].Dims == op.Operands[0].Dims &&
-		op.Operands[i].Interleave == op.Operands[0].Interleave && op.Operands[i].Type.Size() == op.Operands[0].Type.Size()
+	same := x.Offset == y.Offset && x.Strides == y.Strides && x.Dims == op.Operands[0].Dims &&
+		x.Interleave == op.Operands[0].Interleave && x.Type.Size() == op.Operands[0].Type.Size()
 	if same && result == 0 && i >= op.Results() && inPlace(op, i) {
 		return nil
 	}
 	if result > 0 || i < op.Results() {
-		return fmt.Errorf("result %d overlaps operand %d in %v", result, i, &p.memories[y.memory])
+		return fmt.Errorf("result %d overlaps operand %d in %v", result, i, &p.memories[y.Memory])
 	}
-	return fmt.Errorf("the result overlaps operand %d in %v", i, &p.memories[y.memory])
+	return fmt.Errorf("the result overlaps operand %d in %v", i, &p.memories[y.Memory])
 }
 
 // inPlace reports whether an operation reads operand i, element by element, no
 // later than it writes there.
 func inPlace(op *td.Op, i int) bool {
+	if i >= op.Results()+op.Sources() { // the epilogue's
+		return true
+	}
 	switch op.Params.(type) {
 	case *td.ElementWise, *td.ScaledElementWise, *td.Quant, *td.Copy:
 		return true
 	case *td.DeQuant: // with a table or a mask, not element by element
 		const table, mask = 4, 5
 		there := func(j int) bool { return j < len(op.Operands) && op.Operands[j].Present() }
-		return i > mask || !there(table) && !there(mask)
+		return !there(table) && !there(mask)
 	case *td.Softmax, *td.LayerNorm, *td.InstanceNorm, *td.L2Norm, *td.MinMaxNorm: // a line is read before it is written
-		return i == 1 || i > classSources(op)
+		return i == 1
 	case *td.RingBufferWriter: // outside the window, the state stays
 		return i == 1
 	}
-	return i > classSources(op) // the epilogue's
-}
-
-// classSources is the number of the last operand that the class itself reads.
-func classSources(op *td.Op) int {
-	switch op.Params.(type) {
-	case *td.RandomGenerator:
-		return 0
-	case *td.Convolution, *td.LayerNorm, *td.InstanceNorm:
-		return 3
-	case *td.Sort, *td.TopK, *td.DynamicSlice, *td.Resample, *td.AffineTransform, *td.CropResize, *td.MatMul, *td.Gather, *td.CrossProduct, *td.CrossCorrelation, *td.CostVolume, *td.RadiusSearch:
-		return 2
-	case *td.Attention:
-		return 4
-	}
-	return 1
+	return false
 }

@@ -227,7 +227,7 @@ func (b *bench) programOf(sources memoryKind) (*Program, error) {
 	}
 	p := &Program{bases: new([256]uint64), numerics: benchNumerics}
 	if b.rules != nil {
-		p.numerics = *b.rules
+		p.numerics, p.rules = *b.rules, strided.RulesOf(*b.rules)
 	}
 	for i, m := range b.memories {
 		of := memory{kind: sources, addr: uint64(i+1) << 32, size: len(m)}
@@ -444,10 +444,17 @@ func broadcastOf(r *rand.Rand, d tensor.DType, dims [td.NumAxes]int) td.Operand 
 	return td.Operand{Type: d, Interleave: 1, Dims: dims}
 }
 
-// boundOf is the bound of the row that does an operation.
-func boundOf(op *td.Op) strided.Bound {
-	return strided.Find(new(Program).stridedOp(op, make([]place, len(op.Operands)))).Bound
+// rowOf is the row that does an operation.
+func rowOf(op *td.Op) *strided.Row {
+	to := &strided.Op{Params: op.Params, Epilogue: op.Epilogue}
+	for _, o := range op.Operands {
+		to.Operands = append(to.Operands, strided.Operand{Operand: o})
+	}
+	return strided.Find(to)
 }
+
+// boundOf is the bound of the row that does an operation.
+func boundOf(op *td.Op) strided.Bound { return rowOf(op).Bound }
 
 // TestVirtual ranges over the classes: encoding and decoding is the identity,
 // and the engine computes what the class is defined as, within the bound of its

@@ -1,5 +1,7 @@
 package strided
 
+import "github.com/espalier-ane/espalier/td"
+
 // The index of an extreme element: the first of equals, or the first NaN.
 
 func argumentInts(op *Op) bool { return integersBut(op, 1) }
@@ -15,23 +17,27 @@ type argument struct {
 
 func newArgumentSink(op *Op) indexSink { return indexSink{newSink(op), argumentInts(op)} }
 
-func newArgument(op *Op, along int) *argument {
+func newArgument(op *Op, along int, descending bool) *argument {
 	y, x := &op.Operands[0], &op.Operands[1]
 	k := &argument{
-		sink: newArgumentSink(op), x: x.array(), order: keyingOf(x, op.Params.Max, nanFirst), along: along, count: x.Dims[along],
+		sink: newArgumentSink(op), x: x.array(), order: keyingOf(x, descending, nanFirst), along: along, count: x.Dims[along],
 	}
 	space := y.Dims
 	k.rowsOf = newRows(space, rowAxis(space, allAxes&^(1<<along), &k.sink.out))
 	return k
 }
 
-func bindGlobalArgument(op *Op) (Kernel, error) { return newArgument(op, op.Params.Axis), nil }
+func bindGlobalArgument(op *Op) (Kernel, error) {
+	p := op.Params.(*td.GlobalArgMinMax)
+	return newArgument(op, int(p.Axis), p.Type == td.Max), nil
+}
 
 func bindArgument(op *Op) (Kernel, error) {
-	if op.Params.Spatial {
-		return newWindowArgument(op), nil
+	p := op.Params.(*td.ArgMinMax)
+	if p.Mode.Spatial() {
+		return newWindowArgument(op, p), nil
 	}
-	return newArgument(op, axisC), nil
+	return newArgument(op, axisC, p.Mode.Extreme() == td.Max), nil
 }
 
 func (k *argument) Tiles() (n, grain int) {
@@ -69,17 +75,17 @@ func (k *argument) Run(w *Scratch, lo, hi int) {
 // windowArgument finds it in windows; taps outside x are left out.
 type windowArgument struct {
 	rowsOf
-	Window
+	window
 	sink  indexSink
 	x     array
-	in    [NumAxes]int
+	in    [td.NumAxes]int
 	order keying
 }
 
-func newWindowArgument(op *Op) *windowArgument {
+func newWindowArgument(op *Op, p *td.ArgMinMax) *windowArgument {
 	return &windowArgument{
-		rowsOf: newRows(op.Operands[0].Dims, axisW), Window: op.Params.Window, sink: newArgumentSink(op),
-		x: op.Operands[1].array(), in: op.Operands[1].Dims, order: keyingOf(&op.Operands[1], op.Params.Max, nanFirst),
+		rowsOf: newRows(op.Operands[0].Dims, axisW), window: window{p.Window}, sink: newArgumentSink(op),
+		x: op.Operands[1].array(), in: op.Operands[1].Dims, order: keyingOf(&op.Operands[1], p.Mode.Extreme() == td.Max, nanFirst),
 	}
 }
 

@@ -1,6 +1,11 @@
 package strided
 
-import "math"
+import (
+	"math"
+
+	"github.com/espalier-ane/espalier/td"
+	"github.com/espalier-ane/espalier/tensor"
+)
 
 // attention takes a few positions at a time over blocks of keys. It keeps, of
 // each position, the greatest score so far, the sum of the powers relative to
@@ -22,7 +27,7 @@ type attention struct {
 	blocks    int
 	settle    bool // inf-inf is 0
 
-	tables *Tables // by stages, as a chip does it; nil: at once
+	tables *tables // by stages, as a chip does it; nil: at once
 	flush  bool    // subnormals are 0 to the products
 }
 
@@ -43,18 +48,18 @@ func bindAttention(op *Op) (Kernel, error) {
 		batch:     newGrid(y.Dims, 1<<axisN|1<<axisD|1<<axisC),
 		positions: y.Dims[axisH], width: y.Dims[axisW],
 		keys: k.Dims[axisH], features: q.Dims[axisW],
-		scale: float64(op.Params.Scale),
+		scale: float64(op.Params.(*td.Attention).Scale),
 	}
-	a.settle = op.Rules != nil && op.Rules.Settle
+	a.settle = op.Rules != nil && op.Rules.IndeterminateToZero
 	a.q.careful, a.scores.careful = op.Rules.careful(a.features), op.Rules.careful(attnKeys)
 	if len(op.Operands) > 4 && op.Operands[4].Present() {
 		a.mask, a.hasMask = op.Operands[4].array(), true
-		a.boolMask = op.Operands[4].Type == Bool
+		a.boolMask = op.Operands[4].Type == tensor.Bool
 	}
 	a.blocks = (a.positions + attnRows - 1) / attnRows
-	if r := op.Rules; r != nil && r.Tables != nil && r.Stages && a.keys <= maxStagedKeys {
-		a.tables, a.flush = r.Tables, r.FlushProducts
-		a.scale = float64(half(op.Params.Scale)) // a post scale is fp16
+	if r := op.Rules; r != nil && r.tables != nil && r.RoundStages && a.keys <= maxStagedKeys {
+		a.tables, a.flush = r.tables, r.FlushArraySubnormals
+		a.scale = float64(half(float32(a.scale))) // a post scale is fp16
 		a.scores.careful = r.careful(a.keys)
 	}
 	return a, nil
@@ -162,7 +167,7 @@ func (a *attention) score(w *Scratch) {
 			scores[j] = float32(float64(s) * a.scale)
 		}
 		if a.tables != nil {
-			castFloats(F16, scores)
+			castFloats(tensor.Float16, scores)
 		}
 		if !a.hasMask {
 			continue

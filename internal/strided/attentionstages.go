@@ -1,6 +1,10 @@
 package strided
 
-import "math"
+import (
+	"math"
+
+	"github.com/espalier-ane/espalier/tensor"
+)
 
 // maxStagedKeys is how many keys an attention by stages may have: all scores of a
 // position are at hand.
@@ -42,7 +46,7 @@ func (a *attention) stagedTile(w *Scratch, positions lines) {
 
 // normalize makes of scores the weights of a softmax along W.
 func (a *attention) normalize(scores []float32) {
-	castFloats(F16, scores) // a mask was added in another task
+	castFloats(tensor.Float16, scores) // a mask was added in another task
 	top := float32(math.Inf(-1))
 	for _, s := range scores {
 		top = max(top, s)
@@ -53,7 +57,7 @@ func (a *attention) normalize(scores []float32) {
 		if a.settle {
 			d = orZero(d, s, top)
 		}
-		scores[j] = half(a.tables.Exp2(half(d * log2e)))
+		scores[j] = half(a.tables.exp2(half(d * log2e)))
 		sum += scores[j]
 	}
 	inverse := half(1 / sum)

@@ -3,20 +3,17 @@ package strided
 import (
 	"math/rand/v2"
 	"testing"
+
+	"github.com/espalier-ane/espalier/td"
+	"github.com/espalier-ane/espalier/tensor"
 )
 
-// dense is an operand of a base of its own, laid out without gaps.
-func dense(base int, t Type, dims ...int) Operand {
-	o := Operand{Base: base, Type: t, Interleave: 1, Dims: [NumAxes]int(dims)}
-	stride := t.size()
-	for a := NumAxes - 1; a >= 0; a-- {
-		o.Strides[a] = stride
-		stride *= o.Dims[a]
-	}
-	return o
+// dense is an operand in a memory of its own, laid out without gaps.
+func dense(memory int, t tensor.DType, dims ...int) Operand {
+	return Operand{Operand: td.Dense(0, 0, t, [td.NumAxes]int(dims)), Memory: memory}
 }
 
-func (o *Operand) bytes() int { return product(o.Dims) * o.Type.size() }
+func (o *Operand) bytes() int { return product(o.Dims) * sizeOf(o.Type) }
 
 // A bound operation with memory for it.
 type bound struct {
@@ -45,12 +42,12 @@ func bindDense(tb testing.TB, op *Op) *bound {
 			continue
 		}
 		m := make([]byte, o.bytes())
-		if o.Type == F16 && i > 0 {
+		if o.Type == tensor.Float16 && i > 0 {
 			for j := 0; j < len(m); j += 2 {
-				putFloat(F16, m[j:], float32(r.NormFloat64()))
+				putFloat(tensor.Float16, m[j:], float32(r.NormFloat64()))
 			}
 		}
-		b.w.Memory[o.Base] = m
+		b.w.Memory[o.Memory] = m
 	}
 	b.w.Packed = packs.New()
 	for i := range b.w.Packed {
@@ -63,33 +60,35 @@ func (b *bound) run() { b.kernel.Run(b.w, 0, b.tiles) }
 
 func benchConv(groups, in, out, side, kernel, stride, pad int, constant bool) *Op {
 	after := (side+2*pad-kernel)/stride + 1
-	weights := dense(2, F16, out, 1, in/groups, kernel, kernel)
+	weights := dense(2, tensor.Float16, out, 1, in/groups, kernel, kernel)
 	weights.Constant = constant
 	return &Op{
-		Class:    classConv,
-		Operands: []Operand{dense(0, F16, 1, 1, out, after, after), dense(1, F16, 1, 1, in, side, side), weights},
-		Steps:    []Step{{Kind: Function, Code: reluNumber}},
-		Params: Params{Groups: groups, Window: Window{
+		Operands: []Operand{dense(0, tensor.Float16, 1, 1, out, after, after), dense(1, tensor.Float16, 1, 1, in, side, side), weights},
+		Epilogue: []td.MicroOp{activation(td.FuncReLU, 0, 0)},
+		Params: &td.Convolution{Groups: groups, Window: td.Window{
 			Kernel: [3]int{1, kernel, kernel}, Stride: [3]int{1, stride, stride},
 			Dilation: [3]int{1, 1, 1}, PadBefore: [3]int{0, pad, pad},
 		}},
 	}
 }
 
+func activation(f td.Function, a, b float32) td.MicroOp {
+	return td.MicroOp{Code: td.MicroActivation, Function: uint8(f), A: a, B: b}
+}
+
 func benchMatMul(rows, inner, cols int, constant bool) *Op {
-	z := dense(2, F16, 1, 1, 1, cols, inner)
+	z := dense(2, tensor.Float16, 1, 1, 1, cols, inner)
 	z.Constant = constant
 	return &Op{
-		Class:    classMatMul,
-		Operands: []Operand{dense(0, F16, 1, 1, 1, rows, cols), dense(1, F16, 1, 1, 1, rows, inner), z},
-		Params:   Params{TransposeZ: true},
+		Operands: []Operand{dense(0, tensor.Float16, 1, 1, 1, rows, cols), dense(1, tensor.Float16, 1, 1, 1, rows, inner), z},
+		Params:   &td.MatMul{TransposeZ: true},
 	}
 }
 
 // BenchmarkKernels prints, for each kernel, what a step costs: a product, or an
 // element where there are none.
 func BenchmarkKernels(b *testing.B) {
-	half := func(base int, dims ...int) Operand { return dense(base, F16, dims...) }
+	half := func(base int, dims ...int) Operand { return dense(base, tensor.Float16, dims...) }
 	for _, bb := range []struct {
 		name  string
 		steps float64
@@ -109,27 +108,27 @@ func BenchmarkKernels(b *testing.B) {
 		{"matmul, not constant", 128 * 384 * 1536, benchMatMul(128, 384, 1536, false)},
 		{"matmul of one row", 1024 * 4096, benchMatMul(1, 1024, 4096, true)},
 		{"matmul of one row, not constant", 1024 * 4096, benchMatMul(1, 1024, 4096, false)},
-		{"attention", 12 * 128 * 128 * 64, &Op{Class: classAttention, Params: Params{Scale: 0.125}, Operands: []Operand{
+		{"attention", 12 * 128 * 128 * 64, &Op{Params: &td.Attention{Scale: 0.125}, Operands: []Operand{
 			half(0, 1, 1, 12, 128, 32), half(1, 1, 1, 12, 128, 32), half(2, 1, 1, 12, 128, 32), half(3, 1, 1, 12, 128, 32),
 		}}},
-		{"attention of one position", 32 * 1024 * 128, &Op{Class: classAttention, Params: Params{Scale: 0.125}, Operands: []Operand{
+		{"attention of one position", 32 * 1024 * 128, &Op{Params: &td.Attention{Scale: 0.125}, Operands: []Operand{
 			half(0, 1, 1, 32, 1, 64), half(1, 1, 1, 32, 1, 64), half(2, 1, 1, 32, 1024, 64), half(3, 1, 1, 32, 1024, 64),
 		}}},
-		{"softmax", 12 * 128 * 128, &Op{Class: classSoftmax, Params: Params{Axis: axisW}, Operands: []Operand{half(0, 1, 1, 12, 128, 128), half(1, 1, 1, 12, 128, 128)}}},
-		{"layernorm", 128 * 384, &Op{Class: classLayerNorm, Params: Params{Axes: 1 << axisW, Epsilon: 1e-5}, Operands: []Operand{half(0, 1, 1, 1, 128, 384), half(1, 1, 1, 1, 128, 384)}}},
-		{"max pool 3x3 stride 2", 64 * 9 * 56 * 56, &Op{Class: classPooling, Operands: []Operand{half(0, 1, 1, 64, 56, 56), half(1, 1, 1, 64, 112, 112)}, Params: Params{
-			Kind: 2, Window: Window{Kernel: [3]int{1, 3, 3}, Stride: [3]int{1, 2, 2}, Dilation: [3]int{1, 1, 1}, PadBefore: [3]int{0, 1, 1}},
+		{"softmax", 12 * 128 * 128, &Op{Params: &td.Softmax{Axis: td.AxisW}, Operands: []Operand{half(0, 1, 1, 12, 128, 128), half(1, 1, 1, 12, 128, 128)}}},
+		{"layernorm", 128 * 384, &Op{Params: &td.LayerNorm{Axes: td.AxesOf(td.AxisW), Epsilon: 1e-5}, Operands: []Operand{half(0, 1, 1, 1, 128, 384), half(1, 1, 1, 1, 128, 384)}}},
+		{"max pool 3x3 stride 2", 64 * 9 * 56 * 56, &Op{Operands: []Operand{half(0, 1, 1, 64, 56, 56), half(1, 1, 1, 64, 112, 112)}, Params: &td.Pooling{
+			Kind: td.PoolMax, Window: td.Window{Kernel: [3]int{1, 3, 3}, Stride: [3]int{1, 2, 2}, Dilation: [3]int{1, 1, 1}, PadBefore: [3]int{0, 1, 1}},
 		}}},
-		{"mean over 7x7", 2048 * 49, &Op{Class: classReduction, Params: Params{Kind: 1, Axes: 1<<axisH | 1<<axisW}, Operands: []Operand{half(0, 1, 1, 2048, 1, 1), half(1, 1, 1, 2048, 7, 7)}}},
-		{"add", 256 * 56 * 56, &Op{Class: classElementWise, Params: Params{Kind: 1}, Operands: []Operand{half(0, 1, 1, 256, 56, 56), half(1, 1, 1, 256, 56, 56), half(2, 1, 1, 256, 56, 56)}}},
-		{"six steps", 256 * 56 * 56, &Op{Class: classElementWise, Params: Params{Kind: 1}, Operands: []Operand{half(0, 1, 1, 256, 56, 56), half(1, 1, 1, 256, 56, 56), half(2, 1, 1, 256, 56, 56)}, Steps: []Step{
-			{Kind: ScaleBias, A: 2, B: 1}, {Kind: Function, Code: clipNumber, A: -3, B: 3}, {Kind: Pair, Code: 2, Earlier: 1},
-			{Kind: Pair, Code: 1, A: 0.5}, {Kind: Pair, Code: 7, A: 0}, {Kind: Cast, Code: uint8(F16)},
+		{"mean over 7x7", 2048 * 49, &Op{Params: &td.Reduction{Kind: td.ReduceAvg, Axes: td.AxesOf(td.AxisH, td.AxisW)}, Operands: []Operand{half(0, 1, 1, 2048, 1, 1), half(1, 1, 1, 2048, 7, 7)}}},
+		{"add", 256 * 56 * 56, &Op{Params: &td.ElementWise{Kind: td.EWAdd}, Operands: []Operand{half(0, 1, 1, 256, 56, 56), half(1, 1, 1, 256, 56, 56), half(2, 1, 1, 256, 56, 56)}}},
+		{"six steps", 256 * 56 * 56, &Op{Params: &td.ElementWise{Kind: td.EWAdd}, Operands: []Operand{half(0, 1, 1, 256, 56, 56), half(1, 1, 1, 256, 56, 56), half(2, 1, 1, 256, 56, 56)}, Epilogue: []td.MicroOp{
+			{Code: td.MicroScaleBias, A: 2, B: 1}, activation(td.FuncClip, -3, 3), {Code: td.MicroEW, Function: uint8(td.EWMult), Source: td.FromStep(-1)},
+			{Code: td.MicroEW, Function: uint8(td.EWAdd), A: 0.5}, {Code: td.MicroEW, Function: uint8(td.EWMax)}, {Code: td.MicroTypeCast, Function: 3},
 		}}},
-		{"gelu", 128 * 1536, &Op{Class: classCopy, Operands: []Operand{half(0, 1, 1, 1, 128, 1536), half(1, 1, 1, 1, 128, 1536)}, Steps: []Step{{Kind: Function, Code: 34}}}},
-		{"transpose", 128 * 384, &Op{Class: classCopy, Operands: []Operand{half(0, 1, 1, 1, 128, 384), {
-			Base: 1, Type: F16, Interleave: 1, Dims: [NumAxes]int{1, 1, 1, 128, 384}, Strides: [NumAxes]int{0, 0, 0, 2, 256},
-		}}}},
+		{"gelu", 128 * 1536, &Op{Params: &td.Copy{}, Operands: []Operand{half(0, 1, 1, 1, 128, 1536), half(1, 1, 1, 1, 128, 1536)}, Epilogue: []td.MicroOp{activation(td.FuncGELU, 0, 0)}}},
+		{"transpose", 128 * 384, &Op{Params: &td.Copy{}, Operands: []Operand{half(0, 1, 1, 1, 128, 384), {Memory: 1, Operand: td.Operand{
+			Type: tensor.Float16, Interleave: 1, Dims: [td.NumAxes]int{1, 1, 1, 128, 384}, Strides: [td.NumAxes]int64{0, 0, 0, 2, 256},
+		}}}}},
 	} {
 		b.Run(bb.name, func(b *testing.B) {
 			k := bindDense(b, bb.op)

@@ -22,11 +22,11 @@ func (r *Rules) careful(n int) *careful {
 	if r == nil {
 		return nil
 	}
-	c := careful{kernel.Accumulation{Settle: r.Settle}}
+	c := careful{kernel.Accumulation{Settle: r.IndeterminateToZero}}
 	if n > 1 {
-		c.Lanes = r.Lanes
-		if r.Partials {
-			c.Limit = r.Port
+		c.Lanes = r.TileLanes
+		if r.SaturatePartials {
+			c.Limit = r.SaturateAtPort
 		}
 	}
 	if c == (careful{}) {

@@ -1,5 +1,7 @@
 package strided
 
+import "github.com/espalier-ane/espalier/td"
+
 // channelwise is a convolution of which each channel of the result is made of
 // one channel of x, along H and W. There is no matrix in it: a row of the result
 // is computed eight places at a time, tap by tap, from a copy of the rows of x
@@ -34,11 +36,12 @@ const (
 )
 
 func isChannelwise(op *Op) bool {
-	y, x, w, p := &op.Operands[0], &op.Operands[1], &op.Operands[2], &op.Params
+	y, x, w, p := &op.Operands[0], &op.Operands[1], &op.Operands[2], op.Params.(*td.Convolution)
+	win := window{p.Window}
 	taps := w.Dims[axisH] * w.Dims[axisW]
 	return p.Groups > 1 && w.Dims[axisC] == 1 && w.Dims[axisD] == 1 && taps > 0 && taps <= depth &&
 		x.Dims[axisD] == 1 && y.Dims[axisD] == 1 && p.PadBefore[0] == 0 &&
-		float64(p.reach(1, 1))*float64(p.reach(2, max(y.Dims[axisW], 1))) <= maxCopy // a row of the result
+		float64(win.reach(1, 1))*float64(win.reach(2, max(y.Dims[axisW], 1))) <= maxCopy // a row of the result
 }
 
 func bindChannelwise(op *Op) (Kernel, error) {

@@ -1,14 +1,16 @@
 package strided
 
+import "github.com/espalier-ane/espalier/td"
+
 // convolution is a product of matrices: its rows are output channels, its
 // columns places of the result, and it adds up over input channels and kernel.
 type convolution struct {
-	Window
+	window
 	sink               *sink
 	x, w, bias         array
 	hasBias            bool
-	in                 [NumAxes]int // extents of x
-	out                [NumAxes]int // extents of the result
+	in                 [td.NumAxes]int // extents of x
+	out                [td.NumAxes]int // extents of the result
 	groups             int
 	inputs             int // channels of a group
 	outputs            int // channels of a group that it makes
@@ -39,12 +41,12 @@ func newConvolution(op *Op) *convolution {
 
 // newProduct binds all of a convolution but what is under the weights.
 func newProduct(op *Op) *convolution {
-	y, x, w := &op.Operands[0], &op.Operands[1], &op.Operands[2]
+	y, x, w, p := &op.Operands[0], &op.Operands[1], &op.Operands[2], op.Params.(*td.Convolution)
 	k := &convolution{
-		Window: op.Params.Window, sink: newSink(op),
+		window: window{p.Window}, sink: newSink(op),
 		x: x.array(), w: w.array(), in: x.Dims, out: y.Dims,
-		groups: op.Params.Groups,
-		inputs: w.Dims[axisC], outputs: w.Dims[axisN] / op.Params.Groups,
+		groups: p.Groups,
+		inputs: w.Dims[axisC], outputs: w.Dims[axisN] / p.Groups,
 		taps:   w.Dims[axisD] * w.Dims[axisH] * w.Dims[axisW],
 		places: y.Dims[axisD] * y.Dims[axisH] * y.Dims[axisW],
 	}
@@ -76,7 +78,7 @@ func newProduct(op *Op) *convolution {
 
 // flattenPlaces makes one axis, W, of D, H and W in all that a sink touches, if
 // each of its operands walks over them at one distance.
-func flattenPlaces(s *sink, dims [NumAxes]int) bool {
+func flattenPlaces(s *sink, dims [td.NumAxes]int) bool {
 	for _, a := range s.arrays() {
 		if _, flat := a.placeStride(dims); !flat {
 			return false
@@ -90,7 +92,7 @@ func flattenPlaces(s *sink, dims [NumAxes]int) bool {
 
 // placeStride is the one distance at which an array walks over the places along
 // D, H and W, if there is one.
-func (a *array) placeStride(dims [NumAxes]int) (stride int, flat bool) {
+func (a *array) placeStride(dims [td.NumAxes]int) (stride int, flat bool) {
 	span := 0
 	for _, x := range [...]int{axisW, axisH, axisD} {
 		switch {
@@ -279,15 +281,18 @@ func (k *convUnder) load(w *Scratch, dst []float32, l *lines, from int) {
 	}
 }
 
+// A window walks over D, H and W.
+type window struct{ td.Window }
+
 // under returns where tap t of the window at place o lies, along spatial axis s.
-func (win *Window) under(s, o, t int) int {
+func (win *window) under(s, o, t int) int {
 	return o*win.Stride[s] + t*win.Dilation[s] - win.PadBefore[s]
 }
 
 // loadInside reads along W what lies under one tap of the windows from place o
 // on, and returns for which of them, from lo to hi, there is something. i is the
 // beginning of the row.
-func (win *Window) loadInside(w *Scratch, dst []float32, x *array, i index, width, o, tap int) (lo, hi int) {
+func (win *window) loadInside(w *Scratch, dst []float32, x *array, i index, width, o, tap int) (lo, hi int) {
 	at, step := win.under(2, o, tap), win.Stride[2]
 	if at < 0 {
 		lo = min(len(dst), (-at+step-1)/step)

@@ -3,6 +3,8 @@ package strided
 import (
 	"fmt"
 	"slices"
+
+	"github.com/espalier-ane/espalier/td"
 )
 
 // transposedConv is a transposed convolution as plain ones. Along an axis, element
@@ -21,11 +23,11 @@ type transposedConv struct {
 	grain int
 }
 
-func isTransposed(op *Op) bool { return op.Params.Transposed }
+func isTransposed(op *Op) bool { return op.Params.(*td.Convolution).Transposed }
 
 func bindTransposedConv(op *Op) (Kernel, error) {
 	k := &transposedConv{grain: 1 << 30}
-	groups := op.Params.Groups
+	groups := op.Params.(*td.Convolution).Groups
 	perGroup := 1
 	if y, x := &op.Operands[0], &op.Operands[1]; y.Dims[axisC] == groups && x.Dims[axisC] == groups {
 		groups, perGroup = 1, groups // channel by channel: the groups of one convolution
@@ -33,7 +35,7 @@ func bindTransposedConv(op *Op) (Kernel, error) {
 	for i := range op.Operands {
 		o := &op.Operands[i]
 		moves := groups > 1 || i == 2 && perGroup == 1 // its channels become a view
-		if o.Present() && (o.Type.packed() || moves && o.Interleave > 1 && o.Dims[axisC] > 1) {
+		if o.Present() && (o.Type.SubByte() || moves && o.Interleave > 1 && o.Dims[axisC] > 1) {
 			return nil, fmt.Errorf("operand %d of a transposed convolution is %v with interleave %d: want whole bytes, side by side", i, o.Type, o.Interleave)
 		}
 	}
@@ -66,7 +68,7 @@ type phase struct {
 }
 
 func axisPhases(op *Op, s int) []phase {
-	win, extent := &op.Params.Window, op.Operands[0].Dims[axisD]
+	win, extent := &op.Params.(*td.Convolution).Window, op.Operands[0].Dims[axisD]
 	if s > 0 {
 		extent = op.Operands[0].Dims[axisH+s-1]
 	}
@@ -97,9 +99,9 @@ func gcd(a, b int) int {
 
 // add binds the convolution of a group and a phase along each axis.
 func (k *transposedConv) add(op *Op, group, groups, perGroup int, phases [3]phase) error {
-	part := &Op{Class: op.Class, Steps: op.Steps, Packs: op.Packs, Rules: op.Rules, Operands: append([]Operand(nil), op.Operands...)}
+	part := &Op{Epilogue: op.Epilogue, Packs: op.Packs, Rules: op.Rules, Operands: append([]Operand(nil), op.Operands...)}
 	y, x, w := &part.Operands[0], &part.Operands[1], &part.Operands[2]
-	whole := y.Dims
+	whole, stride := y.Dims, op.Params.(*td.Convolution).Stride
 	for i := range part.Operands {
 		o := &part.Operands[i]
 		if !o.Present() {
@@ -123,15 +125,16 @@ func (k *transposedConv) add(op *Op, group, groups, perGroup int, phases [3]phas
 			}
 			for s, p := range phases {
 				if a := spatial[s]; i == 0 || o.Dims[a] > 1 {
-					o.slice(a, p.first, p.places, op.Params.Stride[s])
+					o.slice(a, p.first, p.places, stride[s])
 				}
 			}
 		}
 	}
-	part.Params = Params{Groups: perGroup, Window: Window{Stride: [3]int{1, 1, 1}}}
+	params := &td.Convolution{Groups: perGroup, Window: td.UnitWindow}
 	for s, p := range phases {
-		part.Params.Kernel[s], part.Params.Dilation[s], part.Params.PadBefore[s] = p.taps, p.dilation, p.before
+		params.Kernel[s], params.Dilation[s], params.PadBefore[s] = p.taps, p.dilation, p.before
 	}
+	part.Params = params
 	bind := bindConv
 	if isChannelwise(part) {
 		bind = bindChannelwise
@@ -157,8 +160,8 @@ var spatial = [3]int{axisD, axisH, axisW}
 // slice makes a view of n elements from one on, a step apart.
 func (o *Operand) slice(axis, from, n, step int) {
 	if o.Dims[axis] > 1 {
-		o.Offset += from * o.Strides[axis]
-		o.Strides[axis] *= step
+		o.Offset += int64(from) * o.Strides[axis]
+		o.Strides[axis] *= int64(step)
 	}
 	o.Dims[axis] = n
 }

@@ -1,31 +1,26 @@
 package strided
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/espalier-ane/espalier/td"
+)
 
 // boxes find the first and last point of a box along H and W. They are indexed
 // by the box mode.
-var boxes = map[uint8]struct {
-	name string
-	of   func(v [4]float64) (first, last [2]float64)
-}{
-	64: {"CornersHeightFirst", func(v [4]float64) (first, last [2]float64) {
+var boxes = map[td.BoxMode]func(v [4]float64) (first, last [2]float64){
+	td.BoxCornersHeightFirst: func(v [4]float64) (first, last [2]float64) {
 		return [2]float64{v[0], v[1]}, [2]float64{v[2], v[3]}
-	}},
-	65: {"CornersWidthFirst", func(v [4]float64) (first, last [2]float64) {
+	},
+	td.BoxCornersWidthFirst: func(v [4]float64) (first, last [2]float64) {
 		return [2]float64{v[1], v[0]}, [2]float64{v[3], v[2]}
-	}},
-	66: {"CenterSizeHeightFirst", func(v [4]float64) (first, last [2]float64) {
+	},
+	td.BoxCenterHeightFirst: func(v [4]float64) (first, last [2]float64) {
 		return [2]float64{v[0] - v[2]/2, v[1] - v[3]/2}, [2]float64{v[0] + v[2]/2, v[1] + v[3]/2}
-	}},
-	67: {"CenterSizeWidthFirst", func(v [4]float64) (first, last [2]float64) {
+	},
+	td.BoxCenterWidthFirst: func(v [4]float64) (first, last [2]float64) {
 		return [2]float64{v[1] - v[3]/2, v[0] - v[2]/2}, [2]float64{v[1] + v[3]/2, v[0] + v[2]/2}
-	}},
-}
-
-// BoxName returns the name of a box mode that can be computed.
-func BoxName(number uint8) (name string, known bool) {
-	b, ok := boxes[number]
-	return b.name, ok
+	},
 }
 
 // cropResize lays a grid over a box that an operand gives.
@@ -36,30 +31,30 @@ type cropResize struct {
 	numbers  int // of a box: four, or five with the batch element
 	out      [2]float64
 	scale    [2]float64 // by which the numbers of a box are multiplied
-	method   uint8
+	method   td.SamplingMethod
 	outside  func(i, n int) int
 	box      func(v [4]float64) (first, last [2]float64)
 	grid     func(i, n, m float64) float64
 }
 
 func bindCropResize(op *Op) (Kernel, error) {
-	s, y, x := &op.Params.Sampling, &op.Operands[0], &op.Operands[1]
-	g, ok := grids[s.Grid]
+	s, y, x := op.Params.(*td.CropResize), &op.Operands[0], &op.Operands[1]
+	grid, ok := grids[s.Grid]
 	if !ok {
-		return nil, fmt.Errorf("what sampling grid %d means is not known", s.Grid)
+		return nil, fmt.Errorf("what sampling grid %v means is not known", s.Grid)
 	}
 	k := &cropResize{
 		x: x.array(), boxes: op.Operands[2].array(), images: x.Dims[axisN], numbers: op.Operands[2].Dims[axisC],
-		method: s.Method, outside: paddings[s.Padding].at, box: boxes[s.Boxes].of, grid: g.at,
+		method: s.Method, outside: paddings[s.Padding], box: boxes[s.Boxes], grid: grid,
 	}
 	for e, a := range [2]int{axisH, axisW} {
 		k.in[e], k.out[e], k.scale[e] = x.Dims[a], float64(y.Dims[a]), float64(s.Scale)
 		switch s.Coordinate {
-		case coordUnit:
+		case td.CoordNormalizedUnit:
 			k.scale[e] *= float64(x.Dims[a] - 1)
-		case 0:
+		case td.CoordNonNormalized:
 		default:
-			return nil, fmt.Errorf("what coordinate mode %d means for a box is not known", s.Coordinate)
+			return nil, fmt.Errorf("what coordinate mode %v means for a box is not known", s.Coordinate)
 		}
 	}
 	return newSampling(op, k), nil

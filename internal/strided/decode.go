@@ -3,6 +3,9 @@ package strided
 import (
 	"fmt"
 	"math/bits"
+
+	"github.com/espalier-ane/espalier/td"
+	"github.com/espalier-ane/espalier/tensor"
 )
 
 // Decoding of compressed constants: class DeQuant with a table, a mask, or blocks
@@ -26,11 +29,11 @@ const (
 type blocked struct {
 	array
 	present bool
-	block   [NumAxes]int
+	block   [td.NumAxes]int
 }
 
 // newBlocked is an operand whose extents divide those of the result.
-func newBlocked(o *Operand, space [NumAxes]int) blocked {
+func newBlocked(o *Operand, space [td.NumAxes]int) blocked {
 	b := blocked{array: o.array(), present: true}
 	for a, n := range o.Dims {
 		b.block[a] = max(1, space[a]/max(1, n))
@@ -61,7 +64,7 @@ func (b *blocked) run(i *index, axis, n int) int {
 //	inner extent 1      nothing changes
 //	one block inside    blocks are as long as all of the inner axis times those of the outer
 //	no blocks outside   blocks of the inner axis go on where a row of them ends
-func (b *blocked) join(outer, inner int, space *[NumAxes]int, try bool) bool {
+func (b *blocked) join(outer, inner int, space *[td.NumAxes]int, try bool) bool {
 	still := space[inner] == 1 || b.strides[inner] == 0 // along inner, it stays where it is
 	inRow := space[inner] / b.block[inner]
 	switch {
@@ -81,7 +84,7 @@ func (b *blocked) join(outer, inner int, space *[NumAxes]int, try bool) bool {
 
 // joinAxes is merge for a space over which blocked arrays walk too. The axis keep
 // stays what it is.
-func joinAxes(space *[NumAxes]int, keep int, arrays []*array, blocks []*blocked) {
+func joinAxes(space *[td.NumAxes]int, keep int, arrays []*array, blocks []*blocked) {
 	bundled := false // channels have more than one distance
 	for _, a := range arrays {
 		bundled = bundled || a.interleave > 1
@@ -102,7 +105,7 @@ func joinAxes(space *[NumAxes]int, keep int, arrays []*array, blocks []*blocked)
 		}
 		return true
 	}
-	for inner := NumAxes - 1; inner > 0; inner-- {
+	for inner := td.NumAxes - 1; inner > 0; inner-- {
 		for outer := inner - 1; outer >= 0; outer-- {
 			if space[outer] == 1 {
 				continue
@@ -174,7 +177,7 @@ func bindDecode(op *Op) (Kernel, error) {
 			return nil, fmt.Errorf("operand %d has %d channels side by side, want 1", i, o.Interleave)
 		}
 	}
-	space := op.Operands[0].Dims
+	p, space := op.Params.(*td.DeQuant), op.Operands[0].Dims
 	k := &decode{sink: newSink(op), vector: 1, vectorAxis: -1}
 	arrays := k.sink.arrays()
 	var blocks []*blocked
@@ -193,17 +196,17 @@ func bindDecode(op *Op) (Kernel, error) {
 	if present(decodeTable) {
 		t := &op.Operands[decodeTable]
 		k.table, k.entries, k.vector = t.array(), t.Dims[axisH], t.Dims[axisW]
-		k.tables = newBlocked(&Operand{Type: U8, Dims: op.Params.Blocks}, space)
+		k.tables = newBlocked(&Operand{Operand: td.Operand{Type: tensor.UInt8, Dims: p.Blocks}}, space)
 		stride := 1
-		for a := NumAxes - 1; a >= 0; a-- {
-			if n := op.Params.Blocks[a]; n > 1 {
+		for a := td.NumAxes - 1; a >= 0; a-- {
+			if n := p.Blocks[a]; n > 1 {
 				k.tables.strides[a] = stride
 				stride *= n
 			}
 		}
 		blocks = append(blocks, &k.tables)
 		if k.vector > 1 {
-			keep, k.vectorAxis = op.Params.VectorAxis, op.Params.VectorAxis
+			keep, k.vectorAxis = int(p.VectorAxis), int(p.VectorAxis)
 		}
 	}
 	if present(decodeMask) {
@@ -213,7 +216,7 @@ func bindDecode(op *Op) (Kernel, error) {
 	joinAxes(&space, keep, arrays, blocks)
 	axis := rowAxis(space, allAxes, &k.sink.out)
 	if k.masked { // elements in their order
-		for axis = NumAxes - 1; axis > 0 && space[axis] == 1; {
+		for axis = td.NumAxes - 1; axis > 0 && space[axis] == 1; {
 			axis--
 		}
 	}
@@ -250,7 +253,7 @@ func (k *decode) Run(w *Scratch, lo, hi int) {
 
 // before counts what the mask selects before chunk t.
 func (k *decode) before(w *Scratch, t int) int {
-	if k.mask.typ == U1 { // packed in order
+	if k.mask.typ == tensor.UInt1 { // packed in order
 		start := t/k.perRow*k.length + t%k.perRow*chunk
 		return ones(k.mask.memory(w), start)
 	}

@@ -7,7 +7,10 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/espalier-ane/espalier/hal"
 	"github.com/espalier-ane/espalier/internal/kernel"
+	"github.com/espalier-ane/espalier/td"
+	"github.com/espalier-ane/espalier/tensor"
 )
 
 // A denseCase is a dense convolution, and the same one as an operation.
@@ -95,17 +98,17 @@ func (c *denseCase) operation(t *testing.T, rules *Rules) []float32 {
 		groups *= s.Cout
 	}
 	op := &Op{
-		Class: classConv, Rules: rules,
+		Rules: rules,
 		Operands: []Operand{
-			dense(0, F32, 1, 1, c.groups*s.Cout, s.Hout, s.Wout), dense(1, F16, 1, 1, c.groups*s.Cin, s.Hin, s.Win),
-			dense(2, F16, c.groups*s.Cout, 1, s.Inputs, s.Kh, s.Kw),
+			dense(0, tensor.Float32, 1, 1, c.groups*s.Cout, s.Hout, s.Wout), dense(1, tensor.Float16, 1, 1, c.groups*s.Cin, s.Hin, s.Win),
+			dense(2, tensor.Float16, c.groups*s.Cout, 1, s.Inputs, s.Kh, s.Kw),
 		},
-		Params: Params{Groups: groups, Window: Window{
+		Params: &td.Convolution{Groups: groups, Window: td.Window{
 			Kernel: [3]int{1, s.Kh, s.Kw}, Stride: [3]int{1, s.Sy, s.Sx}, Dilation: [3]int{1, 1, 1}, PadBefore: [3]int{0, s.Py, s.Px},
 		}},
 	}
 	if c.bias != nil {
-		op.Operands = append(op.Operands, dense(3, F16, 1, 1, len(c.bias), 1, 1))
+		op.Operands = append(op.Operands, dense(3, tensor.Float16, 1, 1, len(c.bias), 1, 1))
 	}
 	k, err := Bind(op)
 	if err != nil {
@@ -187,9 +190,11 @@ func TestDenseIsConvolution(t *testing.T) {
 		if c.bias != nil && r.IntN(3) == 0 {
 			c.bias[r.IntN(len(c.bias))] = -30000
 		}
-		rules := &Rules{Settle: true, NaNToInf: true, Partials: r.IntN(2) == 0, Port: 32768, Lanes: 4 * r.IntN(2)}
+		rules := rulesOf(hal.Numerics{
+			IndeterminateToZero: true, NaNToInf: true, SaturatePartials: r.IntN(2) == 0, SaturateAtPort: 32768, TileLanes: 4 * r.IntN(2),
+		})
 		got := c.run(r, rules)
-		rules.arrival(classConv).apply(got)
+		rules.arrival(td.ClassConv).apply(got)
 		if want := c.operation(t, rules); !slices.Equal(got, want) {
 			t.Fatalf("case %d: %+v\n%+v of %d groups: %v\nwant %v", i, *rules, c.shape, c.groups, got, want)
 		}

@@ -2,147 +2,26 @@ package strided
 
 import (
 	"encoding/binary"
-	"fmt"
 	"math"
 
 	"github.com/espalier-ane/espalier/internal/kernel"
+	"github.com/espalier-ane/espalier/tensor"
 )
 
-// Type is an element type.
-type Type uint8
-
-// The element types.
-const (
-	None Type = iota
-	Bool
-	F16
-	F32
-	F64
-	BF16
-	F8E4M3
-	F8E5M2
-	I8
-	I16
-	I32
-	I64
-	U8
-	U16
-	U32
-	U64
-	I4
-	U1
-	U2
-	U3
-	U4
-	U6
-	numTypes
-)
-
-var types = [numTypes]struct {
-	name  string
-	bits  int
-	float bool
-}{
-	None:   {"no type", 0, false},
-	Bool:   {"bool", 8, false},
-	F16:    {"fp16", 16, true},
-	F32:    {"fp32", 32, true},
-	F64:    {"fp64", 64, true},
-	BF16:   {"bf16", 16, true},
-	F8E4M3: {"fp8e4m3fn", 8, true},
-	F8E5M2: {"fp8e5m2", 8, true},
-	I8:     {"int8", 8, false},
-	I16:    {"int16", 16, false},
-	I32:    {"int32", 32, false},
-	I64:    {"int64", 64, false},
-	U8:     {"uint8", 8, false},
-	U16:    {"uint16", 16, false},
-	U32:    {"uint32", 32, false},
-	U64:    {"uint64", 64, false},
-	I4:     {"int4", 4, false},
-	U1:     {"uint1", 1, false},
-	U2:     {"uint2", 2, false},
-	U3:     {"uint3", 3, false},
-	U4:     {"uint4", 4, false},
-	U6:     {"uint6", 6, false},
-}
-
-func (t Type) String() string {
-	if t >= numTypes {
-		return fmt.Sprintf("type %d", uint8(t))
-	}
-	return types[t].name
-}
-
-func (t Type) bits() int { return types[t].bits }
-
-// size is the number of bytes of an element, 1 for those that share bytes: it
+// sizeOf is the number of bytes of an element, 1 for those that share bytes: it
 // is the unit of strides.
-func (t Type) size() int { return max(t.bits()/8, 1) }
-
-func (t Type) packed() bool  { return t.bits() < 8 }
-func (t Type) isFloat() bool { return types[t].float }
+func sizeOf(t tensor.DType) int { return max(t.Size(), 1) }
 
 // narrow reports whether storing rounds a float32.
-func (t Type) narrow() bool { return t.isFloat() && t.bits() < 32 }
+func narrow(t tensor.DType) bool { return t.IsFloat() && t.Bits() < 32 }
 
+// eighths has the values of the two types of 8 bits.
 var eighths = func() (tables [2][256]float32) {
 	for b := range 256 {
-		tables[0][b] = fromF8(uint8(b), 3, 7)
-		tables[1][b] = kernel.FromHalf(uint16(b) << 8)
-		if b&0x7f == 0x7f {
-			tables[0][b] = float32(math.NaN())
-		}
+		tables[0][b], tables[1][b] = tensor.F8E4M3(uint8(b)), tensor.F8E5M2(uint8(b))
 	}
 	return tables
 }()
-
-// fromF8 is the value of an 8-bit float with so many mantissa bits, one whose
-// largest exponent is like the others.
-func fromF8(b uint8, mantissa, bias int) float32 {
-	exponent, fraction := int(b&0x7f)>>mantissa, int(b)&(1<<mantissa-1)
-	v := math.Ldexp(float64(fraction), 1-bias-mantissa)
-	if exponent > 0 {
-		v = math.Ldexp(float64(fraction+1<<mantissa), exponent-bias-mantissa)
-	}
-	if b&0x80 != 0 {
-		v = math.Copysign(v, -1)
-	}
-	return float32(v)
-}
-
-// toF8E4M3 rounds to the nearest, ties to even; beyond 448 there is only NaN.
-func toF8E4M3(f float32) uint8 {
-	sign := uint8(math.Float32bits(f)>>24) & 0x80
-	a := math.Abs(float64(f))
-	if !(a <= 464) {
-		return sign | 0x7f
-	}
-	return sign | roundF8(a, 3, 7)
-}
-
-// toF8E5M2 rounds to the nearest, ties to even; overflow gives infinity.
-func toF8E5M2(f float32) uint8 {
-	sign := uint8(math.Float32bits(f)>>24) & 0x80
-	a := math.Abs(float64(f))
-	switch {
-	case a != a:
-		return sign | 0x7e
-	case a >= 61440: // the tie between the greatest and what would follow
-		return sign | 0x7c
-	}
-	return sign | roundF8(a, 2, 15)
-}
-
-func roundF8(a float64, mantissa, bias int) uint8 {
-	if a == 0 {
-		return 0
-	}
-	_, e := math.Frexp(a)
-	e = max(e-1, 1-bias)
-	steps := math.RoundToEven(math.Ldexp(a, mantissa-e))
-	return uint8(int(steps) + (e+bias-1)<<mantissa) // a carry moves into the exponent by itself
-}
 
 // toInt truncates towards zero; NaN is 0, and what int64 does not hold is the
 // nearest that it does.
@@ -160,7 +39,7 @@ func toInt(v float64) int64 {
 
 // loadFloats reads elements, the first at byte off and each stride further; of a
 // packed type, off and stride count elements.
-func loadFloats(dst []float32, t Type, src []byte, off, stride int) {
+func loadFloats(dst []float32, t tensor.DType, src []byte, off, stride int) {
 	if len(dst) == 0 {
 		return
 	}
@@ -172,21 +51,21 @@ func loadFloats(dst []float32, t Type, src []byte, off, stride int) {
 		}
 		return
 	}
-	if stride == t.size() && !t.packed() {
+	if stride == sizeOf(t) && !t.SubByte() {
 		loadDense(dst, t, src[off:off+stride*len(dst)])
 		return
 	}
-	if stride == 1 && t.packed() {
+	if stride == 1 && t.SubByte() {
 		loadPacked(dst, t, src, off)
 		return
 	}
 	switch t {
-	case F16:
+	case tensor.Float16:
 		for i := range dst {
 			dst[i] = kernel.FromHalf(binary.LittleEndian.Uint16(src[off:]))
 			off += stride
 		}
-	case F32:
+	case tensor.Float32:
 		for i := range dst {
 			dst[i] = math.Float32frombits(binary.LittleEndian.Uint32(src[off:]))
 			off += stride
@@ -199,9 +78,9 @@ func loadFloats(dst []float32, t Type, src []byte, off, stride int) {
 	}
 }
 
-func loadDense(dst []float32, t Type, src []byte) {
+func loadDense(dst []float32, t tensor.DType, src []byte) {
 	switch t {
-	case F16:
+	case tensor.Float16:
 		for len(dst) >= 4 {
 			b, d := binary.LittleEndian.Uint64(src), (*[4]float32)(dst)
 			d[0] = kernel.FromHalf(uint16(b))
@@ -213,28 +92,28 @@ func loadDense(dst []float32, t Type, src []byte) {
 		for i := range dst {
 			dst[i] = kernel.FromHalf(binary.LittleEndian.Uint16(src[2*i:]))
 		}
-	case F32:
+	case tensor.Float32:
 		for i := range dst {
 			dst[i] = math.Float32frombits(binary.LittleEndian.Uint32(src[4*i:]))
 		}
-	case I8:
+	case tensor.Int8:
 		for i := range dst {
 			dst[i] = float32(int8(src[i]))
 		}
-	case U8:
+	case tensor.UInt8:
 		for i := range dst {
 			dst[i] = float32(src[i])
 		}
 	default:
 		for i := range dst {
-			dst[i] = floatAt(t, src, i*t.size())
+			dst[i] = floatAt(t, src, i*sizeOf(t))
 		}
 	}
 }
 
 // loadPacked reads elements of a stream of bits from element i on.
-func loadPacked(dst []float32, t Type, src []byte, i int) {
-	bits := t.bits()
+func loadPacked(dst []float32, t tensor.DType, src []byte, i int) {
+	bits := t.Bits()
 	if 8%bits != 0 { // an element may lie in two bytes
 		for j := range dst {
 			dst[j] = float32(packedAt(src, i+j, bits))
@@ -242,7 +121,7 @@ func loadPacked(dst []float32, t Type, src []byte, i int) {
 		return
 	}
 	mask, sign := byte(1)<<bits-1, byte(0)
-	if t == I4 {
+	if t == tensor.Int4 {
 		sign = 8
 	}
 	for j := range dst {
@@ -252,52 +131,52 @@ func loadPacked(dst []float32, t Type, src []byte, i int) {
 	}
 }
 
-func floatAt(t Type, src []byte, off int) float32 {
+func floatAt(t tensor.DType, src []byte, off int) float32 {
 	switch t {
-	case F16:
+	case tensor.Float16:
 		return kernel.FromHalf(binary.LittleEndian.Uint16(src[off:]))
-	case F32:
+	case tensor.Float32:
 		return math.Float32frombits(binary.LittleEndian.Uint32(src[off:]))
-	case BF16:
-		return math.Float32frombits(uint32(binary.LittleEndian.Uint16(src[off:])) << 16)
-	case F64:
+	case tensor.BFloat16:
+		return tensor.BF16(binary.LittleEndian.Uint16(src[off:]))
+	case tensor.Float64:
 		return float32(math.Float64frombits(binary.LittleEndian.Uint64(src[off:])))
-	case F8E4M3:
+	case tensor.Float8E4M3FN:
 		return eighths[0][src[off]]
-	case F8E5M2:
+	case tensor.Float8E5M2:
 		return eighths[1][src[off]]
-	case U64:
+	case tensor.UInt64:
 		return float32(binary.LittleEndian.Uint64(src[off:]))
 	}
 	return float32(intAt(t, src, off))
 }
 
 // intAt reads an integer; an unsigned one of 64 bits wraps.
-func intAt(t Type, src []byte, off int) int64 {
+func intAt(t tensor.DType, src []byte, off int) int64 {
 	switch t {
-	case Bool:
+	case tensor.Bool:
 		if src[off] != 0 {
 			return 1
 		}
 		return 0
-	case I8:
+	case tensor.Int8:
 		return int64(int8(src[off]))
-	case U8:
+	case tensor.UInt8:
 		return int64(src[off])
-	case I16:
+	case tensor.Int16:
 		return int64(int16(binary.LittleEndian.Uint16(src[off:])))
-	case U16:
+	case tensor.UInt16:
 		return int64(binary.LittleEndian.Uint16(src[off:]))
-	case I32:
+	case tensor.Int32:
 		return int64(int32(binary.LittleEndian.Uint32(src[off:])))
-	case U32:
+	case tensor.UInt32:
 		return int64(binary.LittleEndian.Uint32(src[off:]))
-	case I64, U64:
+	case tensor.Int64, tensor.UInt64:
 		return int64(binary.LittleEndian.Uint64(src[off:]))
-	case I4:
+	case tensor.Int4:
 		return int64(int8(packedAt(src, off, 4)<<4) >> 4)
-	case U1, U2, U3, U4, U6:
-		return int64(packedAt(src, off, t.bits()))
+	case tensor.UInt1, tensor.UInt2, tensor.UInt3, tensor.UInt4, tensor.UInt6:
+		return int64(packedAt(src, off, t.Bits()))
 	}
 	panic("bug: integers of " + t.String())
 }
@@ -312,16 +191,16 @@ func packedAt(src []byte, i, bits int) uint8 {
 	return uint8(v>>(at%8)) & (1<<bits - 1)
 }
 
-func loadInts(dst []int64, t Type, src []byte, off, stride int) {
+func loadInts(dst []int64, t tensor.DType, src []byte, off, stride int) {
 	for i := range dst {
 		dst[i] = intAt(t, src, off)
 		off += stride
 	}
 }
 
-func storeFloats(t Type, dst []byte, off, stride int, src []float32) {
+func storeFloats(t tensor.DType, dst []byte, off, stride int, src []float32) {
 	switch t {
-	case F16:
+	case tensor.Float16:
 		if stride == 2 {
 			storeHalves(dst[off:off+2*len(src)], src)
 			return
@@ -330,7 +209,7 @@ func storeFloats(t Type, dst []byte, off, stride int, src []float32) {
 			binary.LittleEndian.PutUint16(dst[off:], kernel.ToHalf(v))
 			off += stride
 		}
-	case F32:
+	case tensor.Float32:
 		for _, v := range src {
 			binary.LittleEndian.PutUint32(dst[off:], math.Float32bits(v))
 			off += stride
@@ -345,21 +224,21 @@ func storeFloats(t Type, dst []byte, off, stride int, src []float32) {
 
 // putFloat rounds a value to its type: to nearest, ties to even; to integers
 // towards zero, wrapping; to bool by whether it is other than 0.
-func putFloat(t Type, dst []byte, v float32) {
+func putFloat(t tensor.DType, dst []byte, v float32) {
 	switch t {
-	case F16:
+	case tensor.Float16:
 		binary.LittleEndian.PutUint16(dst, kernel.ToHalf(v))
-	case F32:
+	case tensor.Float32:
 		binary.LittleEndian.PutUint32(dst, math.Float32bits(v))
-	case BF16:
-		binary.LittleEndian.PutUint16(dst, toBF16(v))
-	case F64:
+	case tensor.BFloat16:
+		binary.LittleEndian.PutUint16(dst, tensor.ToBF16(v))
+	case tensor.Float64:
 		binary.LittleEndian.PutUint64(dst, math.Float64bits(float64(v)))
-	case F8E4M3:
-		dst[0] = toF8E4M3(v)
-	case F8E5M2:
-		dst[0] = toF8E5M2(v)
-	case Bool:
+	case tensor.Float8E4M3FN:
+		dst[0] = tensor.ToF8E4M3(v)
+	case tensor.Float8E5M2:
+		dst[0] = tensor.ToF8E5M2(v)
+	case tensor.Bool:
 		dst[0] = 0
 		if v != 0 {
 			dst[0] = 1
@@ -369,36 +248,28 @@ func putFloat(t Type, dst []byte, v float32) {
 	}
 }
 
-func toBF16(v float32) uint16 {
-	b := math.Float32bits(v)
-	if v != v {
-		return uint16(b>>16) | 0x40
-	}
-	return uint16((b + 0x7fff + b>>16&1) >> 16)
-}
-
 // putInt stores the low bits of an integer.
-func putInt(t Type, dst []byte, v int64) {
+func putInt(t tensor.DType, dst []byte, v int64) {
 	switch t {
-	case Bool:
+	case tensor.Bool:
 		dst[0] = 0
 		if v != 0 {
 			dst[0] = 1
 		}
-	case I8, U8:
+	case tensor.Int8, tensor.UInt8:
 		dst[0] = uint8(v)
-	case I16, U16:
+	case tensor.Int16, tensor.UInt16:
 		binary.LittleEndian.PutUint16(dst, uint16(v))
-	case I32, U32:
+	case tensor.Int32, tensor.UInt32:
 		binary.LittleEndian.PutUint32(dst, uint32(v))
-	case I64, U64:
+	case tensor.Int64, tensor.UInt64:
 		binary.LittleEndian.PutUint64(dst, uint64(v))
 	default:
 		panic("bug: storing integers as " + t.String())
 	}
 }
 
-func storeInts(t Type, dst []byte, off, stride int, src []int64) {
+func storeInts(t tensor.DType, dst []byte, off, stride int, src []int64) {
 	for _, v := range src {
 		putInt(t, dst[off:], v)
 		off += stride
@@ -406,8 +277,8 @@ func storeInts(t Type, dst []byte, off, stride int, src []int64) {
 }
 
 // castFloats is castFloat of many.
-func castFloats(t Type, v []float32) {
-	if t == F16 { // by far the most frequent
+func castFloats(t tensor.DType, v []float32) {
+	if t == tensor.Float16 { // by far the most frequent
 		for j, x := range v {
 			v[j] = kernel.FromHalf(kernel.ToHalf(x))
 		}
@@ -420,21 +291,21 @@ func castFloats(t Type, v []float32) {
 
 // castFloat is what remains of a value after it was stored as a type and loaded
 // again.
-func castFloat(t Type, v float32) float32 {
+func castFloat(t tensor.DType, v float32) float32 {
 	switch t {
-	case F16:
+	case tensor.Float16:
 		return kernel.FromHalf(kernel.ToHalf(v))
-	case F32, F64:
+	case tensor.Float32, tensor.Float64:
 		return v
-	case BF16:
-		return math.Float32frombits(uint32(toBF16(v)) << 16)
-	case F8E4M3:
-		return eighths[0][toF8E4M3(v)]
-	case F8E5M2:
-		return eighths[1][toF8E5M2(v)]
-	case U64:
+	case tensor.BFloat16:
+		return tensor.BF16(tensor.ToBF16(v))
+	case tensor.Float8E4M3FN:
+		return eighths[0][tensor.ToF8E4M3(v)]
+	case tensor.Float8E5M2:
+		return eighths[1][tensor.ToF8E5M2(v)]
+	case tensor.UInt64:
 		return float32(uint64(toInt(float64(v))))
-	case Bool:
+	case tensor.Bool:
 		if v != 0 {
 			return 1
 		}
@@ -443,18 +314,18 @@ func castFloat(t Type, v float32) float32 {
 	return float32(castInt(t, toInt(float64(v))))
 }
 
-func castInt(t Type, v int64) int64 {
+func castInt(t tensor.DType, v int64) int64 {
 	switch t {
-	case Bool:
+	case tensor.Bool:
 		if v != 0 {
 			return 1
 		}
 		return 0
-	case I64, U64:
+	case tensor.Int64, tensor.UInt64:
 		return v
-	case I8, I16, I32, I4:
-		shift := 64 - t.bits()
+	case tensor.Int8, tensor.Int16, tensor.Int32, tensor.Int4:
+		shift := 64 - t.Bits()
 		return v << shift >> shift
 	}
-	return v & (1<<t.bits() - 1)
+	return v & (1<<t.Bits() - 1)
 }

@@ -1,6 +1,10 @@
 package strided
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/espalier-ane/espalier/td"
+)
 
 // elementwise combines one or two sources; a copy has one and no kind.
 type elementwise struct {
@@ -14,17 +18,17 @@ type elementwise struct {
 // bindPairs settles the loops of an elementwise operation. All operands are
 // walked over together, so axes merge where they do for all of them.
 func bindPairs(op *Op) (*elementwise, error) {
-	kind := op.Params.Kind
-	if op.Class == classCopy {
-		kind = 0
+	kind := td.EWNone
+	if p, ok := op.Params.(*td.ElementWise); ok {
+		kind = p.Kind
 	}
-	p, ok := pairs[kind]
+	p, ok := pairOf(kind)
 	if !ok {
-		return nil, fmt.Errorf("elementwise kind %d is not known", kind)
+		return nil, fmt.Errorf("%v is not known", kind)
 	}
-	k := &elementwise{sink: newSink(op), pair: op.Rules.classPair(kind, p), x: op.Operands[1].array()}
+	k := &elementwise{sink: newSink(op), pair: op.Rules.classPair(p), x: op.Operands[1].array()}
 	arrays := append(k.sink.arrays(), &k.x)
-	if !p.unary {
+	if !kind.Unary() {
 		k.z, k.binary = op.Operands[2].array(), true
 		arrays = append(arrays, &k.z)
 	}
@@ -107,7 +111,7 @@ func (k *move) Run(w *Scratch, lo, hi int) {
 
 // moveRow copies n elements along an axis.
 func moveRow(w *Scratch, y *array, to index, x *array, from index, axis, n int) {
-	dst, src, size := y.memory(w), x.memory(w), y.typ.size()
+	dst, src, size := y.memory(w), x.memory(w), sizeOf(y.typ)
 	for n > 0 {
 		m, step := y.bundle(&to, axis, n)
 		m, stride := x.bundle(&from, axis, m)

@@ -3,65 +3,48 @@ package strided
 import (
 	"fmt"
 	"math"
+
+	"github.com/espalier-ane/espalier/td"
+	"github.com/espalier-ane/espalier/tensor"
 )
 
-// StepKind is what a step of an epilogue does.
-type StepKind uint8
-
-// The kinds.
-const (
-	ScaleBias StepKind = iota // v*A + B
-	Function                  // a function of v, by number
-	Pair                      // an elementwise kind, by number, of v and a second value
-	Cast                      // v rounded to the Type Code
-)
-
-// A Step changes the value that the class has computed, or the step before has
-// left.
-type Step struct {
-	Kind    StepKind
-	Code    uint8
-	Operand int  // of the second value; 0: none, for operand 0 is the result
-	Earlier int  // the second value is the one after step Earlier-2: 1 is the value before the first; 0: none
-	Swap    bool // the second value comes first
-	A, B    float32
-
-	Table func(float32) float32 // Function: what to compute instead; nil: the function itself
-}
-
-func checkSteps(op *Op) error {
-	for k, st := range op.Steps {
-		switch st.Kind {
-		case Function:
-			if name, known := FunctionName(st.Code); !known {
-				return fmt.Errorf("step %d: what function %d %s computes is not known", k, st.Code, name)
+// checkEpilogue refuses steps that are not computed.
+func checkEpilogue(op *Op) error {
+	for k, m := range op.Epilogue {
+		switch m.Code {
+		case td.MicroActivation:
+			if f := td.Function(m.Function); functions[f] == nil {
+				return fmt.Errorf("step %d: what function %v computes is not known", k, f)
 			}
-		case Pair:
-			if _, known := pairs[st.Code]; !known {
-				return fmt.Errorf("step %d: elementwise kind %d is not known", k, st.Code)
-			}
-		case Cast:
-			if t := Type(st.Code); t == None || t >= numTypes {
-				return fmt.Errorf("step %d: element type %d is not known", k, st.Code)
+		case td.MicroEW:
+			if _, known := pairs[td.EWKind(m.Function)]; !known {
+				return fmt.Errorf("step %d: %v is not known", k, td.EWKind(m.Function))
 			}
 		}
 	}
 	return nil
 }
 
+// castType is the element type that a step casts to.
+func castType(m *td.MicroOp) tensor.DType {
+	d, _ := td.ElementType(m.Function) // a valid operation has it
+	return d
+}
+
 // integers reports whether an operation can be done on integers throughout. The
 // indices of a gather do not count, which are integers anyway.
 func integers(op *Op) bool {
 	for i := range op.Operands {
-		if o := &op.Operands[i]; o.Present() && o.Type.isFloat() {
+		if o := &op.Operands[i]; o.Present() && o.Type.IsFloat() {
 			return false
 		}
 	}
-	for _, st := range op.Steps {
-		whole := st.A == float32(math.Trunc(float64(st.A))) && math.Abs(float64(st.A)) < 1<<53
+	for i := range op.Epilogue {
+		m := &op.Epilogue[i]
+		whole := m.A == float32(math.Trunc(float64(m.A))) && math.Abs(float64(m.A)) < 1<<53
 		switch {
-		case st.Kind == Pair && (st.Operand != 0 || st.Earlier != 0 || whole || pairs[st.Code].unary):
-		case st.Kind == Cast && !Type(st.Code).isFloat():
+		case m.Code == td.MicroEW && (m.Source != td.NoSource || whole || td.EWKind(m.Function).Unary()):
+		case m.Code == td.MicroTypeCast && !castType(m).IsFloat():
 		default:
 			return false
 		}
@@ -71,13 +54,13 @@ func integers(op *Op) bool {
 
 // moves reports whether an operation only moves elements.
 func moves(op *Op) bool {
-	return len(op.Steps) == 0 && op.Operands[0].Type == op.Operands[1].Type && op.Operands[1].pass == 0
+	return len(op.Epilogue) == 0 && op.Operands[0].Type == op.Operands[1].Type && op.Operands[1].pass == 0
 }
 
 // A sink takes the values of a class, does the epilogue and stores them.
 type sink struct {
 	out   array
-	space [NumAxes]int
+	space [td.NumAxes]int
 	steps []sinkStep
 	slots int // values that a later step wants
 
@@ -89,9 +72,11 @@ type sink struct {
 }
 
 type sinkStep struct {
-	Step
+	td.MicroOp
 	pair     *pair
 	f        func(x, a, b float64) float64
+	plain    bool         // f is the function itself, which may have a loop of its own
+	cast     tensor.DType // MicroTypeCast
 	odd      bool
 	operand  array
 	loads    bool
@@ -101,45 +86,45 @@ type sinkStep struct {
 // newSink binds the result and epilogue of an operation.
 func newSink(op *Op) *sink {
 	s := &sink{
-		space: op.Operands[0].Dims, out: op.Operands[0].array(), steps: make([]sinkStep, len(op.Steps)),
-		arrival: op.Rules.arrival(op.Class),
+		space: op.Operands[0].Dims, out: op.Operands[0].array(), steps: make([]sinkStep, len(op.Epilogue)),
+		arrival: op.Rules.arrival(op.class()),
 	}
-	wanted := make([]int, len(op.Steps)+1) // by the value's step+1: its slot+1
-	for _, st := range op.Steps {
-		if v := st.Earlier - 1; v >= 0 && wanted[v] == 0 {
+	wanted := make([]int, len(op.Epilogue)+1) // by the value's step+1: its slot+1
+	for _, m := range op.Epilogue {
+		if v, ok := m.Source.Step(); ok && wanted[v+1] == 0 {
 			s.slots++
-			wanted[v] = s.slots
+			wanted[v+1] = s.slots
 		}
 	}
-	for k, st := range op.Steps {
-		b := sinkStep{Step: st, from: -1, to: wanted[k+1] - 1}
-		switch st.Kind {
-		case Function:
-			b.f = functions[st.Code].f
-			if st.Table != nil {
-				b.f = func(x, _, _ float64) float64 { return float64(st.Table(float32(x))) }
-			}
-			b.f = op.Rules.function(st.Code, b.f)
-		case Pair:
-			p := op.Rules.pair(st.Code, pairs[st.Code])
+	for k, m := range op.Epilogue {
+		b := sinkStep{MicroOp: m, from: -1, to: wanted[k+1] - 1}
+		switch m.Code {
+		case td.MicroActivation:
+			b.f, b.plain = op.Rules.function(td.Function(m.Function), m.A, m.B)
+		case td.MicroEW:
+			p, _ := pairOf(td.EWKind(m.Function))
+			p = op.Rules.pair(p)
 			b.pair = &p
-		case ScaleBias:
+		case td.MicroScaleBias:
 			if op.Rules != nil {
 				b.f = op.Rules.scaleBias
 			}
+		case td.MicroTypeCast:
+			b.cast = castType(&m)
 		}
-		if st.Operand > 0 {
-			b.operand, b.loads = op.Operands[st.Operand].array(), true
+		if i, ok := m.Source.Operand(); ok {
+			b.operand, b.loads = op.Operands[i].array(), true
 		}
-		if st.Earlier > 0 {
-			b.from = wanted[st.Earlier-1] - 1
+		if v, ok := m.Source.Step(); ok {
+			b.from = wanted[v+1] - 1
 		}
 		b.odd = s.narrows(op, k+1)
 		s.steps[k] = b
 	}
 	s.first = s.narrows(op, 0)
-	if wanted[0] > 0 {
-		s.steps = append([]sinkStep{{from: -1, to: wanted[0] - 1, Step: Step{Kind: Pair}, pair: &pair{name: "None", unary: true, int: pairs[0].int, float: pairs[0].float}}}, s.steps...)
+	if wanted[0] > 0 { // the value before the first step is kept by a step that changes nothing
+		none, _ := pairOf(td.EWNone)
+		s.steps = append([]sinkStep{{MicroOp: td.MicroOp{Code: td.MicroEW}, from: -1, to: wanted[0] - 1, pair: &none}}, s.steps...)
 	}
 	return s
 }
@@ -147,15 +132,15 @@ func newSink(op *Op) *sink {
 // narrows reports whether step k, or the store after the last, does nothing but
 // round to a narrower float.
 func (s *sink) narrows(op *Op, k int) bool {
-	for _, st := range op.Steps {
-		if st.Earlier == k+1 {
+	for _, m := range op.Epilogue {
+		if v, ok := m.Source.Step(); ok && v == k-1 {
 			return false
 		}
 	}
-	if k < len(op.Steps) {
-		return op.Steps[k].Kind == Cast && Type(op.Steps[k].Code).narrow()
+	if k < len(op.Epilogue) {
+		return op.Epilogue[k].Code == td.MicroTypeCast && narrow(castType(&op.Epilogue[k]))
 	}
-	return op.Operands[0].Type.narrow() || op.Operands[0].pass&passHalf != 0
+	return narrow(op.Operands[0].Type) || op.Operands[0].pass&passHalf != 0
 }
 
 // arrays are the operands of the sink, the result first.
@@ -196,8 +181,8 @@ func (s *sink) round(v float64) float32 {
 }
 
 func (st *sinkStep) apply(w *Scratch, v []float32, i index, axis int) {
-	switch st.Kind {
-	case ScaleBias:
+	switch st.Code {
+	case td.MicroScaleBias:
 		a, b := float64(st.A), float64(st.B)
 		if st.f != nil { // under rules
 			for j, x := range v {
@@ -208,14 +193,14 @@ func (st *sinkStep) apply(w *Scratch, v []float32, i index, axis int) {
 		for j, x := range v {
 			v[j] = st.round(float64(x)*a + b) // the product is exact
 		}
-	case Function:
+	case td.MicroActivation:
 		st.applyFunction(v)
-	case Cast:
-		castFloats(Type(st.Code), v)
-	case Pair:
+	case td.MicroTypeCast:
+		castFloats(st.cast, v)
+	case td.MicroEW:
 		second := w.steps[:len(v)]
 		switch {
-		case st.pair.unary && !st.Swap:
+		case st.pair.kind.Unary() && !st.Swap:
 		case st.loads:
 			st.operand.load(w, second, i, axis)
 		case st.from >= 0:
@@ -244,17 +229,17 @@ func (st *sinkStep) round(v float64) float32 {
 }
 
 func (st *sinkStep) applyFunction(v []float32) {
-	if st.Table == nil { // what is frequent, and exact in fp32
-		switch st.Code {
-		case reluNumber:
+	if st.plain { // what is frequent, and exact in fp32
+		switch td.Function(st.Function) {
+		case td.FuncReLU:
 			for j, x := range v {
 				v[j] = max(x, 0)
 			}
 			return
-		case relunNumber:
+		case td.FuncReLUN:
 			clamp(v, 0, st.A)
 			return
-		case clipNumber:
+		case td.FuncClip:
 			clamp(v, st.A, st.B)
 			return
 		}
@@ -271,13 +256,6 @@ func clamp(v []float32, lo, hi float32) {
 	}
 }
 
-// The numbers of functions that have loops of their own.
-const (
-	reluNumber  = 1
-	relunNumber = 9
-	clipNumber  = 77
-)
-
 // putInts is put for an operation on integers.
 func (s *sink) putInts(w *Scratch, v []int64, i index, axis int) {
 	for k := range s.steps {
@@ -287,9 +265,9 @@ func (s *sink) putInts(w *Scratch, v []int64, i index, axis int) {
 }
 
 func (st *sinkStep) applyInts(w *Scratch, v []int64, i index, axis int) {
-	if st.Kind == Cast {
+	if st.Code == td.MicroTypeCast {
 		for j, x := range v {
-			v[j] = castInt(Type(st.Code), x)
+			v[j] = castInt(st.cast, x)
 		}
 	} else {
 		second := w.int[:len(v)]

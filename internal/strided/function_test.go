@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/espalier-ane/espalier/internal/kernel"
+	"github.com/espalier-ane/espalier/td"
 	"github.com/espalier-ane/espalier/tensor"
 )
 
@@ -290,14 +291,11 @@ func nearestHalf(v num) uint16 {
 }
 
 // unary binds a function of n elements of a type.
-func unary(t testing.TB, number uint8, typ Type, n int, c [2]float32) Kernel {
+func unary(t testing.TB, f td.Function, typ tensor.DType, n int, c [2]float32) Kernel {
 	t.Helper()
-	o := Operand{Type: typ, Interleave: 1, Dims: [NumAxes]int{1, 1, 1, 1, n}, Strides: [NumAxes]int{axisW: typ.size()}}
-	x := o
-	x.Base = 1
 	k, err := Bind(&Op{
-		Class: classElementWise, Operands: []Operand{o, x},
-		Steps: []Step{{Kind: Function, Code: number, A: c[0], B: c[1]}},
+		Params: &td.ElementWise{}, Operands: []Operand{dense(0, typ, 1, 1, 1, 1, n), dense(1, typ, 1, 1, 1, 1, n)},
+		Epilogue: []td.MicroOp{activation(f, c[0], c[1])},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -323,35 +321,33 @@ func TestFunctionsOfHalves(t *testing.T) {
 	for h := range 1 << 16 {
 		binary.LittleEndian.PutUint16(x[2*h:], uint16(h))
 	}
-	for number, f := range functions {
-		if f.f == nil {
-			continue
-		}
-		t.Run(f.name, func(t *testing.T) {
+	for number := range functions {
+		name := number.String()
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c, ok := constants[f.name]
+			c, ok := constants[name]
 			if !ok {
 				c = [2]float32{1, 1}
 			}
 			y := make([]byte, len(x))
-			runAll(unary(t, number, F16, 1<<16, c), y, x)
+			runAll(unary(t, number, tensor.Float16, 1<<16, c), y, x)
 			wrong := 0
 			for h := 0; h < 1<<16; h += stride {
 				got := binary.LittleEndian.Uint16(y[2*h:])
 				var want uint16
 				var known bool
-				if flip, ok := symmetric[f.name]; ok && h > 0x8000 {
+				if flip, ok := symmetric[name]; ok && h > 0x8000 {
 					// The reference has seen the number without its sign.
 					want = binary.LittleEndian.Uint16(y[2*(h&0x7fff):]) ^ flip
 					known = want&0x7fff <= 0x7c00 // not NaN
 				} else {
-					want, known = exactHalf(t, f.name, kernel.FromHalf(uint16(h)), c)
+					want, known = exactHalf(t, name, kernel.FromHalf(uint16(h)), c)
 				}
 				if !known || got == want || got&0x7fff == 0 && want&0x7fff == 0 {
 					continue
 				}
 				if wrong++; wrong <= 3 {
-					t.Errorf("%s(%v) is %v, want %v", f.name, kernel.FromHalf(uint16(h)), kernel.FromHalf(got), kernel.FromHalf(want))
+					t.Errorf("%s(%v) is %v, want %v", name, kernel.FromHalf(uint16(h)), kernel.FromHalf(got), kernel.FromHalf(want))
 				}
 			}
 			if wrong > 3 {
@@ -385,12 +381,13 @@ func exactHalf(t *testing.T, name string, x float32, c [2]float32) (uint16, bool
 func TestFunctionsOfFloats(t *testing.T) {
 	const n = 400
 	r := rand.New(rand.NewPCG(3, 4))
-	for number, f := range functions {
-		ref, ok := references[f.name]
-		if f.f == nil || !ok {
+	for number := range functions {
+		name := number.String()
+		ref, ok := references[name]
+		if !ok {
 			continue
 		}
-		c, ok := constants[f.name]
+		c, ok := constants[name]
 		if !ok {
 			c = [2]float32{1, 1}
 		}
@@ -399,18 +396,18 @@ func TestFunctionsOfFloats(t *testing.T) {
 			v := float32(r.NormFloat64() * math.Exp2(float64(r.IntN(12)-8)))
 			binary.LittleEndian.PutUint32(x[4*i:], math.Float32bits(v))
 		}
-		runAll(unary(t, number, F32, n, c), y, x)
+		runAll(unary(t, number, tensor.Float32, n, c), y, x)
 		for i := range n {
-			v := float64(floatAt(F32, x, 4*i))
+			v := float64(floatAt(tensor.Float32, x, 4*i))
 			if math.Abs(v) > ref.reach || ref.in != nil && !ref.in(v) {
 				continue
 			}
 			want, _ := ref.f(flt(v), flt(float64(c[0])), flt(float64(c[1]))).Float64()
-			got := float64(floatAt(F32, y, 4*i))
+			got := float64(floatAt(tensor.Float32, y, 4*i))
 			w := float32(want)
 			ulp := math.Abs(float64(math.Nextafter32(w, float32(math.Inf(1)))) - float64(w))
 			if math.Abs(got-want) > 2*ulp {
-				t.Errorf("%s(%v) is %v, want %v", f.name, v, got, want)
+				t.Errorf("%s(%v) is %v, want %v", name, v, got, want)
 				break
 			}
 		}
@@ -427,8 +424,8 @@ func TestFunctionsAtTheEnds(t *testing.T) {
 		"softsign": {-1, 1, nan}, "sign": {-1, 1, nan}, "erf": {-1, 1, nan}, "clip": {-1.5, 2.5, nan}, "elu": {-1.5, inf, nan},
 		"equal_zero": {0, 0, 0}, "not_equal_zero": {1, 1, 1}, "sin": {nan, nan, nan}, "atan": {-math.Pi / 2, math.Pi / 2, nan},
 	} {
-		for _, f := range functions {
-			if f.name != name {
+		for number, f := range functions {
+			if number.String() != name {
 				continue
 			}
 			c, ok := constants[name]
@@ -436,7 +433,7 @@ func TestFunctionsAtTheEnds(t *testing.T) {
 				c = [2]float32{1, 1}
 			}
 			for i, x := range []float64{-inf, inf, nan} {
-				got := f.f(x, float64(c[0]), float64(c[1]))
+				got := f(x, float64(c[0]), float64(c[1]))
 				if got != want[i] && !(math.IsNaN(got) && math.IsNaN(want[i])) {
 					t.Errorf("%s(%v) is %v, want %v", name, x, got, want[i])
 				}

@@ -1,5 +1,7 @@
 package strided
 
+import "github.com/espalier-ane/espalier/td"
+
 // gather takes elements of x at indices along an axis.
 type gather struct {
 	rowsOf
@@ -15,19 +17,19 @@ type gather struct {
 }
 
 func newGather(op *Op) *gather {
-	y, x := &op.Operands[0], &op.Operands[1]
+	y, x, axis := &op.Operands[0], &op.Operands[1], int(op.Params.(*td.Gather).Axis)
 	k := &gather{
 		sink: newSink(op), x: x.array(), y: y.array(), indices: op.Operands[2].array(),
-		along: op.Params.Axis, extent: x.Dims[op.Params.Axis],
+		along: axis, extent: x.Dims[axis],
 	}
 	// Rows along which the index stays are read as a whole.
-	still := uint8(0)
-	for a := range NumAxes {
+	still := td.Axes(0)
+	for a := range td.NumAxes {
 		if a != k.along && op.Operands[2].Dims[a] == 1 && y.Dims[a] > 1 {
 			still |= 1 << a
 		}
 	}
-	set := uint8(allAxes)
+	set := allAxes
 	if still != 0 {
 		set, k.constant = still, true
 	}
@@ -121,7 +123,7 @@ func (k *gatherMove) Run(w *Scratch, lo, hi int) {
 			moveRow(w, &k.y, i, &k.x, k.place(i, at[0]), k.axis, n)
 			continue
 		}
-		to, dst, src, size := i, k.y.memory(w), k.x.memory(w), k.y.typ.size()
+		to, dst, src, size := i, k.y.memory(w), k.x.memory(w), sizeOf(k.y.typ)
 		for j := range n {
 			to[k.axis] = i[k.axis] + j
 			place := k.place(to, at[j])

@@ -3,14 +3,8 @@ package strided
 import (
 	"fmt"
 	"math"
-)
 
-const (
-	classCrossCorrelation      = 13
-	classCostVolume            = 30
-	classFurthestPointSampling = 33
-	classRadiusSearch          = 38
-	classCrossProduct          = 57
+	"github.com/espalier-ane/espalier/td"
 )
 
 // crossProduct computes the three channels of a stretch of a row together.
@@ -56,29 +50,33 @@ func (k *crossProduct) Run(w *Scratch, lo, hi int) {
 // bindCrossCorrelation makes a convolution of it, whose weights are the template
 // with its axes told apart.
 func bindCrossCorrelation(op *Op) (Kernel, error) {
-	y, x, template := &op.Operands[0], &op.Operands[1], &op.Operands[2]
+	y, x, template, p := &op.Operands[0], &op.Operands[1], &op.Operands[2], op.Params.(*td.CrossCorrelation)
 	weights := *template
 	weights.Interleave = 1
-	weights.Dims = [NumAxes]int{
-		y.Dims[axisC], 1, x.Dims[axisC] / op.Params.Groups, op.Params.Kernel[1], op.Params.Kernel[2],
+	weights.Dims = [td.NumAxes]int{
+		y.Dims[axisC], 1, x.Dims[axisC] / p.Groups, p.Template[0], p.Template[1],
 	}
-	if !template.Type.packed() {
+	if !template.Type.SubByte() {
 		stride := template.Strides[axisW]
-		for a := NumAxes - 1; a >= 0; a-- {
+		for a := td.NumAxes - 1; a >= 0; a-- {
 			weights.Strides[a] = stride
-			stride *= weights.Dims[a]
+			stride *= int64(weights.Dims[a])
 		}
 	}
-	conv := Op{Class: classConv, Params: op.Params, Packs: op.Packs, Rules: op.Rules, Operands: []Operand{*y, *x, weights, {}}}
+	params := &td.Convolution{Groups: p.Groups, Window: td.UnitWindow}
+	copy(params.Kernel[1:], p.Template[:])
+	copy(params.PadBefore[1:], p.PadBefore[:])
+	conv := Op{Params: params, Packs: op.Packs, Rules: op.Rules, Operands: []Operand{*y, *x, weights, {}}}
 	conv.Operands = append(conv.Operands, op.Operands[3:]...)
-	for _, s := range op.Steps {
-		switch {
-		case s.Operand == 2:
-			s.Operand = len(conv.Operands)
-		case s.Operand > 2: // the place of the bias is before it
-			s.Operand++
+	for _, m := range op.Epilogue {
+		switch i, ok := m.Source.Operand(); {
+		case !ok:
+		case i == 2:
+			m.Source = td.FromOperand(len(conv.Operands))
+		case i > 2: // the place of the bias is before it
+			m.Source = td.FromOperand(i + 1)
 		}
-		conv.Steps = append(conv.Steps, s)
+		conv.Epilogue = append(conv.Epilogue, m)
 	}
 	conv.Operands = append(conv.Operands, *template) // as the epilogue sees it
 	return bindConv(&conv)
@@ -115,28 +113,22 @@ func (k *costVolume) Run(w *Scratch, lo, hi int) {
 	}
 }
 
-// The numbers of the metrics.
-const (
-	metricL1 = 64
-	metricL2 = 65
-)
-
 // furthestPoints takes points of one batch element at a time.
 type furthestPoints struct {
 	sink                 *sink
 	points               array
 	batches, from, count int
-	metric               uint8
+	metric               td.DistanceMetric
 }
 
 func bindFurthestPoints(op *Op) (Kernel, error) {
-	p := op.Params.Kind
-	if p != metricL1 && p != metricL2 {
-		return nil, fmt.Errorf("metric %d is not known", p)
+	metric := op.Params.(*td.FurthestPointSampling).Metric
+	if metric != td.DistanceL1 && metric != td.DistanceL2 {
+		return nil, fmt.Errorf("%v is not known", metric)
 	}
 	y, points := &op.Operands[0], &op.Operands[1]
 	return &furthestPoints{
-		sink: newSink(op), points: points.array(), metric: p,
+		sink: newSink(op), points: points.array(), metric: metric,
 		batches: y.Dims[axisN], from: points.Dims[axisW], count: y.Dims[axisW],
 	}, nil
 }
@@ -194,7 +186,7 @@ func (k *furthestPoints) take(taken []int64, far []float64, p *[3][]float32) {
 // distance orders as the metric does: of L2 it is the square.
 func (k *furthestPoints) distance(p *[3][]float32, a, b int) float64 {
 	x, y, z := float64(p[0][a])-float64(p[0][b]), float64(p[1][a])-float64(p[1][b]), float64(p[2][a])-float64(p[2][b])
-	if k.metric == metricL1 {
+	if k.metric == td.DistanceL1 {
 		return math.Abs(x) + math.Abs(y) + math.Abs(z)
 	}
 	return squares(x, y, z)
@@ -211,7 +203,7 @@ type radiusSearch struct {
 }
 
 func bindRadiusSearch(op *Op) (Kernel, error) {
-	r := float64(op.Params.Radius)
+	r := float64(op.Params.(*td.RadiusSearch).Radius)
 	return &radiusSearch{
 		rowsOf: newRows(op.Operands[0].Dims, axisW), sink: newSink(op), square: r * r,
 		centroids: op.Operands[1].array(), points: op.Operands[2].array(),

@@ -4,6 +4,9 @@ import (
 	"encoding/binary"
 	"math"
 	"testing"
+
+	"github.com/espalier-ane/espalier/td"
+	"github.com/espalier-ane/espalier/tensor"
 )
 
 // Division rounds down also where an operand is infinite, as Python's // does.
@@ -23,28 +26,26 @@ func TestFloorDivAtTheEnds(t *testing.T) {
 func TestReductionsOfIntegers(t *testing.T) {
 	const big = 1<<24 + 1
 	for _, tt := range []struct {
-		kind uint8
+		kind td.ReductionKind
 		x    []int32
 		want int32
 	}{
-		{3, []int32{big, big}, big},
-		{3, []int32{-3, -4}, -3},
-		{3, []int32{math.MaxInt32, math.MaxInt32 - 1, math.MaxInt32}, math.MaxInt32 - 1},
-		{67, []int32{math.MaxInt32}, math.MaxInt32},
-		{67, []int32{2, 2}, 2},
-		{68, []int32{3, 5}, 2},
-		{68, []int32{0, 0}, 0},
-		{0, []int32{big, 1}, big + 1},
+		{td.ReduceAvg, []int32{big, big}, big},
+		{td.ReduceAvg, []int32{-3, -4}, -3},
+		{td.ReduceAvg, []int32{math.MaxInt32, math.MaxInt32 - 1, math.MaxInt32}, math.MaxInt32 - 1},
+		{td.ReduceL2, []int32{math.MaxInt32}, math.MaxInt32},
+		{td.ReduceL2, []int32{2, 2}, 2},
+		{td.ReduceLogSum, []int32{3, 5}, 2},
+		{td.ReduceLogSum, []int32{0, 0}, 0},
+		{td.ReduceSum, []int32{big, 1}, big + 1},
 	} {
 		var x []byte
 		for _, v := range tt.x {
 			x = binary.LittleEndian.AppendUint32(x, uint32(v))
 		}
 		y := make([]byte, 4)
-		dims := [NumAxes]int{1, 1, 1, 1, len(tt.x)}
-		op := &Op{Class: classReduction, Params: Params{Kind: tt.kind, Axes: 1 << axisW}, Operands: []Operand{
-			{Type: I32, Interleave: 1, Dims: [NumAxes]int{1, 1, 1, 1, 1}},
-			{Type: I32, Interleave: 1, Dims: dims, Strides: [NumAxes]int{0, 0, 0, 0, 4}, Base: 1},
+		op := &Op{Params: &td.Reduction{Kind: tt.kind, Axes: td.AxesOf(td.AxisW)}, Operands: []Operand{
+			dense(0, tensor.Int32, 1, 1, 1, 1, 1), dense(1, tensor.Int32, 1, 1, 1, 1, len(tt.x)),
 		}}
 		k, err := Bind(op)
 		if err != nil {
@@ -52,7 +53,7 @@ func TestReductionsOfIntegers(t *testing.T) {
 		}
 		runAll(k, y, x)
 		if got := int32(binary.LittleEndian.Uint32(y)); got != tt.want {
-			t.Errorf("reduction %s of %v is %d, want %d", reducers[tt.kind].name, tt.x, got, tt.want)
+			t.Errorf("reduction %v of %v is %d, want %d", tt.kind, tt.x, got, tt.want)
 		}
 	}
 }

@@ -1,6 +1,10 @@
 package strided
 
-import "math"
+import (
+	"math"
+
+	"github.com/espalier-ane/espalier/td"
+)
 
 // layerNorm takes, at a time, all elements along the axes.
 type layerNorm struct {
@@ -24,8 +28,8 @@ func bindLayerNorm(op *Op) (Kernel, error) {
 
 // newLayerNorm binds a normalization whose class has so many operands.
 func newLayerNorm(op *Op, operands int) *layerNorm {
-	p := &op.Params
-	k := &layerNorm{sink: newSink(op), x: op.Operands[1].array(), epsilon: float64(p.Epsilon)}
+	axes, epsilon := normFields(op.Params)
+	k := &layerNorm{sink: newSink(op), x: op.Operands[1].array(), epsilon: float64(epsilon)}
 	arrays := append(k.sink.arrays(), &k.x)
 	optional := func(i int) *array {
 		if i >= min(len(op.Operands), operands) || !op.Operands[i].Present() {
@@ -38,16 +42,31 @@ func newLayerNorm(op *Op, operands int) *layerNorm {
 	k.gamma, k.beta = optional(2), optional(3)
 	k.stages = newStages(op)
 	space := op.Operands[0].Dims
-	merge(&space, p.Axes, arrays...)
-	k.outer = newGrid(space, allAxes&^p.Axes)
-	inner := newGrid(space, p.Axes)
+	merge(&space, axes, arrays...)
+	k.outer = newGrid(space, allAxes&^axes)
+	inner := newGrid(space, axes)
 	k.count = inner.count()
-	row := NumAxes - 1
+	row := td.NumAxes - 1
 	for row > 0 && inner.dims[row] == 1 {
 		row--
 	}
 	k.inner = newRows(inner.dims, row)
 	return k
+}
+
+// normFields are the fields that normalizations along axes have.
+func normFields(params td.Params) (axes td.Axes, epsilon float32) {
+	switch p := params.(type) {
+	case *td.LayerNorm:
+		return p.Axes, p.Epsilon
+	case *td.InstanceNorm:
+		return p.Axes, p.Epsilon
+	case *td.L2Norm:
+		return p.Axes, p.Epsilon
+	case *td.MinMaxNorm:
+		return p.Axes, p.Epsilon
+	}
+	panic("bug: " + td.ClassOf(params).String() + " does not normalize along axes")
 }
 
 func (k *layerNorm) Tiles() (n, grain int) {

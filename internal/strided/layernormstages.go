@@ -21,10 +21,11 @@ type stages struct {
 
 func newStages(op *Op) *stages {
 	r := op.Rules
-	if r == nil || !r.Stages {
+	if r == nil || !r.RoundStages {
 		return nil
 	}
-	return &stages{settle: r.Settle, nan: r.NaNToInf, epsilon: half(op.Params.Epsilon)}
+	_, epsilon := normFields(op.Params)
+	return &stages{settle: r.IndeterminateToZero, nan: r.NaNToInf, epsilon: half(epsilon)}
 }
 
 // or returns v, or 0 if it has no value though a and b do.

@@ -1,5 +1,7 @@
 package strided
 
+import "github.com/espalier-ane/espalier/td"
+
 // matmul multiplies matrices: rows along H, columns along W.
 type matmul struct {
 	sink               *sink
@@ -11,13 +13,13 @@ type matmul struct {
 }
 
 func bindMatMul(op *Op) (Kernel, error) {
-	y, x, z := &op.Operands[0], &op.Operands[1], &op.Operands[2]
+	y, x, z, p := &op.Operands[0], &op.Operands[1], &op.Operands[2], op.Params.(*td.MatMul)
 	left := &matrix{array: x.array(), line: axisH, inner: axisW}
 	right := &matrix{array: z.array(), line: axisW, inner: axisH}
-	if op.Params.TransposeX {
+	if p.TransposeX {
 		left.line, left.inner = left.inner, left.line
 	}
-	if op.Params.TransposeZ {
+	if p.TransposeZ {
 		right.line, right.inner = right.inner, right.line
 	}
 	k := &matmul{

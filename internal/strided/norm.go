@@ -1,6 +1,10 @@
 package strided
 
-import "math"
+import (
+	"math"
+
+	"github.com/espalier-ane/espalier/td"
+)
 
 // normalizer is L2 and min-max normalization: (x - shift) / divisor, with two
 // numbers for all elements along the axes. Its loops are those of layerNorm.
@@ -82,7 +86,7 @@ type lrn struct {
 }
 
 func bindLRN(op *Op) (Kernel, error) {
-	y, p := &op.Operands[0], &op.Params
+	y, p := &op.Operands[0], op.Params.(*td.LRN)
 	k := &lrn{
 		sink: newSink(op), x: op.Operands[1].array(), channels: y.Dims[axisC],
 		before: p.Size / 2, after: (p.Size - 1) / 2,

@@ -1,60 +1,58 @@
 package strided
 
-// The axes, outermost first.
-const (
-	axisN = iota
-	axisD
-	axisC
-	axisH
-	axisW
-
-	NumAxes
+import (
+	"github.com/espalier-ane/espalier/td"
+	"github.com/espalier-ane/espalier/tensor"
 )
 
-// An Operand is a tensor in memory. Element (n,d,c,h,w) begins at
-//
-//	Offset + n*Strides[N] + d*Strides[D] + (c/I)*Strides[C] + h*Strides[H] + w*Strides[W] + (c%I)*size
-//
-// of the memory Base, where I is the interleave. Elements smaller than a byte
-// lie packed in logical order, lowest bits first, from Offset on.
+// The axes as indices.
+const (
+	axisN = int(td.AxisN)
+	axisD = int(td.AxisD)
+	axisC = int(td.AxisC)
+	axisH = int(td.AxisH)
+	axisW = int(td.AxisW)
+
+	allAxes = td.Axes(1<<td.NumAxes - 1)
+)
+
+// An Operand is an operand of an operation in its place. The offset counts from
+// the beginning of the memory; the base, which has led there, has no meaning any
+// more. Strides of an axis that leads nowhere are 0.
 type Operand struct {
-	Base       int
-	Offset     int
-	Type       Type
-	Interleave int
-	Dims       [NumAxes]int
-	Strides    [NumAxes]int // bytes
-	Constant   bool         // of an operand that may be packed once, with Packs
+	td.Operand
+	Memory   int
+	Constant bool // it may be packed once, with Packs
 
 	pass passage // what rules do to its floats; for Bind to set
 }
 
-// Present reports whether the operand is there.
-func (o *Operand) Present() bool { return o.Type != None }
-
 // index is a place in a tensor.
-type index [NumAxes]int
+type index [td.NumAxes]int
 
 // An array is an operand as loops see it. Of a packed type, offsets and strides
 // count elements, from bit 8*skip on.
 type array struct {
-	base       int
+	number     int // of the memory
 	skip       int
 	offset     int
-	typ        Type
+	typ        tensor.DType
 	interleave int
-	strides    [NumAxes]int
+	strides    [td.NumAxes]int
 	pass       passage
 }
 
 // array returns the operand for loops. Along an axis where it has extent 1, it
 // stays where it is, whatever the index: it broadcasts.
 func (o *Operand) array() array {
-	a := array{base: o.Base, offset: o.Offset, typ: o.Type, interleave: max(o.Interleave, 1), strides: o.Strides, pass: o.pass}
-	if o.Type.packed() {
-		a.skip, a.offset, a.interleave = o.Offset, 0, 1
+	a := array{number: o.Memory, offset: int(o.Offset), typ: o.Type, interleave: max(int(o.Interleave), 1), pass: o.pass}
+	for x, stride := range o.Strides {
+		a.strides[x] = int(stride)
+	}
+	if o.Type.SubByte() {
+		a.skip, a.offset, a.interleave = int(o.Offset), 0, 1
 		stride := 1
-		for x := NumAxes - 1; x >= 0; x-- {
+		for x := td.NumAxes - 1; x >= 0; x-- {
 			a.strides[x] = stride
 			stride *= max(o.Dims[x], 1)
 		}
@@ -70,7 +68,7 @@ func (o *Operand) array() array {
 	return a
 }
 
-func (a *array) memory(s *Scratch) []byte { return s.Memory[a.base][a.skip:] }
+func (a *array) memory(s *Scratch) []byte { return s.Memory[a.number][a.skip:] }
 
 // at is the offset of an element.
 func (a *array) at(i *index) int {
@@ -78,7 +76,7 @@ func (a *array) at(i *index) int {
 	if a.interleave == 1 {
 		return off + i[axisC]*a.strides[axisC]
 	}
-	return off + i[axisC]/a.interleave*a.strides[axisC] + i[axisC]%a.interleave*a.typ.size()
+	return off + i[axisC]/a.interleave*a.strides[axisC] + i[axisC]%a.interleave*sizeOf(a.typ)
 }
 
 // bundle returns how many of n elements from i on along an axis have one
@@ -87,7 +85,7 @@ func (a *array) bundle(i *index, axis, n int) (count, stride int) {
 	if axis != axisC || a.interleave == 1 {
 		return n, a.strides[axis]
 	}
-	return min(n, a.interleave-i[axisC]%a.interleave), a.typ.size()
+	return min(n, a.interleave-i[axisC]%a.interleave), sizeOf(a.typ)
 }
 
 // read is loadFloats, and what rules do to elements that are read.
@@ -158,7 +156,7 @@ func (a *array) storeInts(s *Scratch, src []int64, i index, axis int) {
 
 // product is the number of elements of a space; the extents of a result fit its
 // memory, so it cannot overflow.
-func product(dims [NumAxes]int) int {
+func product(dims [td.NumAxes]int) int {
 	n := 1
 	for _, d := range dims {
 		n *= d
@@ -169,12 +167,12 @@ func product(dims [NumAxes]int) int {
 // merge joins neighbouring axes of a space, of which all are in the set or none,
 // where every array walks over them at one distance. The space keeps its number
 // of elements and their order.
-func merge(space *[NumAxes]int, set uint8, arrays ...*array) {
+func merge(space *[td.NumAxes]int, set td.Axes, arrays ...*array) {
 	bundled := false // channels have more than one distance
 	for _, a := range arrays {
 		bundled = bundled || a.interleave > 1
 	}
-	for inner := NumAxes - 1; inner > 0; inner-- {
+	for inner := td.NumAxes - 1; inner > 0; inner-- {
 		for outer := inner - 1; outer >= 0; outer-- {
 			if space[outer] == 1 {
 				continue
@@ -204,17 +202,17 @@ func merge(space *[NumAxes]int, set uint8, arrays ...*array) {
 // rowAxis chooses the axis along which a space is taken in rows: one of the set,
 // where the first array, the result, has the smallest stride, unless that makes
 // rows short and another makes them long.
-func rowAxis(space [NumAxes]int, set uint8, a *array) int {
+func rowAxis(space [td.NumAxes]int, set td.Axes, a *array) int {
 	const long = 16
 	best, step := -1, 0
 	longest := -1
-	for x := NumAxes - 1; x >= 0; x-- {
+	for x := td.NumAxes - 1; x >= 0; x-- {
 		if set>>x&1 == 0 || space[x] == 1 {
 			continue
 		}
 		stride := max(a.strides[x], -a.strides[x])
 		if x == axisC && a.interleave > 1 {
-			stride = a.typ.size()
+			stride = sizeOf(a.typ)
 		}
 		if best < 0 || stride < step {
 			best, step = x, stride
@@ -225,7 +223,7 @@ func rowAxis(space [NumAxes]int, set uint8, a *array) int {
 	}
 	switch {
 	case best < 0:
-		for x := NumAxes - 1; x >= 0; x-- {
+		for x := td.NumAxes - 1; x >= 0; x-- {
 			if set>>x&1 != 0 {
 				return x
 			}
@@ -237,15 +235,13 @@ func rowAxis(space [NumAxes]int, set uint8, a *array) int {
 	return best
 }
 
-const allAxes = 1<<NumAxes - 1
-
 // A grid counts the places of some axes of a space, the last axis fastest.
 type grid struct {
-	dims [NumAxes]int
+	dims [td.NumAxes]int
 }
 
 // newGrid is the grid over the axes of the set; along the others it stays at 0.
-func newGrid(space [NumAxes]int, set uint8) grid {
+func newGrid(space [td.NumAxes]int, set td.Axes) grid {
 	g := grid{dims: space}
 	for x := range g.dims {
 		if set>>x&1 == 0 {
@@ -259,7 +255,7 @@ func (g *grid) count() int { return product(g.dims) }
 
 // place returns place number t.
 func (g *grid) place(t int) (i index) {
-	for x := NumAxes - 1; x >= 0; x-- {
+	for x := td.NumAxes - 1; x >= 0; x-- {
 		i[x] = t % g.dims[x]
 		t /= g.dims[x]
 	}
@@ -268,7 +264,7 @@ func (g *grid) place(t int) (i index) {
 
 // next moves to the next place, back to the first after the last.
 func (g *grid) next(i *index) {
-	for x := NumAxes - 1; x >= 0; x-- {
+	for x := td.NumAxes - 1; x >= 0; x-- {
 		if i[x]++; i[x] < g.dims[x] {
 			return
 		}
@@ -294,7 +290,7 @@ type rowsOf struct {
 	perRow       int // chunks of a row
 }
 
-func newRows(space [NumAxes]int, axis int) rowsOf {
+func newRows(space [td.NumAxes]int, axis int) rowsOf {
 	r := rowsOf{axis: axis, length: space[axis], outer: newGrid(space, allAxes&^(1<<axis))}
 	r.perRow = (r.length + chunk - 1) / chunk
 	return r

@@ -3,6 +3,8 @@ package strided
 import (
 	"encoding/binary"
 	"math"
+
+	"github.com/espalier-ane/espalier/tensor"
 )
 
 // Elements of any type are compared by keys: integers whose order is that of
@@ -41,18 +43,18 @@ func (a *array) loadKeys(s *Scratch, dst []int64, i index, axis int, order keyin
 	}
 }
 
-func (o keying) key(t Type, src []byte, off int) (key int64) {
+func (o keying) key(t tensor.DType, src []byte, off int) (key int64) {
 	switch {
-	case t == F64:
+	case t == tensor.Float64:
 		key = o.float(math.Float64frombits(binary.LittleEndian.Uint64(src[off:])))
-	case t.isFloat():
+	case t.IsFloat():
 		key = o.float(float64(floatAt(t, src, off)))
-	case t == U64:
+	case t == tensor.UInt64:
 		key = intAt(t, src, off) ^ math.MinInt64
 	default:
 		key = intAt(t, src, off)
 	}
-	if o.descending && !(t.isFloat() && key == o.nan) {
+	if o.descending && !(t.IsFloat() && key == o.nan) {
 		return ^key
 	}
 	return key
@@ -82,8 +84,8 @@ func integersBut(op *Op, i int) bool {
 	if i >= len(op.Operands) {
 		return integers(op)
 	}
-	for _, st := range op.Steps {
-		if st.Operand == i && op.Operands[i].Type.isFloat() {
+	for _, m := range op.Epilogue {
+		if from, ok := m.Source.Operand(); ok && from == i && op.Operands[i].Type.IsFloat() {
 			return false
 		}
 	}

@@ -4,6 +4,9 @@ import (
 	"encoding/binary"
 	"math"
 	"testing"
+
+	"github.com/espalier-ane/espalier/td"
+	"github.com/espalier-ane/espalier/tensor"
 )
 
 // Keys order the elements of every type, also where a float32 or an int64 does
@@ -15,15 +18,15 @@ func TestKeys(t *testing.T) {
 	f32 := func(v float32) []byte { return le.AppendUint32(nil, math.Float32bits(v)) }
 	inf := math.Inf(1)
 	for _, tt := range []struct {
-		typ    Type
+		typ    tensor.DType
 		rising [][]byte
 	}{
-		{U64, [][]byte{u64(0), u64(1), u64(math.MaxInt64), u64(1 << 63), u64(math.MaxUint64)}},
-		{I64, [][]byte{u64(1 << 63), u64(math.MaxUint64), u64(0), u64(math.MaxInt64 - 1), u64(math.MaxInt64)}},
-		{F64, [][]byte{f64(-inf), f64(-math.MaxFloat64), f64(-1 - 0x1p-52), f64(-1), f64(-5e-324), f64(0), f64(5e-324), f64(1), f64(1 + 0x1p-52), f64(inf)}},
-		{F32, [][]byte{f32(float32(-inf)), f32(-1), f32(-0x1p-149), f32(0), f32(0x1p-149), f32(1), f32(float32(inf))}},
-		{I8, [][]byte{{0x80}, {0xff}, {0}, {1}, {0x7f}}},
-		{Bool, [][]byte{{0}, {1}}},
+		{tensor.UInt64, [][]byte{u64(0), u64(1), u64(math.MaxInt64), u64(1 << 63), u64(math.MaxUint64)}},
+		{tensor.Int64, [][]byte{u64(1 << 63), u64(math.MaxUint64), u64(0), u64(math.MaxInt64 - 1), u64(math.MaxInt64)}},
+		{tensor.Float64, [][]byte{f64(-inf), f64(-math.MaxFloat64), f64(-1 - 0x1p-52), f64(-1), f64(-5e-324), f64(0), f64(5e-324), f64(1), f64(1 + 0x1p-52), f64(inf)}},
+		{tensor.Float32, [][]byte{f32(float32(-inf)), f32(-1), f32(-0x1p-149), f32(0), f32(0x1p-149), f32(1), f32(float32(inf))}},
+		{tensor.Int8, [][]byte{{0x80}, {0xff}, {0}, {1}, {0x7f}}},
+		{tensor.Bool, [][]byte{{0}, {1}}},
 	} {
 		for _, order := range []keying{{false, nanLast, false}, {true, nanLast, false}, {false, nanFirst, false}, {true, nanFirst, false}} {
 			for i := range tt.rising[1:] {
@@ -35,11 +38,11 @@ func TestKeys(t *testing.T) {
 		}
 	}
 	for _, order := range []keying{{false, nanLast, false}, {true, nanLast, false}, {false, nanFirst, false}, {true, nanFirst, false}} {
-		if a, b := order.key(F32, f32(0), 0), order.key(F32, f32(float32(math.Copysign(0, -1))), 0); a != b {
+		if a, b := order.key(tensor.Float32, f32(0), 0), order.key(tensor.Float32, f32(float32(math.Copysign(0, -1))), 0); a != b {
 			t.Errorf("%v: zeros have keys %d and %d", order, a, b)
 		}
 		for _, nan := range [][]byte{f64(math.NaN()), f64(math.Copysign(math.NaN(), -1))} {
-			if key := order.key(F64, nan, 0); key != order.nan {
+			if key := order.key(tensor.Float64, nan, 0); key != order.nan {
 				t.Errorf("%v: NaN has the key %d", order, key)
 			}
 		}
@@ -48,7 +51,7 @@ func TestKeys(t *testing.T) {
 
 // Where rules make +inf of NaN, it stands there.
 func TestKeysUnderRules(t *testing.T) {
-	o := &Operand{Type: F32, pass: passNaN}
+	o := &Operand{Operand: td.Operand{Type: tensor.Float32}, pass: passNaN}
 	for _, descending := range []bool{false, true} {
 		order := keyingOf(o, descending, nanLast)
 		if order.float(math.NaN()) != order.float(math.Inf(1)) {

@@ -95,13 +95,13 @@ func (p *Packs) slot(key packKey, from factors, groups int) packed {
 // spread reports whether the elements of an operand have about as much room as
 // they need. A few bytes can be any number of elements otherwise.
 func (o *Operand) spread() bool {
-	if o.Type.packed() {
+	if o.Type.SubByte() {
 		return true
 	}
 	elements, room := 1.0, 1.0
 	for a, d := range o.Dims {
 		elements *= float64(d)
-		room += float64(d-1) * math.Abs(float64(o.Strides[a])) / float64(o.Type.size())
+		room += float64(d-1) * math.Abs(float64(o.Strides[a])) / float64(sizeOf(o.Type))
 	}
 	return elements <= 2*room
 }

@@ -1,6 +1,11 @@
 package strided
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/espalier-ane/espalier/td"
+	"github.com/espalier-ane/espalier/tensor"
+)
 
 // What is packed: constants, once for each way of reading them, and not if that
 // took far more memory than they have.
@@ -9,10 +14,10 @@ func TestPacks(t *testing.T) {
 		o.Constant = true
 		return o
 	}
-	weights := constant(dense(2, F16, 1, 1, 1, 40, 30))
+	weights := constant(dense(2, tensor.Float16, 1, 1, 1, 40, 30))
 	repeated := weights
-	repeated.Strides = [NumAxes]int{}
-	huge := constant(dense(2, F16, 1, 1, 1, 1<<14, 1<<14))
+	repeated.Strides = [td.NumAxes]int64{}
+	huge := constant(dense(2, tensor.Float16, 1, 1, 1, 1<<14, 1<<14))
 	for _, tt := range []struct {
 		what       string
 		operands   []Operand
@@ -21,21 +26,21 @@ func TestPacks(t *testing.T) {
 	}{
 		{"a constant", []Operand{weights}, false, 1},
 		{"the same twice", []Operand{weights, weights}, false, 1},
-		{"the same, transposed", []Operand{constant(dense(2, F16, 1, 1, 1, 30, 30)), constant(dense(2, F16, 1, 1, 1, 30, 30))}, true, 2},
-		{"others at another place", []Operand{weights, constant(dense(3, F16, 1, 1, 1, 40, 30))}, false, 2},
-		{"no constant", []Operand{dense(2, F16, 1, 1, 1, 40, 30)}, false, 0},
+		{"the same, transposed", []Operand{constant(dense(2, tensor.Float16, 1, 1, 1, 30, 30)), constant(dense(2, tensor.Float16, 1, 1, 1, 30, 30))}, true, 2},
+		{"others at another place", []Operand{weights, constant(dense(3, tensor.Float16, 1, 1, 1, 40, 30))}, false, 2},
+		{"no constant", []Operand{dense(2, tensor.Float16, 1, 1, 1, 40, 30)}, false, 0},
 		{"one element that is repeated", []Operand{repeated}, false, 0},
 		{"more than there is room for", []Operand{huge, weights}, false, 1},
 	} {
 		packs := new(Packs)
 		for i, z := range tt.operands {
-			p := Params{TransposeZ: i == 1 && tt.transposed}
+			p := &td.MatMul{TransposeZ: i == 1 && tt.transposed}
 			n, cols := z.Dims[axisH], z.Dims[axisW]
 			if p.TransposeZ {
 				n, cols = cols, n
 			}
-			_, err := Bind(&Op{Class: classMatMul, Params: p, Packs: packs, Operands: []Operand{
-				dense(0, F16, 1, 1, 1, 3, cols), dense(1, F16, 1, 1, 1, 3, n), z,
+			_, err := Bind(&Op{Params: p, Packs: packs, Operands: []Operand{
+				dense(0, tensor.Float16, 1, 1, 1, 3, cols), dense(1, tensor.Float16, 1, 1, 1, 3, n), z,
 			}})
 			if err != nil {
 				t.Fatal(err)

@@ -1,30 +1,17 @@
 package strided
 
-const (
-	classPadding      = 44
-	classTile         = 45
-	classDynamicSlice = 47
-)
-
-// The numbers of the padding modes that give a value.
-const (
-	padNegative   = 2
-	padBackground = 7
-)
+import "github.com/espalier-ane/espalier/td"
 
 // paddings say which element of an axis of n stands at place i, be it outside;
 // nowhere if none does. They are indexed by the padding mode.
-var paddings = map[uint8]struct {
-	name string
-	at   func(i, n int) int
-}{
-	1:             {"Zero", inside},
-	padNegative:   {"Negative", inside},
-	3:             {"Replication", func(i, n int) int { return min(max(i, 0), n-1) }},
-	5:             {"Symmetric", func(i, n int) int { return min(turn(i, 2*n), 2*n-1-turn(i, 2*n)) }},
-	6:             {"Reflective", reflective},
-	padBackground: {"Background", inside},
-	8:             {"DontCare", inside},
+var paddings = map[td.PaddingMode]func(i, n int) int{
+	td.PadZero:        inside,
+	td.PadNegative:    inside,
+	td.PadReplication: func(i, n int) int { return min(max(i, 0), n-1) },
+	td.PadSymmetric:   func(i, n int) int { return min(turn(i, 2*n), 2*n-1-turn(i, 2*n)) },
+	td.PadReflective:  reflective,
+	td.PadBackground:  inside,
+	td.PadDontCare:    inside,
 }
 
 func inside(i, n int) int {
@@ -50,12 +37,6 @@ func turn(i, period int) int {
 	return i
 }
 
-// PaddingName returns the name of a padding mode that can be computed.
-func PaddingName(number uint8) (name string, known bool) {
-	p, ok := paddings[number]
-	return p.name, ok
-}
-
 // at is the spot of a place along an axis that may lie outside.
 func (k *relocation) at(axis, i int) spot {
 	if i == nowhere {
@@ -65,11 +46,11 @@ func (k *relocation) at(axis, i int) spot {
 }
 
 func bindPadding(op *Op) (*relocation, error) {
-	k := newRelocation(op)
-	k.setOutside(op.Params.Kind, op.Params.Background)
-	at := paddings[op.Params.Kind].at
+	k, p := newRelocation(op), op.Params.(*td.Padding)
+	k.setOutside(p.Mode, p.Value)
+	at := paddings[p.Mode]
 	for a, n := range op.Operands[1].Dims {
-		if before := op.Params.Before[a]; before > 0 || n != op.Operands[0].Dims[a] {
+		if before := p.Before[a]; before > 0 || n != op.Operands[0].Dims[a] {
 			k.from[a] = func(_ *Scratch, i int) spot { return k.at(a, at(i-before, n)) }
 		}
 	}
@@ -87,19 +68,20 @@ func bindTile(op *Op) (*relocation, error) {
 }
 
 func bindDynamicSlice(op *Op) (*relocation, error) {
-	k := newRelocation(op)
+	k, p := newRelocation(op), op.Params.(*td.DynamicSlice)
 	k.live = true
-	k.setOutside(op.Params.Kind, op.Params.Background)
-	at, fromEnd := paddings[op.Params.Kind].at, op.Params.FromEnd
+	k.setOutside(p.Padding, p.Background)
+	at := paddings[p.Padding]
 	start := op.Operands[2].array()
-	for number, a := range op.Params.Sliced {
+	for number, axis := range p.Axes[:p.Number] {
+		a := int(axis)
 		n := op.Operands[1].Dims[a]
 		if n == 0 {
 			continue
 		}
 		k.from[a] = func(w *Scratch, i int) spot {
 			begin := intAt(start.typ, start.memory(w), start.at(&index{axisW: number}))
-			if begin < 0 && fromEnd {
+			if begin < 0 && p.FromEnd {
 				begin += int64(n)
 			}
 			const far = 1 << 40 // beyond every extent
@@ -110,7 +92,7 @@ func bindDynamicSlice(op *Op) (*relocation, error) {
 }
 
 func paddingRows() []Row {
-	rows := relocator(bindPadding).rows("padding", classPadding, nil)
-	rows = append(rows, relocator(bindTile).rows("tile", classTile, nil)...)
-	return append(rows, relocator(bindDynamicSlice).rows("dynamicslice", classDynamicSlice, nil)...)
+	rows := relocator(bindPadding).rows("padding", td.ClassPadding, nil)
+	rows = append(rows, relocator(bindTile).rows("tile", td.ClassTile, nil)...)
+	return append(rows, relocator(bindDynamicSlice).rows("dynamicslice", td.ClassDynamicSlice, nil)...)
 }

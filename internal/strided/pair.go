@@ -1,11 +1,15 @@
 package strided
 
-import "math"
+import (
+	"math"
 
-// A pair is a function of two values; of one where it is unary.
+	"github.com/espalier-ane/espalier/td"
+)
+
+// A pair is a function of two values, or of one where its kind is unary.
 type pair struct {
-	name  string
-	unary bool
+	kind  td.EWKind
+	ruled bool // by rules: it has no loop of its own
 	float func(a, b float32) float32
 	int   func(a, b int64) int64
 
@@ -14,52 +18,49 @@ type pair struct {
 	double func(a, b float64) float64
 }
 
-// pairs is indexed by the elementwise kind. Integers wrap to their type; an
-// integer divided by zero gives zero.
-var pairs = map[uint8]pair{
-	0:  {name: "None", unary: true, float: func(a, _ float32) float32 { return a }, int: func(a, _ int64) int64 { return a }},
-	1:  {name: "Add", float: func(a, b float32) float32 { return a + b }, int: func(a, b int64) int64 { return a + b }},
-	2:  {name: "Mult", float: func(a, b float32) float32 { return a * b }, int: func(a, b int64) int64 { return a * b }},
-	3:  {name: "Square", unary: true, float: func(a, _ float32) float32 { return a * a }, int: func(a, _ int64) int64 { return a * a }},
-	4:  {name: "Sub", float: func(a, b float32) float32 { return a - b }, int: func(a, b int64) int64 { return a - b }},
-	5:  {name: "Power", double: math.Pow, int: intPower},
-	6:  {name: "Div", float: func(a, b float32) float32 { return a / b }, int: intQuotient},
-	7:  {name: "Max", float: func(a, b float32) float32 { return max(a, b) }, int: func(a, b int64) int64 { return max(a, b) }},
-	8:  {name: "Min", float: func(a, b float32) float32 { return min(a, b) }, int: func(a, b int64) int64 { return min(a, b) }},
-	9:  {name: "Abs", unary: true, float: func(a, _ float32) float32 { return math.Float32frombits(math.Float32bits(a) &^ (1 << 31)) }, int: func(a, _ int64) int64 { return max(a, -a) }},
-	10: compareZero("EqualZero", func(a float32) bool { return a == 0 }, func(a int64) bool { return a == 0 }),
-	11: compareZero("NotEqualZero", func(a float32) bool { return a != 0 }, func(a int64) bool { return a != 0 }),
-	12: compareZero("LessThanZero", func(a float32) bool { return a < 0 }, func(a int64) bool { return a < 0 }),
-	13: compareZero("LessThanEqualZero", func(a float32) bool { return a <= 0 }, func(a int64) bool { return a <= 0 }),
-	14: compareZero("GreaterThanEqualZero", func(a float32) bool { return a >= 0 }, func(a int64) bool { return a >= 0 }),
-	15: compareZero("GreaterThanZero", func(a float32) bool { return a > 0 }, func(a int64) bool { return a > 0 }),
-	16: compare("Equal", func(a, b float32) bool { return a == b }, func(a, b int64) bool { return a == b }),
-	17: compare("NotEqual", func(a, b float32) bool { return a != b }, func(a, b int64) bool { return a != b }),
-	18: compare("LessThan", func(a, b float32) bool { return a < b }, func(a, b int64) bool { return a < b }),
-	19: compare("LessThanEqual", func(a, b float32) bool { return a <= b }, func(a, b int64) bool { return a <= b }),
-	20: compare("GreaterThanEqual", func(a, b float32) bool { return a >= b }, func(a, b int64) bool { return a >= b }),
-	21: compare("GreaterThan", func(a, b float32) bool { return a > b }, func(a, b int64) bool { return a > b }),
-
-	64: {name: "FloorDiv", double: floorDiv, int: intFloorDiv},
-	65: {name: "Mod", double: modulo, int: intModulo},
-	66: compare("And", func(a, b float32) bool { return a != 0 && b != 0 }, func(a, b int64) bool { return a != 0 && b != 0 }),
-	67: compare("Or", func(a, b float32) bool { return a != 0 || b != 0 }, func(a, b int64) bool { return a != 0 || b != 0 }),
-	68: compare("Xor", func(a, b float32) bool { return (a != 0) != (b != 0) }, func(a, b int64) bool { return (a != 0) != (b != 0) }),
+// pairOf is the pair of an elementwise kind.
+func pairOf(kind td.EWKind) (p pair, known bool) {
+	p, known = pairs[kind]
+	p.kind = kind
+	return p, known
 }
 
-// PairName returns the name of an elementwise kind, "" if there is none with the
-// number.
-func PairName(number uint8) (name string, known bool) {
-	if number == kindSelect {
-		return "Select", true
-	}
-	p, ok := pairs[number]
-	return p.name, ok
+// pairs are the kinds but for EWSelect, which takes three values. Integers wrap
+// to their type; an integer divided by zero gives zero.
+var pairs = map[td.EWKind]pair{
+	td.EWNone:   {float: func(a, _ float32) float32 { return a }, int: func(a, _ int64) int64 { return a }},
+	td.EWAdd:    {float: func(a, b float32) float32 { return a + b }, int: func(a, b int64) int64 { return a + b }},
+	td.EWMult:   {float: func(a, b float32) float32 { return a * b }, int: func(a, b int64) int64 { return a * b }},
+	td.EWSquare: {float: func(a, _ float32) float32 { return a * a }, int: func(a, _ int64) int64 { return a * a }},
+	td.EWSub:    {float: func(a, b float32) float32 { return a - b }, int: func(a, b int64) int64 { return a - b }},
+	td.EWPower:  {double: math.Pow, int: intPower},
+	td.EWDiv:    {float: func(a, b float32) float32 { return a / b }, int: intQuotient},
+	td.EWMax:    {float: func(a, b float32) float32 { return max(a, b) }, int: func(a, b int64) int64 { return max(a, b) }},
+	td.EWMin:    {float: func(a, b float32) float32 { return min(a, b) }, int: func(a, b int64) int64 { return min(a, b) }},
+	td.EWAbs:    {float: func(a, _ float32) float32 { return math.Float32frombits(math.Float32bits(a) &^ (1 << 31)) }, int: func(a, _ int64) int64 { return max(a, -a) }},
+
+	td.EWEqualZero:            compareZero(func(a float32) bool { return a == 0 }, func(a int64) bool { return a == 0 }),
+	td.EWNotEqualZero:         compareZero(func(a float32) bool { return a != 0 }, func(a int64) bool { return a != 0 }),
+	td.EWLessThanZero:         compareZero(func(a float32) bool { return a < 0 }, func(a int64) bool { return a < 0 }),
+	td.EWLessThanEqualZero:    compareZero(func(a float32) bool { return a <= 0 }, func(a int64) bool { return a <= 0 }),
+	td.EWGreaterThanEqualZero: compareZero(func(a float32) bool { return a >= 0 }, func(a int64) bool { return a >= 0 }),
+	td.EWGreaterThanZero:      compareZero(func(a float32) bool { return a > 0 }, func(a int64) bool { return a > 0 }),
+	td.EWEqual:                compare(func(a, b float32) bool { return a == b }, func(a, b int64) bool { return a == b }),
+	td.EWNotEqual:             compare(func(a, b float32) bool { return a != b }, func(a, b int64) bool { return a != b }),
+	td.EWLessThan:             compare(func(a, b float32) bool { return a < b }, func(a, b int64) bool { return a < b }),
+	td.EWLessThanEqual:        compare(func(a, b float32) bool { return a <= b }, func(a, b int64) bool { return a <= b }),
+	td.EWGreaterThanEqual:     compare(func(a, b float32) bool { return a >= b }, func(a, b int64) bool { return a >= b }),
+	td.EWGreaterThan:          compare(func(a, b float32) bool { return a > b }, func(a, b int64) bool { return a > b }),
+
+	td.EWFloorDiv: {double: floorDiv, int: intFloorDiv},
+	td.EWMod:      {double: modulo, int: intModulo},
+	td.EWAnd:      compare(func(a, b float32) bool { return a != 0 && b != 0 }, func(a, b int64) bool { return a != 0 && b != 0 }),
+	td.EWOr:       compare(func(a, b float32) bool { return a != 0 || b != 0 }, func(a, b int64) bool { return a != 0 || b != 0 }),
+	td.EWXor:      compare(func(a, b float32) bool { return (a != 0) != (b != 0) }, func(a, b int64) bool { return (a != 0) != (b != 0) }),
 }
 
-func compare(name string, float func(a, b float32) bool, int func(a, b int64) bool) pair {
+func compare(float func(a, b float32) bool, int func(a, b int64) bool) pair {
 	return pair{
-		name: name,
 		float: func(a, b float32) float32 {
 			if float(a, b) {
 				return 1
@@ -75,10 +76,8 @@ func compare(name string, float func(a, b float32) bool, int func(a, b int64) bo
 	}
 }
 
-func compareZero(name string, float func(a float32) bool, int func(a int64) bool) pair {
-	p := compare(name, func(a, _ float32) bool { return float(a) }, func(a, _ int64) bool { return int(a) })
-	p.unary = true
-	return p
+func compareZero(float func(a float32) bool, int func(a int64) bool) pair {
+	return compare(func(a, _ float32) bool { return float(a) }, func(a, _ int64) bool { return int(a) })
 }
 
 // apply computes dst = p(a, b), which may be the same memory. odd: the result is
@@ -101,30 +100,34 @@ func (p *pair) apply(dst, a, b []float32, odd bool) {
 
 // applySingle has loops of their own for what is frequent.
 func (p *pair) applySingle(dst, a, b []float32) {
-	switch p.name {
-	case "None":
+	switch kind := p.kind; {
+	case p.ruled:
+		for i := range dst {
+			dst[i] = p.float(a[i], b[i])
+		}
+	case kind == td.EWNone:
 		copy(dst, a)
-	case "Add":
+	case kind == td.EWAdd:
 		for i := range dst {
 			dst[i] = a[i] + b[i]
 		}
-	case "Sub":
+	case kind == td.EWSub:
 		for i := range dst {
 			dst[i] = a[i] - b[i]
 		}
-	case "Mult":
+	case kind == td.EWMult:
 		for i := range dst {
 			dst[i] = a[i] * b[i]
 		}
-	case "Max":
+	case kind == td.EWMax:
 		for i := range dst {
 			dst[i] = max(a[i], b[i])
 		}
-	case "Min":
+	case kind == td.EWMin:
 		for i := range dst {
 			dst[i] = min(a[i], b[i])
 		}
-	case "Div":
+	case kind == td.EWDiv:
 		for i := range dst {
 			dst[i] = a[i] / b[i]
 		}

@@ -1,10 +1,12 @@
 package strided
 
+import "github.com/espalier-ane/espalier/td"
+
 // A pointwise convolution meets one element for each place. Its right matrix is
 // x as it lies: the lines are the places, the factors of a line the channels.
 
 func isPointwise(op *Op) bool {
-	y, x, p := &op.Operands[0], &op.Operands[1], &op.Params
+	y, x, p := &op.Operands[0], &op.Operands[1], op.Params.(*td.Convolution)
 	for s, a := range spatial {
 		if p.Kernel[s] != 1 || p.PadBefore[s] != 0 || y.Dims[a] != x.Dims[a] || p.Stride[s] != 1 && y.Dims[a] > 1 {
 			return false

@@ -3,11 +3,12 @@ package strided
 import (
 	"fmt"
 	"math"
+
+	"github.com/espalier-ane/espalier/td"
 )
 
 // A pooler makes one value of a window; elements outside x are left out.
 type pooler struct {
-	name  string
 	start float64
 	join  func(sum, v float64) float64
 	end   func(sum, count float64) float64
@@ -15,34 +16,36 @@ type pooler struct {
 
 // poolers is indexed by the pooling kind. The kinds that reduce channels, or
 // give places, have no known meaning.
-var poolers = map[uint8]pooler{
-	1: {"Avg", 0, plus, func(s, n float64) float64 { return s / max(n, 1) }},
-	2: {"Max", math.Inf(-1), func(s, v float64) float64 { return max(s, v) }, nil},
-	4: {"Min", math.Inf(1), func(s, v float64) float64 { return min(s, v) }, nil},
-	6: {"L1", 0, func(s, v float64) float64 { return s + math.Abs(v) }, nil},
-	7: {"L2", 0, plusSquare, func(s, _ float64) float64 { return math.Sqrt(s) }},
+var poolers = map[td.PoolKind]pooler{
+	td.PoolAvg: {0, plus, func(s, n float64) float64 { return s / max(n, 1) }},
+	td.PoolMax: {math.Inf(-1), func(s, v float64) float64 { return max(s, v) }, nil},
+	td.PoolMin: {math.Inf(1), func(s, v float64) float64 { return min(s, v) }, nil},
+	td.PoolL1:  {0, func(s, v float64) float64 { return s + math.Abs(v) }, nil},
+	td.PoolL2:  {0, plusSquare, func(s, _ float64) float64 { return math.Sqrt(s) }},
 }
 
 // pooling computes a row of windows at once, tap by tap.
 type pooling struct {
 	rowsOf
-	Window
+	window
 	pooler
+	kind     td.PoolKind
 	sink     *sink
 	x        array
-	in       [NumAxes]int
+	in       [td.NumAxes]int
 	countPad bool
 }
 
 func bindPool(op *Op) (Kernel, error) {
-	p, ok := poolers[op.Params.Kind]
+	p := op.Params.(*td.Pooling)
+	to, ok := poolers[p.Kind]
 	if !ok {
-		return nil, fmt.Errorf("what pooling kind %d computes is not known", op.Params.Kind)
+		return nil, fmt.Errorf("what pooling kind %v computes is not known", p.Kind)
 	}
 	y, x := &op.Operands[0], &op.Operands[1]
 	return &pooling{
-		rowsOf: newRows(y.Dims, axisW), Window: op.Params.Window, pooler: p, sink: newSink(op),
-		x: x.array(), in: x.Dims, countPad: op.Params.CountPad,
+		rowsOf: newRows(y.Dims, axisW), window: window{p.Window}, pooler: to, kind: p.Kind, sink: newSink(op),
+		x: x.array(), in: x.Dims, countPad: p.CountPad,
 	}, nil
 }
 
@@ -88,7 +91,7 @@ func (k *pooling) Run(w *Scratch, lo, hi int) {
 }
 
 // inside returns the taps of the window at place o that lie inside an extent.
-func (win *Window) inside(s, o, extent int) (lo, hi int) {
+func (win *window) inside(s, o, extent int) (lo, hi int) {
 	first, step := win.under(s, o, 0), win.Dilation[s]
 	if first < 0 {
 		lo = (-first + step - 1) / step
@@ -118,12 +121,12 @@ func (k *pooling) addRow(w *Scratch, sum []float64, o index, d, h int) {
 // joinRow has loops of their own for what is frequent.
 func (k *pooling) joinRow(sum []float64, row []float32) {
 	sum = sum[:len(row)]
-	switch k.name {
-	case "Max":
+	switch k.kind {
+	case td.PoolMax:
 		for j, v := range row {
 			sum[j] = max(sum[j], float64(v))
 		}
-	case "Avg":
+	case td.PoolAvg:
 		for j, v := range row {
 			sum[j] += float64(v)
 		}
@@ -132,10 +135,4 @@ func (k *pooling) joinRow(sum []float64, row []float32) {
 			sum[j] = k.join(sum[j], float64(v))
 		}
 	}
-}
-
-// PoolName returns the name of a pooling kind that can be computed.
-func PoolName(number uint8) (name string, known bool) {
-	p, ok := poolers[number]
-	return p.name, ok
 }

@@ -3,12 +3,9 @@ package strided
 import (
 	"fmt"
 	"math"
-)
 
-const (
-	classScaledElementWise = 5
-	classQuant             = 58
-	classDeQuant           = 59
+	"github.com/espalier-ane/espalier/td"
+	"github.com/espalier-ane/espalier/tensor"
 )
 
 // quant is round(x/scale) + zero, saturated.
@@ -20,10 +17,10 @@ type quant struct {
 func bindQuant(op *Op) (Kernel, error) {
 	y := op.Operands[0].Type
 	k := &quant{rowwise: *newRowwise(op, 3)}
-	switch bits := y.bits(); y {
-	case I8, I16, I32, I64:
+	switch bits := y.Bits(); y {
+	case tensor.Int8, tensor.Int16, tensor.Int32, tensor.Int64:
 		k.least, k.most = -math.Ldexp(1, bits-1), math.Ldexp(1, bits-1)-1
-	case U8, U16, U32, U64:
+	case tensor.UInt8, tensor.UInt16, tensor.UInt32, tensor.UInt64:
 		k.least, k.most = 0, math.Ldexp(1, bits)-1
 	default:
 		return nil, fmt.Errorf("a result of %v: want integers of 8 bits or more", y)
@@ -68,33 +65,25 @@ func deQuant(s *sink, x, scale, zero []float32) {
 	}
 }
 
-// scaledKinds are the functions of the scaled elementwise kinds, by number.
-var scaledKinds = map[uint8]struct {
-	name string
-	f    func(x, z float64) float64
-}{
-	1: {"Add", func(x, z float64) float64 { return x + z }},
-	2: {"Mult", func(x, z float64) float64 { return x * z }},
-	3: {"SumSquare", func(x, z float64) float64 { return x*x + z*z }},
-	4: {"Max", func(x, z float64) float64 { return max(x, z) }},
-	5: {"Min", func(x, z float64) float64 { return min(x, z) }},
-}
-
-// ScaledName returns the name of a scaled elementwise kind.
-func ScaledName(number uint8) (name string, known bool) {
-	k, ok := scaledKinds[number]
-	return k.name, ok
+// scaledKinds are the functions of the scaled elementwise kinds.
+var scaledKinds = map[td.ScaledEWKind]func(x, z float64) float64{
+	td.ScaledAdd:       func(x, z float64) float64 { return x + z },
+	td.ScaledMult:      func(x, z float64) float64 { return x * z },
+	td.ScaledSumSquare: func(x, z float64) float64 { return x*x + z*z },
+	td.ScaledMax:       func(x, z float64) float64 { return max(x, z) },
+	td.ScaledMin:       func(x, z float64) float64 { return min(x, z) },
 }
 
 func bindScaledElementWise(op *Op) (Kernel, error) {
-	kind, ok := scaledKinds[op.Params.Kind]
+	p := op.Params.(*td.ScaledElementWise)
+	f, ok := scaledKinds[p.Kind]
 	if !ok {
-		return nil, fmt.Errorf("scaled elementwise kind %d is not known", op.Params.Kind)
+		return nil, fmt.Errorf("%v is not known", p.Kind)
 	}
-	scale := float64(op.Params.Scale)
+	scale := float64(p.Scale)
 	return bindRowwise(op, 2, func(s *sink, x, z, _ []float32) {
 		for j, v := range x {
-			x[j] = s.round(scale * kind.f(float64(v), float64(z[j])))
+			x[j] = s.round(scale * f(float64(v), float64(z[j])))
 		}
 	})
 }

@@ -1,21 +1,24 @@
 package strided
 
-import "math/bits"
+import (
+	"math/bits"
 
-const classRandomGenerator = 55
+	"github.com/espalier-ane/espalier/td"
+	"github.com/espalier-ane/espalier/tensor"
+)
 
 // random makes numbers that depend on their places alone.
 type random struct {
 	rowsOf
 	sink      *sink
-	typ       Type // for which the numbers are made
+	typ       tensor.DType // for which the numbers are made
 	low, high float32
 	seed      uint32
-	space     [NumAxes]int
+	space     [td.NumAxes]int
 }
 
 func bindRandom(op *Op) (Kernel, error) {
-	p := &op.Params
+	p := op.Params.(*td.RandomGenerator)
 	k := &random{sink: newSink(op), typ: op.Operands[0].Type, low: p.Low, high: p.High, seed: p.Seed, space: op.Operands[0].Dims}
 	merge(&k.space, allAxes, k.sink.arrays()...)
 	// Along W, numbers that follow each other are of one block.
@@ -28,7 +31,7 @@ func (k *random) Need() Need { return k.sink.need().Max(Need{Float: chunk}) }
 func (k *random) Run(w *Scratch, lo, hi int) {
 	width := float64(k.high) - float64(k.low)
 	fraction, unit := 24, 0x1p-24
-	if k.typ == F16 {
+	if k.typ == tensor.Float16 {
 		fraction, unit = 11, 0x1p-11
 	}
 	for t := lo; t < hi; t++ {

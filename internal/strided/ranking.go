@@ -1,6 +1,10 @@
 package strided
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/espalier-ane/espalier/td"
+)
 
 // ranking sorts lines along an axis and keeps the first elements of each. Equal
 // elements keep their order, NaN comes last. It takes the elements of a line one
@@ -29,14 +33,27 @@ const (
 	rankingSource  = 2
 )
 
+// sortingOf are the fields of a class that sorts, and whether it does so from the
+// greatest down.
+func sortingOf(params td.Params) (s *td.Sorting, descending bool) {
+	switch p := params.(type) {
+	case *td.Sort:
+		return &p.Sorting, p.Direction == td.Descending
+	case *td.TopK:
+		return &p.Sorting, p.Type == td.Max
+	}
+	panic("bug: " + td.ClassOf(params).String() + " does not sort")
+}
+
 func rankingMoves(op *Op) bool {
 	x := &op.Operands[rankingSource]
-	return !op.Params.Indices && len(op.Steps) == 0 && op.Operands[0].Type == x.Type && x.pass == 0
+	s, _ := sortingOf(op.Params)
+	return s.Results != td.ResultIndices && len(op.Epilogue) == 0 && op.Operands[0].Type == x.Type && x.pass == 0
 }
 
 // rankingInts reports whether what goes to y is integer throughout.
 func rankingInts(op *Op) bool {
-	if op.Params.Indices {
+	if s, _ := sortingOf(op.Params); s.Results == td.ResultIndices {
 		return integersBut(op, rankingSource)
 	}
 	return integersBut(op, rankingIndices)
@@ -47,21 +64,23 @@ func bindRankingInt(op *Op) (Kernel, error)   { return newRanking(op, (*ranking)
 func bindRankingFloat(op *Op) (Kernel, error) { return newRanking(op, (*ranking).floatValues) }
 
 func newRanking(op *Op, values func(k *ranking, w *Scratch, at []int64, i index)) (Kernel, error) {
-	y, x, p := &op.Operands[0], &op.Operands[rankingSource], &op.Params
+	y, x := &op.Operands[0], &op.Operands[rankingSource]
+	p, descending := sortingOf(op.Params)
+	axis := int(p.Axis)
 	k := &ranking{
-		sink: indexSink{newSink(op), rankingInts(op)}, x: x.array(), order: keyingOf(x, p.Max, nanLast),
-		lines: newGrid(y.Dims, allAxes&^(1<<p.Axis)), axis: p.Axis, n: x.Dims[p.Axis], kept: y.Dims[p.Axis],
-		values: values, keys: p.Keys, vector: p.VectorAxis, together: 1,
+		sink: indexSink{newSink(op), rankingInts(op)}, x: x.array(), order: keyingOf(x, descending, nanLast),
+		lines: newGrid(y.Dims, allAxes&^(1<<axis)), axis: axis, n: x.Dims[axis], kept: y.Dims[axis],
+		values: values, keys: p.Keys[:p.NumKeys], vector: int(p.VectorAxis), together: 1,
 	}
 	if k.vectors() {
 		k.together = y.Dims[k.vector]
 		k.lines.dims[k.vector] = 1
 	}
-	if p.Indices {
+	if p.Results == td.ResultIndices {
 		k.values = (*ranking).onlyIndices
 	}
 	if o := &op.Operands[rankingIndices]; o.Present() {
-		if o.Type.packed() {
+		if o.Type.SubByte() {
 			return nil, fmt.Errorf("indices of %v, whose elements share bytes, cannot be written", o.Type)
 		}
 		a := o.array()
@@ -143,7 +162,7 @@ func (k *ranking) onlyIndices(w *Scratch, at []int64, i index) {
 
 func (k *ranking) moveValues(w *Scratch, at []int64, i index) {
 	y := &k.sink.out
-	dst, src, size, from := y.memory(w), k.x.memory(w), y.typ.size(), i
+	dst, src, size, from := y.memory(w), k.x.memory(w), sizeOf(y.typ), i
 	for _, p := range at {
 		from[k.axis] = int(p)
 		moveElement(dst[y.at(&i):][:size], src[k.x.at(&from):][:size])
@@ -170,7 +189,7 @@ func (k *ranking) floatValues(w *Scratch, at []int64, i index) {
 }
 
 func (k *ranking) storeIndices(w *Scratch, at []int64, i index) {
-	if !k.indices.typ.isFloat() {
+	if !k.indices.typ.IsFloat() {
 		k.indices.storeInts(w, at, i, k.axis)
 		return
 	}

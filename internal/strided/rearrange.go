@@ -1,17 +1,10 @@
 package strided
 
-// The numbers of the classes that move elements between space and an outer axis,
-// in blocks.
-const (
-	classPixelShuffle   = 31
-	classPixelUnshuffle = 32
-	classSpaceToBatch   = 34
-	classBatchToSpace   = 35
-	classSpaceToChannel = 36
-	classChannelToSpace = 37
-)
+import "github.com/espalier-ane/espalier/td"
 
-// A blockMove is such a class.
+// Classes that move elements between space and an outer axis, in blocks.
+
+// A blockMove is one of them.
 type blockMove struct {
 	outer   int  // the axis whose number has the place in a block
 	scatter bool // from there into space; else back
@@ -21,22 +14,22 @@ type blockMove struct {
 	inner bool
 }
 
-var blockMoves = map[uint8]blockMove{
-	classPixelShuffle:   {axisC, true, true},
-	classPixelUnshuffle: {axisC, false, true},
-	classChannelToSpace: {axisC, true, false},
-	classSpaceToChannel: {axisC, false, false},
-	classBatchToSpace:   {axisN, true, false},
-	classSpaceToBatch:   {axisN, false, false},
+var blockMoves = map[td.Class]blockMove{
+	td.ClassPixelShuffle:   {axisC, true, true},
+	td.ClassPixelUnshuffle: {axisC, false, true},
+	td.ClassChannelToSpace: {axisC, true, false},
+	td.ClassSpaceToChannel: {axisC, false, false},
+	td.ClassBatchToSpace:   {axisN, true, false},
+	td.ClassSpaceToBatch:   {axisN, false, false},
 }
 
-// blockAxes are the axes of Params.Factors: the first counts fastest in a place
+// blockAxes are the axes of td.Factors: the first counts fastest in a place
 // in a block.
 var blockAxes = [3]int{axisW, axisH, axisD}
 
 func bindBlockMove(op *Op) (*relocation, error) {
-	k, m := newRelocation(op), blockMoves[op.Class]
-	factors := op.Params.Factors
+	k, m := newRelocation(op), blockMoves[op.class()]
+	factors := op.Params.(interface{ Sizes() [3]int }).Sizes()
 	size := factors[0] * factors[1] * factors[2]
 	small := min(op.Operands[0].Dims[m.outer], op.Operands[1].Dims[m.outer]) // the outer axis where blocks are space
 	// step is how far apart, along the outer axis, neighbours in a block are.
@@ -77,11 +70,11 @@ func bindBlockMove(op *Op) (*relocation, error) {
 func rearrangeRows() (rows []Row) {
 	for _, c := range []struct {
 		name  string
-		class uint8
+		class td.Class
 	}{
-		{"pixelshuffle", classPixelShuffle}, {"pixelunshuffle", classPixelUnshuffle},
-		{"spacetobatch", classSpaceToBatch}, {"batchtospace", classBatchToSpace},
-		{"spacetochannel", classSpaceToChannel}, {"channeltospace", classChannelToSpace},
+		{"pixelshuffle", td.ClassPixelShuffle}, {"pixelunshuffle", td.ClassPixelUnshuffle},
+		{"spacetobatch", td.ClassSpaceToBatch}, {"batchtospace", td.ClassBatchToSpace},
+		{"spacetochannel", td.ClassSpaceToChannel}, {"channeltospace", td.ClassChannelToSpace},
 	} {
 		rows = append(rows, relocator(bindBlockMove).rows(c.name, c.class, nil)...)
 	}

@@ -3,12 +3,13 @@ package strided
 import (
 	"fmt"
 	"math"
+
+	"github.com/espalier-ane/espalier/td"
 )
 
 // A reducer makes one value of many. Float reductions add up in fp64, so that
 // only their result is rounded.
 type reducer struct {
-	name  string
 	start float64
 	join  func(sum, v float64) float64
 	end   func(sum float64, count int) float64 // nil: the sum
@@ -17,37 +18,31 @@ type reducer struct {
 	some  bool                                 // there is no value for nothing
 }
 
-// reducers is indexed by the reduction kind. The numbers that are not here have
-// a name and no known meaning, or are in argKinds.
-var reducers = map[uint8]reducer{
-	0:  {name: "Sum", join: plus, ints: plusInt},
-	1:  {name: "Min", start: math.Inf(1), join: func(s, v float64) float64 { return min(s, v) }, ints: func(s, v int64) int64 { return min(s, v) }, from: math.MaxInt64, some: true},
-	2:  {name: "Max", start: math.Inf(-1), join: func(s, v float64) float64 { return max(s, v) }, ints: func(s, v int64) int64 { return max(s, v) }, from: math.MinInt64, some: true},
-	3:  {name: "Avg", join: plus, end: func(s float64, n int) float64 { return s / float64(n) }},
-	8:  {name: "BitwiseAnd", ints: func(s, v int64) int64 { return s & v }, from: -1},
-	9:  {name: "BitwiseOr", ints: func(s, v int64) int64 { return s | v }},
-	10: {name: "BitwiseXor", ints: func(s, v int64) int64 { return s ^ v }},
-	64: {name: "Product", start: 1, join: func(s, v float64) float64 { return s * v }, ints: func(s, v int64) int64 { return s * v }, from: 1},
-	65: {name: "SumSquare", join: plusSquare, ints: func(s, v int64) int64 { return s + v*v }},
-	66: {name: "L1", join: func(s, v float64) float64 { return s + math.Abs(v) }, ints: func(s, v int64) int64 { return s + max(v, -v) }},
-	67: {name: "L2", join: plusSquare, end: func(s float64, _ int) float64 { return math.Sqrt(s) }},
-	68: {name: "LogSum", join: plus, end: func(s float64, _ int) float64 { return math.Log(s) }},
-	69: {name: "LogSumExp"}, // in two passes: see logSumExp
+// reducers is indexed by the reduction kind. ArgMin and ArgMax are not here: see
+// reduction.best.
+var reducers = map[td.ReductionKind]reducer{
+	td.ReduceSum:        {join: plus, ints: plusInt},
+	td.ReduceMin:        {start: math.Inf(1), join: func(s, v float64) float64 { return min(s, v) }, ints: func(s, v int64) int64 { return min(s, v) }, from: math.MaxInt64, some: true},
+	td.ReduceMax:        {start: math.Inf(-1), join: func(s, v float64) float64 { return max(s, v) }, ints: func(s, v int64) int64 { return max(s, v) }, from: math.MinInt64, some: true},
+	td.ReduceAvg:        {join: plus, end: func(s float64, n int) float64 { return s / float64(n) }},
+	td.ReduceBitwiseAnd: {ints: func(s, v int64) int64 { return s & v }, from: -1},
+	td.ReduceBitwiseOr:  {ints: func(s, v int64) int64 { return s | v }},
+	td.ReduceBitwiseXor: {ints: func(s, v int64) int64 { return s ^ v }},
+	td.ReduceProduct:    {start: 1, join: func(s, v float64) float64 { return s * v }, ints: func(s, v int64) int64 { return s * v }, from: 1},
+	td.ReduceSumSquare:  {join: plusSquare, ints: func(s, v int64) int64 { return s + v*v }},
+	td.ReduceL1:         {join: func(s, v float64) float64 { return s + math.Abs(v) }, ints: func(s, v int64) int64 { return s + max(v, -v) }},
+	td.ReduceL2:         {join: plusSquare, end: func(s float64, _ int) float64 { return math.Sqrt(s) }},
+	td.ReduceLogSum:     {join: plus, end: func(s float64, _ int) float64 { return math.Log(s) }},
+	td.ReduceLogSumExp:  {}, // in two passes: see logSumExp
 }
-
-const (
-	reduceArgMin    = 6
-	reduceArgMax    = 7
-	reduceLogSumExp = 69
-)
 
 // inSingle is a reducer that adds up in fp32, and takes a mean by way of the
 // reciprocal of the count.
-func inSingle(r reducer) reducer {
+func inSingle(kind td.ReductionKind, r reducer) reducer {
 	if join := r.join; join != nil {
 		r.join = func(sum, v float64) float64 { return float64(float32(join(sum, v))) }
 	}
-	if r.name == "Avg" {
+	if kind == td.ReduceAvg {
 		r.end = func(sum float64, n int) float64 { return float64(float32(sum) * inverseOf(n)) }
 	}
 	return r
@@ -71,7 +66,7 @@ type reduction struct {
 	x     array
 	inner grid // the reduced places
 	count int  // of them
-	kind  uint8
+	kind  td.ReductionKind
 	along int // ArgMin and ArgMax: the axis
 
 	// Where results are few, the values of each are read as rows instead, along
@@ -81,21 +76,21 @@ type reduction struct {
 }
 
 func bindReduced(op *Op) (*reduction, error) {
-	y, x, p := &op.Operands[0], &op.Operands[1], &op.Params
+	y, x, p := &op.Operands[0], &op.Operands[1], op.Params.(*td.Reduction)
 	k := &reduction{sink: newSink(op), x: x.array(), kind: p.Kind}
 	k.reducer = op.Rules.reducer(p.Kind)
-	arg := p.Kind == reduceArgMin || p.Kind == reduceArgMax
-	if k.name == "" && !arg {
-		return nil, fmt.Errorf("what reduction kind %d computes is not known", p.Kind)
+	arg := p.Kind == td.ReduceArgMin || p.Kind == td.ReduceArgMax
+	if _, known := reducers[p.Kind]; !known && !arg {
+		return nil, fmt.Errorf("what reduction kind %v computes is not known", p.Kind)
 	}
 	k.count = 1
-	for a := range NumAxes {
+	for a := range td.NumAxes {
 		if p.Axes>>a&1 != 0 {
 			k.count *= x.Dims[a]
 			k.along = a
 		}
 	}
-	if k.count == 0 && product(y.Dims) > 0 && (arg || k.some && !x.Type.isFloat()) {
+	if k.count == 0 && product(y.Dims) > 0 && (arg || k.some && !x.Type.IsFloat()) {
 		return nil, fmt.Errorf("there is nothing to choose from")
 	}
 	space := x.Dims
@@ -103,7 +98,7 @@ func bindReduced(op *Op) (*reduction, error) {
 		arrays := append(k.sink.arrays(), &k.x)
 		merge(&space, p.Axes, arrays...)
 	}
-	kept := uint8(allAxes) &^ p.Axes
+	kept := allAxes &^ p.Axes
 	results := space
 	for a := range results {
 		if p.Axes>>a&1 != 0 {
@@ -113,9 +108,9 @@ func bindReduced(op *Op) (*reduction, error) {
 	k.rowsOf = newRows(results, rowAxis(results, kept, &k.sink.out))
 	k.inner = newGrid(space, p.Axes)
 	const few = 8
-	if results[k.axis] < few && k.count > few && !arg && p.Kind != reduceLogSumExp {
+	if results[k.axis] < few && k.count > few && !arg && p.Kind != td.ReduceLogSumExp {
 		k.byRow = true
-		row := NumAxes - 1 // the innermost, to keep the order
+		row := td.NumAxes - 1 // the innermost, to keep the order
 		for row > 0 && (p.Axes>>row&1 == 0 || space[row] == 1) {
 			row--
 		}
@@ -126,8 +121,8 @@ func bindReduced(op *Op) (*reduction, error) {
 
 func bindReduction(op *Op) (Kernel, error) {
 	k, err := bindReduced(op)
-	if err == nil && k.join == nil && k.kind != reduceLogSumExp && k.kind != reduceArgMin && k.kind != reduceArgMax {
-		return nil, fmt.Errorf("%s is for integers", k.name)
+	if err == nil && k.join == nil && k.kind != td.ReduceLogSumExp && k.kind != td.ReduceArgMin && k.kind != td.ReduceArgMax {
+		return nil, fmt.Errorf("%v is for integers", k.kind)
 	}
 	return k, err
 }
@@ -146,17 +141,17 @@ func (k *reduction) Run(w *Scratch, lo, hi int) {
 		i, n := k.tile(t)
 		v := w.float[:n]
 		switch {
-		case k.kind == reduceArgMin || k.kind == reduceArgMax:
+		case k.kind == td.ReduceArgMin || k.kind == td.ReduceArgMax:
 			at := w.int[:n]
 			k.best(w, at, i)
-			if len(k.sink.steps) == 0 && !k.sink.out.typ.isFloat() {
+			if len(k.sink.steps) == 0 && !k.sink.out.typ.IsFloat() {
 				k.sink.out.storeInts(w, at, i, k.axis)
 				continue
 			}
 			for j, p := range at {
 				v[j] = float32(p)
 			}
-		case k.kind == reduceLogSumExp:
+		case k.kind == td.ReduceLogSumExp:
 			k.logSumExp(w, v, i)
 		case k.byRow:
 			for j := range v {
@@ -223,7 +218,7 @@ func (k *reduction) best(w *Scratch, at []int64, i index) {
 		place[k.along] = p
 		k.x.load(w, row, place, k.axis)
 		for j, x := range row {
-			if p == 0 || k.kind == reduceArgMax && x > top[j] || k.kind == reduceArgMin && x < top[j] {
+			if p == 0 || k.kind == td.ReduceArgMax && x > top[j] || k.kind == td.ReduceArgMin && x < top[j] {
 				top[j], at[j] = x, int64(p)
 			}
 		}
@@ -262,7 +257,7 @@ func bindReductionInt(op *Op) (Kernel, error) {
 	if err != nil {
 		return nil, err
 	}
-	if k.kind == reduceLogSumExp {
+	if k.kind == td.ReduceLogSumExp {
 		return k, nil
 	}
 	k.byRow = false
@@ -278,7 +273,7 @@ func (k *reductionInt) Need() Need {
 
 func (k *reductionInt) Run(w *Scratch, lo, hi int) {
 	buf := w.int[k.sink.needInts().Int:]
-	arg := k.kind == reduceArgMin || k.kind == reduceArgMax
+	arg := k.kind == td.ReduceArgMin || k.kind == td.ReduceArgMax
 	for t := lo; t < hi; t++ {
 		i, n := k.tile(t)
 		sum, row, at := buf[:n], buf[chunk:][:n], buf[2*chunk:][:n]
@@ -295,7 +290,7 @@ func (k *reductionInt) Run(w *Scratch, lo, hi int) {
 					sum[j] = k.ints(sum[j], v)
 				case !arg:
 					double[j] = k.join(double[j], float64(v))
-				case p == 0 || k.kind == reduceArgMax && v > sum[j] || k.kind == reduceArgMin && v < sum[j]:
+				case p == 0 || k.kind == td.ReduceArgMax && v > sum[j] || k.kind == td.ReduceArgMin && v < sum[j]:
 					sum[j], at[j] = v, int64(p)
 				}
 			}
@@ -320,16 +315,4 @@ func truncated(v float64) int64 {
 		return 0
 	}
 	return toInt(v)
-}
-
-// ReductionName returns the name of a reduction kind that can be computed.
-func ReductionName(number uint8) (name string, known bool) {
-	switch number {
-	case reduceArgMin:
-		return "ArgMin", true
-	case reduceArgMax:
-		return "ArgMax", true
-	}
-	r, ok := reducers[number]
-	return r.name, ok
 }

@@ -3,6 +3,9 @@ package strided
 import (
 	"encoding/binary"
 	"math"
+
+	"github.com/espalier-ane/espalier/td"
+	"github.com/espalier-ane/espalier/tensor"
 )
 
 // A relocation is an operation each of whose elements is one of x, from another
@@ -14,11 +17,11 @@ type relocation struct {
 
 	// from tells, for each axis, what an index of y adds to the place in x.
 	// Places along different axes add up.
-	from [NumAxes]func(w *Scratch, i int) spot
+	from [td.NumAxes]func(w *Scratch, i int) spot
 
 	// known has what from tells, for axes that are short enough to keep it. A
 	// live relocation, whose places depend on data, has none.
-	known [NumAxes][]spot
+	known [td.NumAxes][]spot
 	live  bool
 
 	outside    float32 // the value where there is no element
@@ -84,11 +87,11 @@ func (s spot) plus(t spot) spot {
 
 // setOutside says what stands where there is no element: the value of a padding
 // mode.
-func (k *relocation) setOutside(mode uint8, background float32) {
+func (k *relocation) setOutside(mode td.PaddingMode, background float32) {
 	switch mode {
-	case padBackground:
+	case td.PadBackground:
 		k.outside, k.outsideInt = background, toInt(float64(background))
-	case padNegative:
+	case td.PadNegative:
 		k.outside, k.outsideInt = least(k.x.typ)
 	}
 }
@@ -101,7 +104,7 @@ const nowhere = -1
 func (k *relocation) offsets(w *Scratch, i index, n int) []int64 {
 	at := w.int[len(w.int)-chunk:][:n] // the sink has the beginning
 	row := spot{offset: k.x.offset}
-	for a := range NumAxes {
+	for a := range td.NumAxes {
 		if a != k.axis {
 			row = row.plus(k.spot(w, a, i[a]))
 		}
@@ -125,7 +128,7 @@ func (k *relocation) offsets(w *Scratch, i index, n int) []int64 {
 		case s.outside:
 			at[j] = nowhere
 		case k.x.interleave > 1:
-			at[j] = int64(s.offset + s.channels/k.x.interleave*k.x.strides[axisC] + s.channels%k.x.interleave*k.x.typ.size())
+			at[j] = int64(s.offset + s.channels/k.x.interleave*k.x.strides[axisC] + s.channels%k.x.interleave*sizeOf(k.x.typ))
 		default:
 			at[j] = int64(s.offset)
 		}
@@ -213,7 +216,7 @@ type relocationMove struct {
 func (k *relocationMove) Need() Need { return Need{Int: chunk} }
 
 func (k *relocationMove) Run(w *Scratch, lo, hi int) {
-	src, dst, size := k.x.memory(w), k.y.memory(w), k.y.typ.size()
+	src, dst, size := k.x.memory(w), k.y.memory(w), sizeOf(k.y.typ)
 	filler := k.filler[:size]
 	for t := lo; t < hi; t++ {
 		i, n := k.tile(t)
@@ -247,7 +250,7 @@ func (k *relocationMove) Run(w *Scratch, lo, hi int) {
 type relocator func(*Op) (*relocation, error)
 
 // rows are the three ways to do what a class relocates.
-func (bind relocator) rows(name string, class uint8, takes func(*Op) bool) []Row {
+func (bind relocator) rows(name string, class td.Class, takes func(*Op) bool) []Row {
 	both := func(f func(*Op) bool) func(*Op) bool {
 		return func(op *Op) bool { return (takes == nil || takes(op)) && f(op) }
 	}
@@ -283,7 +286,7 @@ func (bind relocator) move(op *Op) (Kernel, error) {
 	}
 	k.settle()
 	m := &relocationMove{relocation: k}
-	if t := k.y.typ; t.isFloat() {
+	if t := k.y.typ; t.IsFloat() {
 		putFloat(t, m.filler[:], k.outside)
 	} else {
 		putInt(t, m.filler[:], k.outsideInt)
@@ -292,28 +295,28 @@ func (bind relocator) move(op *Op) (Kernel, error) {
 }
 
 // least is the least number of a type.
-func least(t Type) (float32, int64) {
+func least(t tensor.DType) (float32, int64) {
 	switch t {
-	case F8E4M3: // has no infinity
+	case tensor.Float8E4M3FN: // has no infinity
 		return -448, -448
-	case I4, I8, I16, I32, I64:
-		v := int64(math.MinInt64) >> (64 - t.bits())
+	case tensor.Int4, tensor.Int8, tensor.Int16, tensor.Int32, tensor.Int64:
+		v := int64(math.MinInt64) >> (64 - t.Bits())
 		return float32(v), v
 	}
-	if t.isFloat() {
+	if t.IsFloat() {
 		return float32(math.Inf(-1)), math.MinInt64
 	}
 	return 0, 0
 }
 
 // doubleAt reads an element without rounding what a float64 holds.
-func doubleAt(t Type, src []byte, off int) float64 {
+func doubleAt(t tensor.DType, src []byte, off int) float64 {
 	switch {
-	case t == F64:
+	case t == tensor.Float64:
 		return math.Float64frombits(binary.LittleEndian.Uint64(src[off:]))
-	case t == U64:
+	case t == tensor.UInt64:
 		return float64(binary.LittleEndian.Uint64(src[off:]))
-	case t.isFloat():
+	case t.IsFloat():
 		return float64(floatAt(t, src, off))
 	}
 	return float64(intAt(t, src, off))

@@ -3,63 +3,40 @@ package strided
 import (
 	"fmt"
 	"math"
+
+	"github.com/espalier-ane/espalier/td"
 )
 
 // grids lay m points over an axis of n elements, whose positions are 0 to n-1:
 // where point i is, before it is brought into that interval. They are indexed by
 // the sampling grid. Products come before quotients: where a position is a whole
 // number, it is exactly one. What the grids that are missing mean is not known.
-var grids = map[uint8]struct {
-	name string
-	at   func(i, n, m float64) float64
-}{
-	0: {"AlignedCorners", func(i, n, m float64) float64 {
+var grids = map[td.SamplingGrid]func(i, n, m float64) float64{
+	td.GridAlignedCorners: func(i, n, m float64) float64 {
 		if m == 1 {
 			return (n - 1) / 2
 		}
 		return i * (n - 1) / (m - 1)
-	}},
-	gridUnaligned: {"UnalignedCorners", func(i, n, m float64) float64 { return (i+0.5)*n/m - 0.5 }},
-	2:             {"OffsetCorners", func(i, n, m float64) float64 { return (i + 0.5) * max(1, n-1) / m }},
-	gridDefault:   {"Default", func(i, n, m float64) float64 { return i * n / m }},
-	6:             {"StrictAlignedCorners", func(i, n, m float64) float64 { return i * (n - 1) / max(1, m-1) }},
-}
-
-const (
-	gridUnaligned = 1
-	gridDefault   = 3
-)
-
-// GridName returns the name of a sampling grid that can be computed.
-func GridName(number uint8) (name string, known bool) {
-	g, ok := grids[number]
-	return g.name, ok
+	},
+	td.GridUnalignedCorners:     func(i, n, m float64) float64 { return (i+0.5)*n/m - 0.5 },
+	td.GridOffsetCorners:        func(i, n, m float64) float64 { return (i + 0.5) * max(1, n-1) / m },
+	td.GridDefault:              func(i, n, m float64) float64 { return i * n / m },
+	td.GridStrictAlignedCorners: func(i, n, m float64) float64 { return i * (n - 1) / max(1, m-1) },
 }
 
 // roundings choose an element for a position. They are indexed by the rounding.
-var roundings = [...]struct {
-	name string
-	of   func(float64) float64
-}{
-	{"round_prefer_ceil", func(v float64) float64 { return math.Floor(v + 0.5) }},
-	{"round_prefer_floor", func(v float64) float64 { return math.Ceil(v - 0.5) }},
-	{"ceil", math.Ceil},
-	{"floor", math.Floor},
-	{"round_to_even", math.RoundToEven},
-	{"round_to_odd", func(v float64) float64 {
+var roundings = map[td.NearestRounding]func(float64) float64{
+	td.RoundPreferCeil:  func(v float64) float64 { return math.Floor(v + 0.5) },
+	td.RoundPreferFloor: func(v float64) float64 { return math.Ceil(v - 0.5) },
+	td.RoundCeil:        math.Ceil,
+	td.RoundFloor:       math.Floor,
+	td.RoundToEven:      math.RoundToEven,
+	td.RoundToOdd: func(v float64) float64 {
 		if v-math.Floor(v) == 0.5 {
 			return math.Floor(v) + 1 - math.Mod(math.Floor(v), 2)
 		}
 		return math.Round(v)
-	}},
-}
-
-// RoundingName returns the name of a rounding.
-func RoundingName(number uint8) (name string, known bool) {
-	if int(number) >= len(roundings) {
-		return "", false
-	}
-	return roundings[number].name, true
+	},
 }
 
 // An axisGrid lays the points of a resized axis.
@@ -67,7 +44,7 @@ type axisGrid struct {
 	n        int
 	points   float64 // how many
 	distance float64 // y over x, 0: by the extents
-	grid     uint8
+	grid     td.SamplingGrid
 	at       func(i, n, m float64) float64
 }
 
@@ -77,7 +54,7 @@ func (g *axisGrid) position(i int) float64 {
 	switch n := float64(g.n); {
 	case g.distance == 0:
 		pos = g.at(at, n, g.points)
-	case g.grid == gridUnaligned:
+	case g.grid == td.GridUnalignedCorners:
 		pos = (at+0.5)/g.distance - 0.5
 	default:
 		pos = at / g.distance
@@ -87,19 +64,19 @@ func (g *axisGrid) position(i int) float64 {
 
 // newGrids lays the points of a resize along H and W.
 func newGrids(op *Op) (g [2]axisGrid, err error) {
-	s := &op.Params.Sampling
-	kind, ok := grids[s.Grid]
+	p := op.Params.(*td.Resize)
+	at, ok := grids[p.Grid]
 	if !ok {
-		return g, fmt.Errorf("what sampling grid %d means is not known", s.Grid)
+		return g, fmt.Errorf("what sampling grid %v means is not known", p.Grid)
 	}
 	for e, a := range [2]int{axisH, axisW} {
-		g[e] = axisGrid{op.Operands[1].Dims[a], float64(op.Operands[0].Dims[a]), float64(s.Distance[e]), s.Grid, kind.at}
+		g[e] = axisGrid{op.Operands[1].Dims[a], float64(op.Operands[0].Dims[a]), float64(p.Scale[e]), p.Grid, at}
 	}
 	return g, nil
 }
 
 // isNearest reports whether an operation takes the nearest elements.
-func isNearest(op *Op) bool { return op.Params.Sampling.Method == sampleNearest }
+func isNearest(op *Op) bool { return op.Params.(*td.Resize).Method == td.SampleNearest }
 
 // bindResizeNearest is a resize that takes elements as they are.
 func bindResizeNearest(op *Op) (*relocation, error) {
@@ -107,7 +84,7 @@ func bindResizeNearest(op *Op) (*relocation, error) {
 	if err != nil {
 		return nil, err
 	}
-	k, round := newRelocation(op), roundings[op.Params.Sampling.Rounding].of
+	k, round := newRelocation(op), roundings[op.Params.(*td.Resize).Rounding]
 	for e, a := range [2]int{axisH, axisW} {
 		along := &g[e]
 		k.from[a] = func(_ *Scratch, i int) spot {
@@ -159,11 +136,11 @@ func (g *axisGrid) tap(i int) tap {
 }
 
 func samplingRows() []Row {
-	return append(relocator(bindResizeNearest).rows("resize-nearest", classResize, isNearest), []Row{
-		{"resize-int", classResize, Bound{}, integers, bindResizeInt, "integers, mixed in fp64 and rounded"},
-		{"resize", classResize, Bound{2, 1}, nil, bindResize, "four elements, mixed in fp64"},
-		{"resample", classResample, Bound{2, 1}, nil, bindResample, "as resize, a group of channels at once"},
-		{"affine", classAffineTransform, Bound{2, 1}, nil, bindAffine, "as resample"},
-		{"cropresize", classCropResize, Bound{2, 1}, nil, bindCropResize, "as resample"},
+	return append(relocator(bindResizeNearest).rows("resize-nearest", td.ClassResize, isNearest), []Row{
+		{"resize-int", td.ClassResize, Bound{}, integers, bindResizeInt, "integers, mixed in fp64 and rounded"},
+		{"resize", td.ClassResize, Bound{2, 1}, nil, bindResize, "four elements, mixed in fp64"},
+		{"resample", td.ClassResample, Bound{2, 1}, nil, bindResample, "as resize, a group of channels at once"},
+		{"affine", td.ClassAffineTransform, Bound{2, 1}, nil, bindAffine, "as resample"},
+		{"cropresize", td.ClassCropResize, Bound{2, 1}, nil, bindCropResize, "as resample"},
 	}...)
 }

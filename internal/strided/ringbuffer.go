@@ -1,6 +1,6 @@
 package strided
 
-const classRingBufferWriter = 61
+import "github.com/espalier-ane/espalier/td"
 
 // ringWriter writes an update into a window of a state. Its tiles are of the
 // result; of the update where the result is known to lie on the state.
@@ -8,23 +8,23 @@ type ringWriter struct {
 	rowsOf
 	y, state, update array
 	start            array
-	params           Params
-	extent, window   [NumAxes]int // of the state, of the update
-	congruent        bool         // state and result have the same layout
-	inPlace          bool         // and are in the same memory
+	params           *td.RingBufferWriter
+	extent, window   [td.NumAxes]int // of the state, of the update
+	congruent        bool            // state and result have the same layout
+	inPlace          bool            // and are in the same memory
 }
 
 func bindRingWriter(op *Op) (Kernel, error) {
 	y, state, update := &op.Operands[0], &op.Operands[1], &op.Operands[2]
 	k := &ringWriter{
 		y: y.array(), state: state.array(), update: update.array(),
-		params: op.Params, extent: y.Dims, window: update.Dims,
+		params: op.Params.(*td.RingBufferWriter), extent: y.Dims, window: update.Dims,
 	}
 	if len(op.Operands) > 3 && op.Operands[3].Present() {
 		k.start = op.Operands[3].array()
 	}
 	moved := k.state
-	moved.base = k.y.base
+	moved.number = k.y.number
 	k.congruent = moved == k.y
 	k.inPlace = k.state == k.y
 	space := y.Dims
@@ -64,7 +64,7 @@ func (k *ringWriter) begin(w *Scratch) (at index) {
 	return at
 }
 
-func (k *ringWriter) circular(a int) bool { return k.params.Axes>>a&1 != 0 }
+func (k *ringWriter) circular(a int) bool { return k.params.Circular.Has(td.Axis(a)) }
 
 func (k *ringWriter) Run(w *Scratch, lo, hi int) {
 	begin := k.begin(w)

@@ -3,7 +3,10 @@ package strided
 import (
 	"math"
 
+	"github.com/espalier-ane/espalier/hal"
 	"github.com/espalier-ane/espalier/internal/kernel"
+	"github.com/espalier-ane/espalier/td"
+	"github.com/espalier-ane/espalier/tensor"
 )
 
 // Rules are what a chip does to numbers otherwise than plain arithmetic. They
@@ -15,38 +18,24 @@ import (
 //
 // An operation that is bound without rules has none of these on its way.
 type Rules struct {
-	NaNToInf        bool    // NaN is +inf to who reads it, and is stored as that
-	Settle          bool    // +0 where arithmetic has no answer to numbers
-	FlushProducts   bool    // fp16 subnormals are 0 for sums of products, and as such sums
-	DropZeroSign    bool    // divisors of 0 are +0
-	RoundToHalf     bool    // wider floats are rounded to fp16 as they are read and stored
-	RoundReductions bool    // reductions are rounded to fp16 before their epilogue
-	Stages          bool    // layers that take several tasks round between them, and add up in fp32
-	HalfAway        bool    // ties of fp16 go away from zero
-	Sentinels       bool    // what tables answer at their ends
-	Port            float32 // magnitude from which on a sum of products is infinity; 0: none
-	Partials        bool    // so is what is added up on the way
-	Lanes           int     // products that are added up with few bits; 0: none
-	CropGain        float32 // of an input view
-	Tables          *Tables // what is computed by tables of knots; nil: nothing
+	hal.Numerics
+	tables *tables // what is computed by tables of knots; nil: nothing
 }
 
-// Tables are functions as a chip has them, beside those of an epilogue's steps:
-// for classes that take more than one step.
-type Tables struct{ Exp2, Inverse func(float32) float32 }
+// RulesOf are the rules of numerics; nil for plain arithmetic.
+func RulesOf(n hal.Numerics) *Rules {
+	if n.Plain() {
+		return nil
+	}
+	r := &Rules{Numerics: n}
+	if n.TableFromKnots {
+		r.tables = newTables()
+	}
+	return r
+}
 
 // half rounds to fp16, as what lies between two steps is.
 func half(x float32) float32 { return kernel.FromHalf(kernel.ToHalf(x)) }
-
-// The numbers of functions and kinds that rules are about.
-const (
-	rsqrtNumber    = 16
-	inverseNumber  = 18
-	softplusNumber = 64
-	softsignNumber = 65
-	logNumber      = 68
-	pairDiv        = 6
-)
 
 // A passage is what happens to floats between memory and the unit that computes.
 type passage uint8
@@ -76,7 +65,7 @@ func (p passage) apply(v []float32) {
 		}
 	}
 	if p&passHalf != 0 {
-		castFloats(F16, v)
+		castFloats(tensor.Float16, v)
 	}
 	if p&passFlush != 0 {
 		for j, x := range v {
@@ -90,15 +79,15 @@ func (p passage) apply(v []float32) {
 func halfAway(x float32) float32 { return kernel.FromHalf(kernel.Rounding{HalfAway: true}.Half(x)) }
 
 // isProduct reports whether a class is sums of products, which the array makes.
-func isProduct(class uint8) bool {
-	return class == classConv || class == classMatMul || class == classAttention || class == classCrossCorrelation
+func isProduct(class td.Class) bool {
+	return class == td.ClassConv || class == td.ClassMatrixMultiplication || class == td.ClassSDPA || class == td.ClassCrossCorrelation
 }
 
 // sums is how many sources of a class, from operand 1 on, are multiplied and
 // added up.
-func sums(class uint8) int {
+func sums(class td.Class) int {
 	switch {
-	case class == classAttention:
+	case class == td.ClassSDPA:
 		return 3
 	case isProduct(class):
 		return 2
@@ -109,34 +98,35 @@ func sums(class uint8) int {
 // ruled returns the operation with the passages of its operands, and the steps
 // that rules add.
 func (op *Op) ruled() *Op {
-	r := op.Rules
+	r, class := op.Rules, op.class()
 	to := *op
 	to.Operands = append([]Operand(nil), op.Operands...)
 	for i := range to.Operands {
 		o := &to.Operands[i]
-		if !o.Type.isFloat() {
+		if !o.Type.IsFloat() {
 			continue
 		}
 		if r.NaNToInf {
 			o.pass |= passNaN
 		}
-		if r.RoundToHalf && (o.Type == F32 || o.Type == F64 || o.Type == BF16) {
+		if r.RoundToHalf && (o.Type == tensor.Float32 || o.Type == tensor.Float64 || o.Type == tensor.BFloat16) {
 			o.pass |= passHalf
 		}
-		if i == 0 && r.HalfAway && (o.Type == F16 || o.pass&passHalf != 0) {
+		if i == 0 && !r.RoundHalfEven && (o.Type == tensor.Float16 || o.pass&passHalf != 0) {
 			o.pass |= passAway
 		}
-		if r.FlushProducts && i >= 1 && i <= sums(op.Class) {
+		if r.FlushArraySubnormals && i >= 1 && i <= sums(class) {
 			o.pass |= passFlush
 		}
 	}
-	if r.RoundReductions && op.Class == classReduction && len(op.Steps) > 0 && to.Operands[1].Type.isFloat() {
-		to.Steps = []Step{{Kind: Cast, Code: uint8(F16)}}
-		for _, st := range op.Steps {
-			if st.Earlier > 0 {
-				st.Earlier++
+	if r.RoundReductions && class == td.ClassReduction && len(op.Epilogue) > 0 && to.Operands[1].Type.IsFloat() {
+		half, _ := td.ElementCode(tensor.Float16)
+		to.Epilogue = []td.MicroOp{{Code: td.MicroTypeCast, Function: half}}
+		for _, m := range op.Epilogue {
+			if k, ok := m.Source.Step(); ok {
+				m.Source = td.FromStep(k + 1)
 			}
-			to.Steps = append(to.Steps, st)
+			to.Epilogue = append(to.Epilogue, m)
 		}
 	}
 	return &to
@@ -151,17 +141,17 @@ type arrival struct {
 }
 
 // arrival is that of a class, nil if nothing happens.
-func (r *Rules) arrival(class uint8) *arrival {
+func (r *Rules) arrival(class td.Class) *arrival {
 	if r == nil {
 		return nil
 	}
 	// With NaN that may have been read, nobody knows where one comes from.
-	a := arrival{settle: r.Settle && r.NaNToInf}
+	a := arrival{settle: r.IndeterminateToZero && r.NaNToInf}
 	if isProduct(class) {
-		a.flush, a.port = r.FlushProducts, r.Port
+		a.flush, a.port = r.FlushArraySubnormals, r.SaturateAtPort
 	}
-	if class == classInputView {
-		a.gain = r.CropGain
+	if class == td.ClassInputView {
+		a.gain = r.WidthSliceGain
 	}
 	if a == (arrival{}) {
 		return nil
@@ -208,24 +198,26 @@ func orZero[F float32 | float64](v, a, b F) F {
 // classPair is the pair of a class under rules. What has no answer is left to the
 // arrival if that knows that no NaN was read: then all pairs but the quotient are
 // themselves.
-func (r *Rules) classPair(code uint8, p pair) pair {
-	if r != nil && r.NaNToInf && code != pairDiv {
+func (r *Rules) classPair(p pair) pair {
+	if r != nil && r.NaNToInf && p.kind != td.EWDiv {
 		return p
 	}
-	return r.pair(code, p)
+	return r.pair(p)
 }
 
 // pair is a pair under rules.
-func (r *Rules) pair(code uint8, p pair) pair {
-	div := r != nil && code == pairDiv && (r.DropZeroSign || r.Tables != nil)
-	if r == nil || p.unary || !r.Settle && !div {
+func (r *Rules) pair(p pair) pair {
+	if r == nil {
 		return p
 	}
-	p.name = "" // no loop of its own
-	drop := r.DropZeroSign && code == pairDiv
+	drop, byTable := r.DropZeroSign && p.kind == td.EWDiv, r.tables != nil && p.kind == td.EWDiv
+	if p.kind.Unary() || !r.IndeterminateToZero && !drop && !byTable {
+		return p
+	}
+	p.ruled = true
 	single, double := p.float, p.double
-	if code == pairDiv && r.Tables != nil { // the reciprocal, then the product
-		single = func(a, b float32) float32 { return a * half(r.Tables.Inverse(b)) }
+	if byTable { // the reciprocal, then the product
+		single = func(a, b float32) float32 { return a * half(r.tables.inverse(b)) }
 	}
 	if single != nil {
 		p.float = func(a, b float32) float32 {
@@ -233,7 +225,7 @@ func (r *Rules) pair(code uint8, p pair) pair {
 				b = 0
 			}
 			v := single(a, b)
-			if r.Settle {
+			if r.IndeterminateToZero {
 				v = orZero(v, a, b)
 			}
 			return v
@@ -245,34 +237,40 @@ func (r *Rules) pair(code uint8, p pair) pair {
 	return p
 }
 
-// function is a function under rules.
-func (r *Rules) function(code uint8, f func(x, a, b float64) float64) func(x, a, b float64) float64 {
+// function is a function of a step under rules, and whether it is the function
+// itself, not what tables of knots have of it.
+func (r *Rules) function(number td.Function, a, b float32) (ruled func(x, a, b float64) float64, plain bool) {
+	f := functions[number]
 	if r == nil {
-		return f
+		return f, true
+	}
+	table := r.knots(number, a, b)
+	if table != nil {
+		f = func(x, _, _ float64) float64 { return float64(table(float32(x))) }
 	}
 	return func(x, a, b float64) float64 {
-		if r.DropZeroSign && x == 0 && (code == rsqrtNumber || code == inverseNumber) {
+		if r.DropZeroSign && x == 0 && (number == td.FuncRSqrt || number == td.FuncInverse) {
 			x = 0
 		}
-		if r.Sentinels {
+		if r.TableSentinels {
 			switch {
-			case (code == softplusNumber || code == softsignNumber) && math.IsInf(x, 1):
+			case (number == td.FuncSoftplus || number == td.FuncSoftsign) && math.IsInf(x, 1):
 				return 0
-			case code == logNumber && x+a == 0:
+			case number == td.FuncLog && x+a == 0:
 				return -45440
 			}
 		}
 		v := f(x, a, b)
-		if r.Settle && v != v && x == x {
+		if r.IndeterminateToZero && v != v && x == x {
 			return 0
 		}
 		return v
-	}
+	}, table == nil
 }
 
 // scaleBias is v*a+b under rules.
 func (r *Rules) scaleBias(x, a, b float64) float64 {
-	if !r.Settle {
+	if !r.IndeterminateToZero {
 		return x*a + b
 	}
 	product := orZero(x*a, x, a)
@@ -280,12 +278,12 @@ func (r *Rules) scaleBias(x, a, b float64) float64 {
 }
 
 // reducer is a reducer under rules.
-func (r *Rules) reducer(kind uint8) reducer {
+func (r *Rules) reducer(kind td.ReductionKind) reducer {
 	to := reducers[kind]
-	if r != nil && r.Stages {
-		to = inSingle(to)
+	if r != nil && r.RoundStages {
+		to = inSingle(kind, to)
 	}
-	if r == nil || !r.Settle {
+	if r == nil || !r.IndeterminateToZero {
 		return to
 	}
 	if join := to.join; join != nil {
@@ -298,4 +296,4 @@ func (r *Rules) reducer(kind uint8) reducer {
 }
 
 // viewMoves reports whether an input view only moves elements.
-func viewMoves(op *Op) bool { return moves(op) && (op.Rules == nil || op.Rules.CropGain == 0) }
+func viewMoves(op *Op) bool { return moves(op) && (op.Rules == nil || op.Rules.WidthSliceGain == 0) }

@@ -6,17 +6,19 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/espalier-ane/espalier/hal"
 	"github.com/espalier-ane/espalier/internal/kernel"
+	"github.com/espalier-ane/espalier/td"
+	"github.com/espalier-ane/espalier/tensor"
 )
 
-// line is an operand along W, at the beginning of a memory of its own.
-func line(base int, t Type, n int) Operand {
-	o := Operand{Base: base, Type: t, Interleave: 1, Dims: [NumAxes]int{1, 1, 1, 1, n}}
-	for a := range o.Strides {
-		o.Strides[a] = n * t.size()
-	}
-	o.Strides[axisW] = t.size()
-	return o
+// line is an operand along W, in a memory of its own.
+func line(memory int, t tensor.DType, n int) Operand { return dense(memory, t, 1, 1, 1, 1, n) }
+
+// rulesOf are those of numerics that round to even.
+func rulesOf(n hal.Numerics) *Rules {
+	n.RoundHalfEven = true
+	return RulesOf(n)
 }
 
 // runLine binds an operation on lines of fp32 and returns its result. Operands
@@ -55,16 +57,16 @@ func TestRoundToHalf(t *testing.T) {
 		want  []float32
 	}{
 		{nil, []float32{1 + 0x1p-12 + 1, 70001, 0.1 + 1}},
-		{&Rules{RoundToHalf: true}, []float32{2, infinity, kernel.FromHalf(kernel.ToHalf(kernel.FromHalf(kernel.ToHalf(0.1)) + 1))}},
+		{rulesOf(hal.Numerics{RoundToHalf: true}), []float32{2, infinity, kernel.FromHalf(kernel.ToHalf(kernel.FromHalf(kernel.ToHalf(0.1)) + 1))}},
 	} {
-		op := &Op{Class: classElementWise, Params: Params{Kind: 1}, Operands: []Operand{line(0, F32, 3), line(1, F32, 3), line(2, F32, 3)}, Rules: test.rules}
+		op := &Op{Params: &td.ElementWise{Kind: td.EWAdd}, Operands: []Operand{line(0, tensor.Float32, 3), line(1, tensor.Float32, 3), line(2, tensor.Float32, 3)}, Rules: test.rules}
 		for i, got := range runLine(t, op, x, z) {
 			if got != test.want[i] {
 				t.Errorf("%+v: element %d is %v, want %v", test.rules, i, got, test.want[i])
 			}
 		}
 	}
-	whole := &Op{Class: classCopy, Operands: []Operand{line(0, I32, 1), line(1, I32, 1)}, Rules: &Rules{RoundToHalf: true, NaNToInf: true}}
+	whole := &Op{Params: &td.Copy{}, Operands: []Operand{line(0, tensor.Int32, 1), line(1, tensor.Int32, 1)}, Rules: rulesOf(hal.Numerics{RoundToHalf: true, NaNToInf: true})}
 	if got := runLine(t, whole, []float32{math.Float32frombits(70001)}); math.Float32bits(got[0]) != 70001 {
 		t.Errorf("an integer became %d", math.Float32bits(got[0]))
 	}
@@ -74,18 +76,18 @@ func TestRoundToHalf(t *testing.T) {
 // before it.
 func TestRoundReductions(t *testing.T) {
 	// y = (sum+1)*sum
-	steps := []Step{{Kind: ScaleBias, A: 1, B: 1}, {Kind: Pair, Code: 2, Earlier: 1}}
+	steps := []td.MicroOp{{Code: td.MicroScaleBias, A: 1, B: 1}, {Code: td.MicroEW, Function: uint8(td.EWMult), Source: td.FromStep(-1)}}
 	x := []float32{1, 0x1p-11, 0, 0}
 	for _, test := range []struct {
 		rules *Rules
 		want  float32
 	}{
 		{nil, (2 + 0x1p-11) * (1 + 0x1p-11)},
-		{&Rules{RoundReductions: true}, 2},
+		{rulesOf(hal.Numerics{RoundReductions: true}), 2},
 	} {
 		op := &Op{
-			Class: classReduction, Params: Params{Axes: 1 << axisW}, Steps: steps, Rules: test.rules,
-			Operands: []Operand{line(0, F32, 1), line(1, F32, 4)},
+			Params: &td.Reduction{Axes: td.AxesOf(td.AxisW)}, Epilogue: steps, Rules: test.rules,
+			Operands: []Operand{line(0, tensor.Float32, 1), line(1, tensor.Float32, 4)},
 		}
 		if got := runLine(t, op, x)[0]; got != test.want {
 			t.Errorf("%+v: %v, want %v", test.rules, got, test.want)
@@ -98,27 +100,18 @@ func TestRoundReductions(t *testing.T) {
 // because of another of its sums.
 func TestRulesThatDoNothing(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 1))
-	dense := func(base int, d [NumAxes]int) Operand {
-		o := Operand{Base: base, Type: F32, Interleave: 1, Dims: d}
-		stride := 4
-		for a := NumAxes - 1; a >= 0; a-- {
-			o.Strides[a] = stride
-			stride *= d[a]
-		}
-		return o
-	}
 	for _, c := range []struct{ inputs, groups, kernel, stride int }{
 		{1, 1, 3, 1}, {300, 1, 1, 1}, {5, 1, 3, 2}, {1, 6, 3, 1}, {1, 6, 3, 2},
 	} {
 		const outputs, size = 6, 9
 		places := (size-c.kernel)/c.stride + 1
-		op := &Op{Class: classConv, Operands: []Operand{
-			dense(0, [NumAxes]int{1, 1, outputs, places, places}),
-			dense(1, [NumAxes]int{1, 1, c.inputs * c.groups, size, size}),
-			dense(2, [NumAxes]int{outputs, 1, c.inputs, c.kernel, c.kernel}),
+		window := td.UnitWindow
+		window.Kernel, window.Stride = [3]int{1, c.kernel, c.kernel}, [3]int{1, c.stride, c.stride}
+		op := &Op{Params: &td.Convolution{Groups: c.groups, Window: window}, Operands: []Operand{
+			dense(0, tensor.Float32, 1, 1, outputs, places, places),
+			dense(1, tensor.Float32, 1, 1, c.inputs*c.groups, size, size),
+			dense(2, tensor.Float32, outputs, 1, c.inputs, c.kernel, c.kernel),
 		}}
-		op.Params.Groups = c.groups
-		op.Params.Window = Window{Kernel: [3]int{1, c.kernel, c.kernel}, Stride: [3]int{1, c.stride, c.stride}, Dilation: [3]int{1, 1, 1}}
 		memory := make([][]byte, 3)
 		for i := range memory {
 			memory[i] = make([]byte, 4*product(op.Operands[i].Dims))
@@ -143,7 +136,7 @@ func TestRulesThatDoNothing(t *testing.T) {
 			}
 			return bits
 		}
-		rules := &Rules{NaNToInf: true, Settle: true, Partials: true, Port: 1 << 15}
+		rules := rulesOf(hal.Numerics{NaNToInf: true, IndeterminateToZero: true, SaturatePartials: true, SaturateAtPort: 1 << 15})
 		for _, infinite := range []bool{false, true} {
 			if infinite { // of x, where weights of 0 meet it and others
 				binary.LittleEndian.PutUint32(memory[1], math.Float32bits(infinity))

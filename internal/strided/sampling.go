@@ -3,35 +3,9 @@ package strided
 import (
 	"fmt"
 	"math"
-)
 
-const (
-	classAffineTransform = 40
-	classResize          = 41
-	classResample        = 43
-	classCropResize      = 46
-)
-
-// Sampling is how a class makes values between elements of x, along H and W.
-type Sampling struct {
-	Method     uint8
-	Coordinate uint8
-	Padding    uint8
-	Background float32
-	// AlignCorners: the ends of a normalized range are the centres of the outer
-	// elements, not their outer edges.
-	AlignCorners bool
-
-	Grid, Rounding uint8      // resize, crop and resize
-	Distance       [2]float32 // resize: y over x along H, W; 0: by the extents
-	Boxes          uint8      // crop and resize
-	Scale          float32    // crop and resize
-}
-
-// The numbers of the methods.
-const (
-	sampleLinear  = 0
-	sampleNearest = 1
+	"github.com/espalier-ane/espalier/td"
+	"github.com/espalier-ane/espalier/tensor"
 )
 
 // A sampling computes, for a stretch of a row of y, which elements of a plane of
@@ -39,8 +13,8 @@ const (
 type sampling struct {
 	sink   *sink
 	x      array
-	tiles  grid         // of which W counts chunks and C groups of channels
-	out    [NumAxes]int // extents of y
+	tiles  grid            // of which W counts chunks and C groups of channels
+	out    [td.NumAxes]int // extents of y
 	points pointer
 	whole  bool // y is of integers: values are rounded, not cut
 
@@ -72,7 +46,7 @@ func newSampling(op *Op, points pointer) *sampling {
 	y, x := &op.Operands[0], &op.Operands[1]
 	k := &sampling{
 		sink: newSink(op), x: x.array(), out: y.Dims, points: points,
-		background: outsideValue(op.Params.Sampling.Padding, op.Params.Sampling.Background, x.Type),
+		background: outsideValue(op.Params, x.Type),
 	}
 	space := y.Dims
 	space[axisC] = (space[axisC] + channelGroup - 1) / channelGroup
@@ -81,12 +55,27 @@ func newSampling(op *Op, points pointer) *sampling {
 	return k
 }
 
-// outsideValue is the value that a padding mode has for what is outside.
-func outsideValue(mode uint8, background float32, t Type) float64 {
-	switch mode {
-	case padBackground:
-		return float64(background)
-	case padNegative:
+// samplingOf are the fields of a class that computes where it samples. A resize
+// does not, and has nothing outside.
+func samplingOf(params td.Params) td.Sampling {
+	switch p := params.(type) {
+	case *td.Resample:
+		return p.Sampling
+	case *td.AffineTransform:
+		return p.Sampling
+	case *td.CropResize:
+		return p.Sampling
+	}
+	return td.Sampling{}
+}
+
+// outsideValue is the value that a class has for what is outside.
+func outsideValue(params td.Params, t tensor.DType) float64 {
+	s := samplingOf(params)
+	switch s.Padding {
+	case td.PadBackground:
+		return float64(s.Background)
+	case td.PadNegative:
 		v, _ := least(t)
 		return float64(v)
 	}
@@ -187,12 +176,12 @@ const farAway = 1 << 30
 
 // tapAt is the mix at a position of an axis of n elements, with what a padding
 // mode has outside. What is not a number is far outside.
-func tapAt(pos float64, n int, method uint8, outside func(i, n int) int) tap {
+func tapAt(pos float64, n int, method td.SamplingMethod, outside func(i, n int) int) tap {
 	if !(pos > -farAway) {
 		pos = -farAway
 	}
 	pos = min(pos, farAway)
-	if method == sampleNearest {
+	if method == td.SampleNearest {
 		at := outside(int(math.Floor(pos+0.5)), n)
 		return tap{lo: at, hi: at}
 	}
@@ -202,16 +191,15 @@ func tapAt(pos float64, n int, method uint8, outside func(i, n int) int) tap {
 
 // positions turn a coordinate into a position on an axis of n elements. They are
 // indexed by the coordinate mode.
-var positions = map[uint8]struct {
-	name string
-	at   func(v, n float64, align bool) float64
+var positions = map[td.CoordinateMode]struct {
+	at func(v, n float64, align bool) float64
 	// of is the coordinate of place i of n.
 	of func(i, n float64, align bool) float64
 }{
-	0: {"NonNormalized",
+	td.CoordNonNormalized: {
 		func(v, _ float64, _ bool) float64 { return v },
 		func(i, _ float64, _ bool) float64 { return i }},
-	1: {"NormalizedSymmetric",
+	td.CoordNormalizedSymmetric: {
 		func(v, n float64, align bool) float64 {
 			if align {
 				return (v + 1) / 2 * (n - 1)
@@ -227,7 +215,7 @@ var positions = map[uint8]struct {
 			}
 			return 2*i/(n-1) - 1
 		}},
-	coordUnit: {"NormalizedUnit",
+	td.CoordNormalizedUnit: {
 		func(v, n float64, align bool) float64 {
 			if align {
 				return v * (n - 1)
@@ -245,33 +233,25 @@ var positions = map[uint8]struct {
 		}},
 }
 
-const coordUnit = 64
-
-// CoordinateName returns the name of a coordinate mode that can be computed.
-func CoordinateName(number uint8) (name string, known bool) {
-	p, ok := positions[number]
-	return p.name, ok
-}
-
 // A plane is what points of a plane of x are found with.
 type plane struct {
 	x             array
 	height, width int
-	method        uint8
+	method        td.SamplingMethod
 	align         bool
 	position, of  func(v, n float64, align bool) float64
 	outside       func(i, n int) int
 }
 
 func newPlane(op *Op) (plane, error) {
-	s, x := &op.Params.Sampling, &op.Operands[1]
+	s, x := samplingOf(op.Params), &op.Operands[1]
 	mode, ok := positions[s.Coordinate]
 	if !ok {
-		return plane{}, fmt.Errorf("what coordinate mode %d means is not known", s.Coordinate)
+		return plane{}, fmt.Errorf("what coordinate mode %v means is not known", s.Coordinate)
 	}
 	return plane{
 		x: x.array(), height: x.Dims[axisH], width: x.Dims[axisW], method: s.Method, align: s.AlignCorners,
-		position: mode.at, of: mode.of, outside: paddings[s.Padding].at,
+		position: mode.at, of: mode.of, outside: paddings[s.Padding],
 	}, nil
 }
 
@@ -316,7 +296,7 @@ func (p *resample) point(w *Scratch, i index, m mixes) (image int) {
 type affine struct {
 	plane
 	matrix array
-	out    [NumAxes]int
+	out    [td.NumAxes]int
 }
 
 func bindAffine(op *Op) (Kernel, error) {

@@ -1,16 +1,18 @@
 package strided
 
-import "slices"
+import (
+	"slices"
 
-// kindSelect is the elementwise kind of three values: the second where the first
-// is not 0, else the third.
-const kindSelect = 69
+	"github.com/espalier-ane/espalier/td"
+)
 
-func selects(op *Op) bool { return op.Class == classElementWise && op.Params.Kind == kindSelect }
+// selects reports whether an elementwise operation is of three values: the second
+// where the first is not 0, else the third.
+func selects(op *Op) bool { return op.Params.(*td.ElementWise).Kind == td.EWSelect }
 
 // selectsBytes reports whether a select only moves elements.
 func selectsBytes(op *Op) bool {
-	if !selects(op) || len(op.Operands) < 4 || len(op.Steps) > 0 {
+	if !selects(op) || len(op.Operands) < 4 || len(op.Epilogue) > 0 {
 		return false
 	}
 	y, a, b := op.Operands[0].Type, op.Operands[2].Type, op.Operands[3].Type
@@ -23,7 +25,7 @@ func selectsInts(op *Op) bool {
 	if !selects(op) || len(op.Operands) < 4 {
 		return false
 	}
-	if slices.ContainsFunc(op.Steps, func(s Step) bool { return s.Operand == 1 }) {
+	if slices.ContainsFunc(op.Epilogue, func(m td.MicroOp) bool { return m.Source == td.FromOperand(1) }) {
 		return integers(op)
 	}
 	rest := *op

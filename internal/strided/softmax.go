@@ -1,6 +1,10 @@
 package strided
 
-import "math"
+import (
+	"math"
+
+	"github.com/espalier-ane/espalier/td"
+)
 
 // softmax takes a line along the axis at a time.
 type softmax struct {
@@ -11,21 +15,21 @@ type softmax struct {
 	n     int
 
 	settle bool    // inf-inf is 0
-	tables *Tables // by stages, as a chip does it; nil: at once
+	tables *tables // by stages, as a chip does it; nil: at once
 	flush  bool    // subnormals are 0 to the sum
 }
 
 func bindSoftmax(op *Op) (Kernel, error) {
 	y := &op.Operands[0]
-	axis := op.Params.Axis
+	axis := int(op.Params.(*td.Softmax).Axis)
 	k := &softmax{
 		sink: newSink(op), x: op.Operands[1].array(),
 		lines: newGrid(y.Dims, allAxes&^(1<<axis)), axis: axis, n: y.Dims[axis],
-		settle: op.Rules != nil && op.Rules.Settle,
+		settle: op.Rules != nil && op.Rules.IndeterminateToZero,
 	}
-	if r := op.Rules; r != nil && r.Tables != nil && r.Stages {
+	if r := op.Rules; r != nil && r.tables != nil && r.RoundStages {
 		// Along W the planar engine adds up and divides, along others the array.
-		k.tables, k.flush = r.Tables, r.FlushProducts && axis != axisW
+		k.tables, k.flush = r.tables, r.FlushArraySubnormals && axis != axisW
 	}
 	return k, nil
 }
@@ -109,7 +113,7 @@ func (k *softmax) inverse(sum float64) float32 {
 	case k.axis == axisW:
 		return half(float32(1 / sum))
 	}
-	return half(k.tables.Inverse(float32(sum)))
+	return half(k.tables.inverse(float32(sum)))
 }
 
 // powers returns exp(x-top) of a part of a line.
@@ -122,7 +126,7 @@ func (k *softmax) powers(w *Scratch, v []float32, line index, at int, top float3
 			if k.settle {
 				d = orZero(d, x, top)
 			}
-			e[j] = float64(half(k.tables.Exp2(half(d * log2e))))
+			e[j] = float64(half(k.tables.exp2(half(d * log2e))))
 		}
 		return e
 	}

@@ -61,7 +61,7 @@ func newStage(k *convolution) *stage {
 
 // reach is how many elements n places meet along a spatial axis, from the first
 // to the last.
-func (win *Window) reach(s, n int) int {
+func (win *window) reach(s, n int) int {
 	return (n-1)*win.Stride[s] + (win.Kernel[s]-1)*win.Dilation[s] + 1
 }
 

@@ -1,14 +1,13 @@
-package engine
+package strided
 
 import (
 	"math"
 
-	"github.com/espalier-ane/espalier/hal"
 	"github.com/espalier-ane/espalier/td"
 	"github.com/espalier-ane/espalier/tensor"
 )
 
-// Functions of version-256 tasks as a chip has them: by its tables.
+// Functions as a chip has them: by its tables.
 
 // knotTables are the functions that are a table, or one of x+A.
 var knotTables = map[td.Function]struct {
@@ -35,21 +34,28 @@ func tableFunction(t *td.Table) func(float32) float32 {
 	return f
 }
 
-// Numbers that scale arguments and results, in fp16.
-var (
-	log2e = tensor.RoundF16(math.Log2E)
+// ln2 makes natural logarithms of those to base 2, in fp16. With it the published
+// logarithm of 0 is that of the table, whose end -inf, 0xfc00, is taken for the
+// number -2^16: 2^16·0x1.63p-1 is 45440.
+var ln2 = tensor.RoundF16(math.Ln2)
 
-	// With it the published logarithm of 0 is that of the table, whose end -inf,
-	// 0xfc00, is taken for the number -2^16: 2^16·0x1.63p-1 is 45440.
-	ln2 = tensor.RoundF16(math.Ln2)
-)
+// tables are functions as a chip has them, beside those of an epilogue's steps:
+// for classes that take more than one step.
+type tables struct{ exp2, inverse func(float32) float32 }
 
-// knotFunction is a function by tables, nil if none are known.
-func knotFunction(f td.Function, a, b float32, n *hal.Numerics) func(float32) float32 {
+func newTables() *tables {
+	return &tables{exp2: tableFunction(td.Exp2Table()), inverse: tableFunction(td.ReciprocalTable())}
+}
+
+// knots is a function by tables, nil if none are known or wanted.
+func (r *Rules) knots(f td.Function, a, b float32) func(float32) float32 {
+	if !r.TableFromKnots {
+		return nil
+	}
 	if row, ok := knotTables[f]; ok {
 		table := tableFunction(row.table())
 		if row.plusA && a != 0 {
-			if n.RoundStages {
+			if r.RoundStages {
 				a = tensor.RoundF16(a) // the accumulator adds it
 			}
 			return func(x float32) float32 { return table(x + a) }
@@ -63,10 +69,10 @@ func knotFunction(f td.Function, a, b float32, n *hal.Numerics) func(float32) fl
 		exp2 := tableFunction(td.Exp2Table())
 		return func(x float32) float32 { return exp2(x * log2e) }
 	}
-	return composedFunction(f, a, b, n)
+	return r.composed(f, a, b)
 }
 
-// composedFunction is a function that a chip makes of several tables, one task
+// composed is a function that a chip makes of several tables, one task
 // after the other:
 //
 //	log(x + a)               the sum, its logarithm to base 2, a multiple of that
@@ -75,9 +81,9 @@ func knotFunction(f td.Function, a, b float32, n *hal.Numerics) func(float32) fl
 //	x/(1 + |x|)              softsign
 //	elu                      relu(x) + a·(exp(min(x, 0)) - 1)
 //	softplus                 a·(relu(b·x) + log(1 + exp(-|b·x|)))
-func composedFunction(f td.Function, a, b float32, n *hal.Numerics) func(float32) float32 {
+func (r *Rules) composed(f td.Function, a, b float32) func(float32) float32 {
 	stage := func(x float32) float32 { return x } // what lies between two tasks
-	if n.RoundStages {
+	if r.RoundStages {
 		stage, a, b = tensor.RoundF16, tensor.RoundF16(a), tensor.RoundF16(b)
 	}
 	plus := func(x, c float32) float32 {
