@@ -1,6 +1,11 @@
 package kernel
 
-import "math"
+import (
+	"encoding/binary"
+	"math"
+
+	"github.com/espalier-ane/espalier/internal/kernel/half"
+)
 
 // What moves data: from memory into dense float32, back, and from memory to
 // memory.
@@ -33,7 +38,7 @@ func Gather(dst []float32, src []byte, v *View, r Reading, lo, hi int) {
 			gatherRow(row, src[at:], v.Strides[W])
 		default:
 			for w := range row {
-				row[w] = halves[getHalf(src[at+v.Along(W, w):])]
+				row[w] = half.Float(getHalf(src[at+v.Along(W, w):]))
 			}
 		}
 		if r != (Reading{}) {
@@ -47,16 +52,16 @@ func gatherRow(row []float32, src []byte, stride int) {
 	case 2:
 		src = src[:2*len(row)]
 		for w := range row {
-			row[w] = halves[getHalf(src[2*w:])]
+			row[w] = half.Float(getHalf(src[2*w:]))
 		}
 	case 0:
-		v := halves[getHalf(src)]
+		v := half.Float(getHalf(src))
 		for w := range row {
 			row[w] = v
 		}
 	default:
 		for w := range row {
-			row[w] = halves[getHalf(src[w*stride:])]
+			row[w] = half.Float(getHalf(src[w*stride:]))
 		}
 	}
 }
@@ -72,7 +77,7 @@ func (r Reading) Apply(row []float32) {
 	if r.NaNToInf || r.NaNFinite {
 		to := inf
 		if r.NaNFinite {
-			to = MaxHalf
+			to = half.Max
 		}
 		for w, v := range row {
 			if v != v {
@@ -82,7 +87,7 @@ func (r Reading) Apply(row []float32) {
 	}
 	if r.FlushSubnormals {
 		for w, v := range row {
-			if v > -smallestNormal && v < smallestNormal {
+			if v > -half.LeastNormal && v < half.LeastNormal {
 				row[w] = 0
 			}
 		}
@@ -93,8 +98,6 @@ func (r Reading) Apply(row []float32) {
 }
 
 var inf, nan = float32(math.Inf(1)), float32(math.NaN())
-
-const smallestNormal = 0x1p-14 // of fp16
 
 // relu makes negative values, and the negative zero, 0. NaN stays.
 func relu(row []float32) {
@@ -115,11 +118,11 @@ type Rounding struct {
 func (r Rounding) Half(f float32) uint16 {
 	switch {
 	case f != f && r.NaNToInf:
-		return halfInf
+		return half.Inf
 	case r.HalfAway:
-		return toHalfAway(f)
+		return half.BitsAway(f)
 	}
-	return ToHalf(f)
+	return half.Bits(f)
 }
 
 // Scatter writes src, which is dense, to the elements of a view. The tile counts
@@ -158,7 +161,7 @@ func scatterRow(dst []byte, row []float32, stride int, nan uint16) {
 		dst = dst[:2*len(row)]
 	}
 	for w, f := range row {
-		h := ToHalf(f)
+		h := half.Bits(f)
 		if f != f {
 			h = nan
 		}
@@ -182,3 +185,9 @@ func Copy(dst []byte, to *View, src []byte, from *View, lo, hi int) {
 		}
 	}
 }
+
+func getHalf(b []byte) uint16    { return binary.LittleEndian.Uint16(b) }
+func putHalf(b []byte, h uint16) { binary.LittleEndian.PutUint16(b, h) }
+
+// isSubnormal reports whether the number is below the normal ones, or zero.
+func isSubnormal(h uint16) bool { return h&half.Inf == 0 }

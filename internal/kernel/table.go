@@ -1,5 +1,7 @@
 package kernel
 
+import "github.com/espalier-ane/espalier/internal/kernel/half"
+
 // What happens to a result of the multiply array on its way out: output port, post
 // scale, ReLU, activation table.
 
@@ -43,13 +45,13 @@ func (a *ArrayOutput) Apply(dst []float32, lo, hi int) {
 // stored if nothing came after it.
 func (a *ArrayOutput) pass(tile []float32) {
 	for i, v := range tile {
-		h := ToHalf(v)
+		h := half.Bits(v)
 		switch {
 		case a.FlushSubnormals && isSubnormal(h):
 			tile[i] = 0
-		case a.SaturateAt != 0 && halves[h] >= a.SaturateAt:
+		case a.SaturateAt != 0 && half.Float(h) >= a.SaturateAt:
 			tile[i] = inf
-		case a.SaturateAt != 0 && halves[h] <= -a.SaturateAt:
+		case a.SaturateAt != 0 && half.Float(h) <= -a.SaturateAt:
 			tile[i] = -inf
 		}
 	}

@@ -3,6 +3,7 @@ package strided
 import (
 	"math"
 
+	"github.com/espalier-ane/espalier/internal/kernel/half"
 	"github.com/espalier-ane/espalier/td"
 	"github.com/espalier-ane/espalier/tensor"
 )
@@ -59,7 +60,7 @@ func bindAttention(op *Op) (Kernel, error) {
 	a.blocks = (a.positions + attnRows - 1) / attnRows
 	if r := op.Rules; r != nil && r.tables != nil && r.RoundStages && a.keys <= maxStagedKeys {
 		a.tables, a.flush = r.tables, r.FlushArraySubnormals
-		a.scale = float64(half(float32(a.scale))) // a post scale is fp16
+		a.scale = float64(half.Round(float32(a.scale))) // a post scale is fp16
 		a.scores.careful = r.careful(a.keys)
 	}
 	return a, nil

@@ -3,6 +3,7 @@ package strided
 import (
 	"math"
 
+	"github.com/espalier-ane/espalier/internal/kernel/half"
 	"github.com/espalier-ane/espalier/tensor"
 )
 
@@ -57,13 +58,13 @@ func (a *attention) normalize(scores []float32) {
 		if a.settle {
 			d = orZero(d, s, top)
 		}
-		scores[j] = half(a.tables.exp2(half(d * log2e)))
+		scores[j] = half.Round(a.tables.exp2(half.Round(d * log2e)))
 		sum += scores[j]
 	}
-	inverse := half(1 / sum)
+	inverse := half.Round(1 / sum)
 	for j, e := range scores {
-		p := half(e * inverse)
-		if a.flush && p < leastNormal {
+		p := half.Round(e * inverse)
+		if a.flush && p < half.LeastNormal {
 			p = 0
 		}
 		scores[j] = p

@@ -1,6 +1,9 @@
 package strided
 
-import "github.com/espalier-ane/espalier/internal/kernel"
+import (
+	"github.com/espalier-ane/espalier/internal/kernel"
+	"github.com/espalier-ane/espalier/internal/kernel/half"
+)
 
 // Convolutions of version-7 tasks. What they read and write is dense float32, for
 // such a task gathers its source and scatters its result itself; groups have
@@ -17,7 +20,7 @@ type Weights struct {
 // load reads weights from one on.
 func (c *Weights) load(dst []float32, from int) {
 	for j, h := range c.Values[from:][:len(dst)] {
-		dst[j] = kernel.FromHalf(h)
+		dst[j] = half.Float(h)
 	}
 	c.Read.Apply(dst)
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/espalier-ane/espalier/hal"
 	"github.com/espalier-ane/espalier/internal/kernel"
+	"github.com/espalier-ane/espalier/internal/kernel/half"
 	"github.com/espalier-ane/espalier/td"
 	"github.com/espalier-ane/espalier/tensor"
 )
@@ -44,7 +45,7 @@ func randomDense(r *rand.Rand) *denseCase {
 	s.Hout, s.Wout = 1+(s.Hin-1+s.Py)/s.Sy, 1+(s.Win-1+s.Px)/s.Sx
 	c.source = normals(r, c.groups*s.Cin*s.Hin*s.Win)
 	for range c.groups * s.Cout * s.Weights() {
-		c.weights = append(c.weights, kernel.ToHalf(float32(r.NormFloat64())))
+		c.weights = append(c.weights, half.Bits(float32(r.NormFloat64())))
 	}
 	if r.IntN(2) == 0 {
 		c.bias = normals(r, c.groups*s.Cout)
@@ -56,7 +57,7 @@ func randomDense(r *rand.Rand) *denseCase {
 func normals(r *rand.Rand, n int) []float32 {
 	v := make([]float32, n)
 	for i := range v {
-		v[i] = kernel.FromHalf(kernel.ToHalf(float32(r.NormFloat64())))
+		v[i] = half.Float(half.Bits(float32(r.NormFloat64())))
 	}
 	return v
 }
@@ -71,7 +72,7 @@ func (c *denseCase) run(r *rand.Rand, rules *Rules) []float32 {
 		constant = &Weights{Values: c.weights}
 	} else {
 		for _, h := range c.weights {
-			o.Weights = append(o.Weights, kernel.FromHalf(h))
+			o.Weights = append(o.Weights, half.Float(h))
 		}
 	}
 	k := BindDense(*s, c.groups, rules, packs, constant)
@@ -120,7 +121,7 @@ func (c *denseCase) operation(t *testing.T, rules *Rules) []float32 {
 	}
 	put := func(base int, values []float32) {
 		for i, v := range values {
-			binary.LittleEndian.PutUint16(w.Memory[base][2*i:], kernel.ToHalf(v))
+			binary.LittleEndian.PutUint16(w.Memory[base][2*i:], half.Bits(v))
 		}
 	}
 	put(1, c.source)
@@ -155,7 +156,7 @@ func (c *denseCase) exact(at int) (sum, magnitudes float64) {
 		if h < 0 || h >= s.Hin || w < 0 || w >= s.Win {
 			continue
 		}
-		p := float64(c.source[((first+i/s.Kw/s.Kh)*s.Hin+h)*s.Win+w]) * float64(kernel.FromHalf(c.weights[o*s.Weights()+i]))
+		p := float64(c.source[((first+i/s.Kw/s.Kh)*s.Hin+h)*s.Win+w]) * float64(half.Float(c.weights[o*s.Weights()+i]))
 		sum += p
 		magnitudes += math.Abs(p)
 	}

@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 	"math"
 
-	"github.com/espalier-ane/espalier/internal/kernel"
+	"github.com/espalier-ane/espalier/internal/kernel/half"
 	"github.com/espalier-ane/espalier/tensor"
 )
 
@@ -62,7 +62,7 @@ func loadFloats(dst []float32, t tensor.DType, src []byte, off, stride int) {
 	switch t {
 	case tensor.Float16:
 		for i := range dst {
-			dst[i] = kernel.FromHalf(binary.LittleEndian.Uint16(src[off:]))
+			dst[i] = half.Float(binary.LittleEndian.Uint16(src[off:]))
 			off += stride
 		}
 	case tensor.Float32:
@@ -83,14 +83,14 @@ func loadDense(dst []float32, t tensor.DType, src []byte) {
 	case tensor.Float16:
 		for len(dst) >= 4 {
 			b, d := binary.LittleEndian.Uint64(src), (*[4]float32)(dst)
-			d[0] = kernel.FromHalf(uint16(b))
-			d[1] = kernel.FromHalf(uint16(b >> 16))
-			d[2] = kernel.FromHalf(uint16(b >> 32))
-			d[3] = kernel.FromHalf(uint16(b >> 48))
+			d[0] = half.Float(uint16(b))
+			d[1] = half.Float(uint16(b >> 16))
+			d[2] = half.Float(uint16(b >> 32))
+			d[3] = half.Float(uint16(b >> 48))
 			dst, src = dst[4:], src[8:]
 		}
 		for i := range dst {
-			dst[i] = kernel.FromHalf(binary.LittleEndian.Uint16(src[2*i:]))
+			dst[i] = half.Float(binary.LittleEndian.Uint16(src[2*i:]))
 		}
 	case tensor.Float32:
 		for i := range dst {
@@ -134,7 +134,7 @@ func loadPacked(dst []float32, t tensor.DType, src []byte, i int) {
 func floatAt(t tensor.DType, src []byte, off int) float32 {
 	switch t {
 	case tensor.Float16:
-		return kernel.FromHalf(binary.LittleEndian.Uint16(src[off:]))
+		return half.Float(binary.LittleEndian.Uint16(src[off:]))
 	case tensor.Float32:
 		return math.Float32frombits(binary.LittleEndian.Uint32(src[off:]))
 	case tensor.BFloat16:
@@ -206,7 +206,7 @@ func storeFloats(t tensor.DType, dst []byte, off, stride int, src []float32) {
 			return
 		}
 		for _, v := range src {
-			binary.LittleEndian.PutUint16(dst[off:], kernel.ToHalf(v))
+			binary.LittleEndian.PutUint16(dst[off:], half.Bits(v))
 			off += stride
 		}
 	case tensor.Float32:
@@ -227,7 +227,7 @@ func storeFloats(t tensor.DType, dst []byte, off, stride int, src []float32) {
 func putFloat(t tensor.DType, dst []byte, v float32) {
 	switch t {
 	case tensor.Float16:
-		binary.LittleEndian.PutUint16(dst, kernel.ToHalf(v))
+		binary.LittleEndian.PutUint16(dst, half.Bits(v))
 	case tensor.Float32:
 		binary.LittleEndian.PutUint32(dst, math.Float32bits(v))
 	case tensor.BFloat16:
@@ -280,7 +280,7 @@ func storeInts(t tensor.DType, dst []byte, off, stride int, src []int64) {
 func castFloats(t tensor.DType, v []float32) {
 	if t == tensor.Float16 { // by far the most frequent
 		for j, x := range v {
-			v[j] = kernel.FromHalf(kernel.ToHalf(x))
+			v[j] = half.Round(x)
 		}
 		return
 	}
@@ -294,7 +294,7 @@ func castFloats(t tensor.DType, v []float32) {
 func castFloat(t tensor.DType, v float32) float32 {
 	switch t {
 	case tensor.Float16:
-		return kernel.FromHalf(kernel.ToHalf(v))
+		return half.Round(v)
 	case tensor.Float32, tensor.Float64:
 		return v
 	case tensor.BFloat16:

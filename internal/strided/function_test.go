@@ -8,7 +8,7 @@ import (
 	"sort"
 	"testing"
 
-	"github.com/espalier-ane/espalier/internal/kernel"
+	"github.com/espalier-ane/espalier/internal/kernel/half"
 	"github.com/espalier-ane/espalier/td"
 	"github.com/espalier-ane/espalier/tensor"
 )
@@ -274,16 +274,16 @@ func nearestHalf(v num) uint16 {
 	}
 	a := new(big.Float).Abs(v)
 	rough, _ := a.Float64()
-	lo := min(uint16(sort.Search(0x7c00, func(h int) bool { return float64(kernel.FromHalf(uint16(h))) > rough })), 0x7bff)
-	for lo > 0 && a.Cmp(flt(float64(kernel.FromHalf(lo)))) < 0 { // to the greatest number that is not above
+	lo := min(uint16(sort.Search(0x7c00, func(h int) bool { return float64(half.Float(uint16(h))) > rough })), 0x7bff)
+	for lo > 0 && a.Cmp(flt(float64(half.Float(lo)))) < 0 { // to the greatest number that is not above
 		lo--
 	}
 	hi := lo + 1
 	above := 65536.0
 	if hi < 0x7c00 {
-		above = float64(kernel.FromHalf(hi))
+		above = float64(half.Float(hi))
 	}
-	middle := ldexp(add(flt(float64(kernel.FromHalf(lo))), flt(above)), -1)
+	middle := ldexp(add(flt(float64(half.Float(lo))), flt(above)), -1)
 	if c := a.Cmp(middle); c > 0 || c == 0 && lo&1 == 1 {
 		lo = hi
 	}
@@ -341,13 +341,13 @@ func TestFunctionsOfHalves(t *testing.T) {
 					want = binary.LittleEndian.Uint16(y[2*(h&0x7fff):]) ^ flip
 					known = want&0x7fff <= 0x7c00 // not NaN
 				} else {
-					want, known = exactHalf(t, name, kernel.FromHalf(uint16(h)), c)
+					want, known = exactHalf(t, name, half.Float(uint16(h)), c)
 				}
 				if !known || got == want || got&0x7fff == 0 && want&0x7fff == 0 {
 					continue
 				}
 				if wrong++; wrong <= 3 {
-					t.Errorf("%s(%v) is %v, want %v", name, kernel.FromHalf(uint16(h)), kernel.FromHalf(got), kernel.FromHalf(want))
+					t.Errorf("%s(%v) is %v, want %v", name, half.Float(uint16(h)), half.Float(got), half.Float(want))
 				}
 			}
 			if wrong > 3 {
@@ -447,11 +447,11 @@ func TestToOdd(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	for range 20000 {
 		h := uint16(r.UintN(0x7bff))
-		lo, hi := float64(kernel.FromHalf(h)), float64(kernel.FromHalf(h+1))
+		lo, hi := float64(half.Float(h)), float64(half.Float(h+1))
 		middle := (lo + hi) / 2
 		for _, v := range []float64{middle, math.Nextafter(middle, 0), math.Nextafter(middle, hi), lo + (hi-lo)*r.Float64()} {
 			for _, s := range []float64{v, -v} {
-				if got, want := kernel.ToHalf(toOdd(s)), nearestHalf(flt(s)); got != want {
+				if got, want := half.Bits(toOdd(s)), nearestHalf(flt(s)); got != want {
 					t.Fatalf("%v becomes %#x, want %#x", s, got, want)
 				}
 				if got, want := toOdd(s), tensor.RoundToOdd(s); got != want { // a copy: kernels import nothing

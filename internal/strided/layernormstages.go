@@ -3,7 +3,7 @@ package strided
 import (
 	"math"
 
-	"github.com/espalier-ane/espalier/internal/kernel"
+	"github.com/espalier-ane/espalier/internal/kernel/half"
 )
 
 // stages is a normalization in the tasks that a chip makes of it:
@@ -25,7 +25,7 @@ func newStages(op *Op) *stages {
 		return nil
 	}
 	_, epsilon := normFields(op.Params)
-	return &stages{settle: r.IndeterminateToZero, nan: r.NaNToInf, epsilon: half(epsilon)}
+	return &stages{settle: r.IndeterminateToZero, nan: r.NaNToInf, epsilon: half.Round(epsilon)}
 }
 
 // or returns v, or 0 if it has no value though a and b do.
@@ -40,7 +40,7 @@ func (s *stages) or(v, a, b float32) float32 {
 // large finite magnitude rather than literal infinity".
 func (s *stages) number(x float32) float32 {
 	if s.nan && x != x {
-		return kernel.MaxHalf
+		return half.Max
 	}
 	return x
 }
@@ -55,7 +55,7 @@ func (k *layerNorm) runStages(w *Scratch, at index, rows int) {
 			sum = s.or(sum+x, sum, x)
 		}
 	}
-	mean := half(sum * inverse)
+	mean := half.Round(sum * inverse)
 	sum = 0
 	for r := range rows {
 		for _, x := range k.load(w, at, r) {
@@ -64,7 +64,7 @@ func (k *layerNorm) runStages(w *Scratch, at index, rows int) {
 			sum += float32(d * d)
 		}
 	}
-	rstd := half(float32(1 / math.Sqrt(float64(float32(sum*inverse)+s.epsilon))))
+	rstd := half.Round(float32(1 / math.Sqrt(float64(float32(sum*inverse)+s.epsilon))))
 	for r := range rows {
 		v := k.load(w, at, r)
 		i, _ := k.inner.tile(r)
@@ -77,11 +77,11 @@ func (k *layerNorm) runStages(w *Scratch, at index, rows int) {
 			d := s.or(x-mean, x, mean)
 			y := s.or(d*rstd, d, rstd)
 			if k.gamma != nil {
-				y = half(y)
+				y = half.Round(y)
 				y = s.or(y*gamma[j], y, gamma[j])
 			}
 			if k.beta != nil {
-				y = half(y)
+				y = half.Round(y)
 				y = s.or(y+beta[j], y, beta[j])
 			}
 			v[j] = y

@@ -3,6 +3,7 @@ package strided
 import (
 	"math"
 
+	"github.com/espalier-ane/espalier/internal/kernel/half"
 	"github.com/espalier-ane/espalier/td"
 )
 
@@ -71,7 +72,7 @@ func (k *normalizer) inverse(w *Scratch, at index, rows int) float32 {
 			sum += float32(x * x)
 		}
 	}
-	return half(float32(1 / math.Sqrt(float64(sum+k.stages.epsilon))))
+	return half.Round(float32(1 / math.Sqrt(float64(sum+k.stages.epsilon))))
 }
 
 // lrn is local response normalization: a row of one channel at once, for which

@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 	"math"
 
-	"github.com/espalier-ane/espalier/internal/kernel"
+	"github.com/espalier-ane/espalier/internal/kernel/half"
 )
 
 // Roundings that every element goes through, written such that no branch depends
@@ -38,7 +38,7 @@ func toOddSlowly(v float64) float32 {
 	return math.Float32frombits(b + 1)
 }
 
-// storeHalves is kernel.ToHalf of dense elements, with no branch that depends on
+// storeHalves is half.Bits of dense elements, with no branch that depends on
 // which of them are 0, since after a ReLU nobody can foretell it. A number is
 // added whose last bit has the place of the last bit of the fp16, so that the
 // sum is rounded there:
@@ -54,7 +54,7 @@ func storeHalves(dst []byte, src []float32) {
 		b := math.Float32bits(v)
 		magnitude := b &^ (1 << 31)
 		if magnitude >= end {
-			binary.LittleEndian.PutUint16(dst[2*i:], kernel.ToHalf(v))
+			binary.LittleEndian.PutUint16(dst[2*i:], half.Bits(v))
 			continue
 		}
 		number := math.Float32frombits(max(magnitude&exponent, least) + 13<<23)

@@ -6,10 +6,10 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/espalier-ane/espalier/internal/kernel"
+	"github.com/espalier-ane/espalier/internal/kernel/half"
 )
 
-// storeHalves rounds as kernel.ToHalf does: at every fp16 number, halfway to the
+// storeHalves rounds as half.Bits does: at every fp16 number, halfway to the
 // next and next to that, and at every power of two that a float32 has.
 func TestStoreHalves(t *testing.T) {
 	var values []float32
@@ -19,9 +19,9 @@ func TestStoreHalves(t *testing.T) {
 		}
 	}
 	for h := range 1 << 16 {
-		v := kernel.FromHalf(uint16(h))
+		v := half.Float(uint16(h))
 		around(math.Float32bits(v))
-		if a, next := float64(v), float64(kernel.FromHalf(uint16(h)+1)); !math.IsNaN(a + next) {
+		if a, next := float64(v), float64(half.Float(uint16(h)+1)); !math.IsNaN(a + next) {
 			around(math.Float32bits(float32((a + next) / 2)))
 		}
 	}
@@ -31,7 +31,7 @@ func TestStoreHalves(t *testing.T) {
 	stored := make([]byte, 2*len(values))
 	storeHalves(stored, values)
 	for i, v := range values {
-		if got, want := binary.LittleEndian.Uint16(stored[2*i:]), kernel.ToHalf(v); got != want {
+		if got, want := binary.LittleEndian.Uint16(stored[2*i:]), half.Bits(v); got != want {
 			t.Fatalf("%g (%#x) is %#04x, want %#04x", v, math.Float32bits(v), got, want)
 		}
 	}

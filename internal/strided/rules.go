@@ -4,7 +4,7 @@ import (
 	"math"
 
 	"github.com/espalier-ane/espalier/hal"
-	"github.com/espalier-ane/espalier/internal/kernel"
+	"github.com/espalier-ane/espalier/internal/kernel/half"
 	"github.com/espalier-ane/espalier/td"
 	"github.com/espalier-ane/espalier/tensor"
 )
@@ -34,9 +34,6 @@ func RulesOf(n hal.Numerics) *Rules {
 	return r
 }
 
-// half rounds to fp16, as what lies between two steps is.
-func half(x float32) float32 { return kernel.FromHalf(kernel.ToHalf(x)) }
-
 // A passage is what happens to floats between memory and the unit that computes.
 type passage uint8
 
@@ -49,8 +46,6 @@ const (
 
 var infinity = float32(math.Inf(1))
 
-const leastNormal = 0x1p-14 // of fp16
-
 func (p passage) apply(v []float32) {
 	if p&passNaN != 0 {
 		for j, x := range v {
@@ -61,7 +56,7 @@ func (p passage) apply(v []float32) {
 	}
 	if p&passAway != 0 {
 		for j, x := range v {
-			v[j] = halfAway(x)
+			v[j] = half.RoundAway(x)
 		}
 	}
 	if p&passHalf != 0 {
@@ -69,14 +64,12 @@ func (p passage) apply(v []float32) {
 	}
 	if p&passFlush != 0 {
 		for j, x := range v {
-			if x > -leastNormal && x < leastNormal {
+			if x > -half.LeastNormal && x < half.LeastNormal {
 				v[j] = 0
 			}
 		}
 	}
 }
-
-func halfAway(x float32) float32 { return kernel.FromHalf(kernel.Rounding{HalfAway: true}.Half(x)) }
 
 // isProduct reports whether a class is sums of products, which the array makes.
 func isProduct(class td.Class) bool {
@@ -169,20 +162,20 @@ func (a *arrival) apply(v []float32) {
 	}
 	if a.flush || a.port != 0 {
 		for j, x := range v {
-			half := kernel.FromHalf(kernel.ToHalf(x)) // the port looks at what would be stored
+			stored := half.Round(x) // which the port looks at
 			switch {
-			case a.flush && half > -leastNormal && half < leastNormal:
+			case a.flush && stored > -half.LeastNormal && stored < half.LeastNormal:
 				v[j] = 0
-			case a.port != 0 && half >= a.port:
+			case a.port != 0 && stored >= a.port:
 				v[j] = infinity
-			case a.port != 0 && half <= -a.port:
+			case a.port != 0 && stored <= -a.port:
 				v[j] = -infinity
 			}
 		}
 	}
 	if a.gain != 0 {
 		for j, x := range v {
-			v[j] = kernel.FromHalf(kernel.ToHalf(x*a.gain)) / a.gain
+			v[j] = half.Round(x*a.gain) / a.gain
 		}
 	}
 }
@@ -217,7 +210,7 @@ func (r *Rules) pair(p pair) pair {
 	p.ruled = true
 	single, double := p.float, p.double
 	if byTable { // the reciprocal, then the product
-		single = func(a, b float32) float32 { return a * half(r.tables.inverse(b)) }
+		single = func(a, b float32) float32 { return a * half.Round(r.tables.inverse(b)) }
 	}
 	if single != nil {
 		p.float = func(a, b float32) float32 {

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/espalier-ane/espalier/hal"
-	"github.com/espalier-ane/espalier/internal/kernel"
+	"github.com/espalier-ane/espalier/internal/kernel/half"
 	"github.com/espalier-ane/espalier/td"
 	"github.com/espalier-ane/espalier/tensor"
 )
@@ -57,7 +57,7 @@ func TestRoundToHalf(t *testing.T) {
 		want  []float32
 	}{
 		{nil, []float32{1 + 0x1p-12 + 1, 70001, 0.1 + 1}},
-		{rulesOf(hal.Numerics{RoundToHalf: true}), []float32{2, infinity, kernel.FromHalf(kernel.ToHalf(kernel.FromHalf(kernel.ToHalf(0.1)) + 1))}},
+		{rulesOf(hal.Numerics{RoundToHalf: true}), []float32{2, infinity, half.Float(half.Bits(half.Float(half.Bits(0.1)) + 1))}},
 	} {
 		op := &Op{Params: &td.ElementWise{Kind: td.EWAdd}, Operands: []Operand{line(0, tensor.Float32, 3), line(1, tensor.Float32, 3), line(2, tensor.Float32, 3)}, Rules: test.rules}
 		for i, got := range runLine(t, op, x, z) {

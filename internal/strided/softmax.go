@@ -3,6 +3,7 @@ package strided
 import (
 	"math"
 
+	"github.com/espalier-ane/espalier/internal/kernel/half"
 	"github.com/espalier-ane/espalier/td"
 )
 
@@ -98,7 +99,7 @@ func (k *softmax) add(sum float64, powers []float64) float64 {
 	}
 	s := float32(sum)
 	for _, e := range powers {
-		if x := float32(e); !k.flush || x >= leastNormal {
+		if x := float32(e); !k.flush || x >= half.LeastNormal {
 			s += x
 		}
 	}
@@ -111,9 +112,9 @@ func (k *softmax) inverse(sum float64) float32 {
 	case k.tables == nil:
 		return 0
 	case k.axis == axisW:
-		return half(float32(1 / sum))
+		return half.Round(float32(1 / sum))
 	}
-	return half(k.tables.inverse(float32(sum)))
+	return half.Round(k.tables.inverse(float32(sum)))
 }
 
 // powers returns exp(x-top) of a part of a line.
@@ -126,7 +127,7 @@ func (k *softmax) powers(w *Scratch, v []float32, line index, at int, top float3
 			if k.settle {
 				d = orZero(d, x, top)
 			}
-			e[j] = float64(half(k.tables.exp2(half(d * log2e))))
+			e[j] = float64(half.Round(k.tables.exp2(half.Round(d * log2e))))
 		}
 		return e
 	}
