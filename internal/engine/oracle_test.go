@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/espalier-ane/espalier/internal/engine"
+	"github.com/espalier-ane/espalier/internal/kernel/gemm"
 	"github.com/espalier-ane/espalier/tensor"
 )
 
@@ -94,7 +95,12 @@ func TestRecords(t *testing.T) {
 			if b.isLarge() {
 				seeds = 1
 			}
+			rows := gemm.Usable()
 			for seed := range seeds {
+				row := rows[seed%uint64(len(rows))]
+				if p, err = engine.LoadWith(b.file, engine.Options{Numerics: plain, Gemm: row.Name}); err != nil {
+					t.Fatal(err)
+				}
 				in := b.inputValues(newRand(seed))
 				got, want := execute(t, p, in)[b.output], b.evaluate(t, in)
 				if len(got) != len(want) {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/espalier-ane/espalier/hwx"
 	"github.com/espalier-ane/espalier/internal/engine"
+	"github.com/espalier-ane/espalier/internal/kernel/gemm"
 	"github.com/espalier-ane/espalier/internal/testkit"
 	"github.com/espalier-ane/espalier/td"
 	"github.com/espalier-ane/espalier/tensor"
@@ -331,18 +332,23 @@ func TestOwnPrograms(t *testing.T) {
 		t.Run(o.name, func(t *testing.T) {
 			file := o.file(t)
 			testkit.Golden(t, "testdata/"+strings.ReplaceAll(o.name, " ", "-")+".golden", describe(t, file))
-			p := load(t, file, plain)
-			r := newRand(5)
-			for range 5 {
-				inputs := make(map[string][]float32)
-				var in [][]float32
-				for _, port := range p.Ports() {
-					if port.Direction != engine.Output {
-						inputs[port.Name] = grid(r, port.Len())
-						in = append(in, inputs[port.Name])
-					}
+			for _, row := range gemm.Usable() {
+				p, err := engine.LoadWith(file, engine.Options{Numerics: plain, Gemm: row.Name})
+				if err != nil {
+					t.Fatal(err)
 				}
-				equal(t, "y", execute(t, p, inputs)["y"], o.compute(in))
+				r := newRand(5)
+				for range 5 {
+					inputs := make(map[string][]float32)
+					var in [][]float32
+					for _, port := range p.Ports() {
+						if port.Direction != engine.Output {
+							inputs[port.Name] = grid(r, port.Len())
+							in = append(in, inputs[port.Name])
+						}
+					}
+					equal(t, row.Name, execute(t, p, inputs)["y"], o.compute(in))
+				}
 			}
 		})
 	}

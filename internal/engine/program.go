@@ -5,6 +5,7 @@ import (
 
 	"github.com/espalier-ane/espalier/hal"
 	"github.com/espalier-ane/espalier/hwx"
+	"github.com/espalier-ane/espalier/internal/kernel/gemm"
 	"github.com/espalier-ane/espalier/internal/strided"
 	"github.com/espalier-ane/espalier/td"
 )
@@ -17,6 +18,7 @@ type Program struct {
 	bases    *[hwx.BaseCount]uint64
 	numerics hal.Numerics
 	rules    *strided.Rules // that they make; nil: plain arithmetic
+	gemm     *gemm.Row      // of products; nil: one that suits them
 
 	steps   []step
 	once    []*virtualStep // make the derived memory
@@ -47,6 +49,11 @@ type Options struct {
 	// of its bundle. They are not copied, and must not change as long as the
 	// program is in use. A container that has no such section needs none.
 	Weights []byte
+
+	// Gemm is the name of the micro-kernel that multiplies matrices, one of
+	// gemm.Usable. Without it, one is chosen that suits each product. Results may
+	// differ as the rows say.
+	Gemm string
 }
 
 // Load makes a container ready to run with the given numerics. The container
@@ -72,7 +79,11 @@ func LoadWith(file *hwx.File, o Options) (*Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Program{bases: thread.Bases, numerics: o.Numerics, rules: strided.RulesOf(o.Numerics), weights: make(map[weightKey]*weightSet), tables: make(map[weightKey]*activation)}
+	row := gemm.Named(o.Gemm)
+	if o.Gemm != "" && row == nil {
+		return nil, programError("there is no micro-kernel %q for this processor", o.Gemm)
+	}
+	p := &Program{gemm: row, bases: thread.Bases, numerics: o.Numerics, rules: strided.RulesOf(o.Numerics), weights: make(map[weightKey]*weightSet), tables: make(map[weightKey]*activation)}
 	if p.memories, err = mapMemory(file, ports, target.Sizes.OnChip, o.Weights); err != nil {
 		return nil, err
 	}

@@ -242,7 +242,7 @@ func (b *binder) bindProduct(u *arrayUnit) error {
 	if u.weights != nil {
 		constant = &u.weights.values
 	}
-	u.conv = strided.BindDense(u.shape, u.groups, b.p.rules, &b.p.packs, constant)
+	u.conv = strided.BindDense(u.shape, u.groups, b.p.rules, b.p.gemm, &b.p.packs, constant)
 	if err := b.p.claimScratch(u.conv.Need()); err != nil {
 		return b.refuse(td.V7Cout, "%v", err)
 	}

@@ -46,7 +46,7 @@ func (p *Program) bindOp(op *td.Op) (*virtualStep, error) {
 	if err != nil {
 		return nil, err
 	}
-	bound := &strided.Op{Params: op.Params, Epilogue: op.Epilogue, Rules: p.rules, Operands: make([]strided.Operand, len(places))}
+	bound := &strided.Op{Params: op.Params, Epilogue: op.Epilogue, Rules: p.rules, Gemm: p.gemm, Operands: make([]strided.Operand, len(places))}
 	if !once { // what is run once is run before anything is packed
 		bound.Packs = &p.packs
 	}

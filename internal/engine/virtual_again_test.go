@@ -17,27 +17,33 @@ import (
 func TestVirtualRunsAgain(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	for _, b := range largeBenches(t) {
-		name := fmt.Sprintf("%v/%v", b.op.Class(), b.op.Operands[0].Type)
-		var first []byte
-		for _, threads := range []int{1, 2, 5} {
-			runtime.GOMAXPROCS(threads)
-			results := b.memories[:b.op.Results()]
-			for _, m := range results {
-				clear(m)
-			}
-			c := b.run(t)
-			if got := slices.Concat(results...); first == nil {
-				first = got
-			} else if string(first) != string(got) {
-				t.Errorf("%s: %d threads give other bits", name, threads)
-			}
-			if n := testing.AllocsPerRun(3, func() { c.program.Run(context.Background(), c) }); n != 0 {
-				t.Errorf("%s: %v allocations with %d threads", name, n, threads)
-			}
-			b.checkPacked(t)
-			if c := b.runWith(t, constant); testing.AllocsPerRun(3, func() { c.program.Run(context.Background(), c) }) != 0 {
-				t.Errorf("%s: allocations with %d threads and constant sources", name, threads)
-			}
+		for _, b.gemm = range b.rows() {
+			runsAgain(t, b)
+		}
+	}
+}
+
+func runsAgain(t *testing.T, b *bench) {
+	name := fmt.Sprintf("%v/%v", b.op.Class(), b.op.Operands[0].Type)
+	var first []byte
+	for _, threads := range []int{1, 2, 5} {
+		runtime.GOMAXPROCS(threads)
+		results := b.memories[:b.op.Results()]
+		for _, m := range results {
+			clear(m)
+		}
+		c := b.run(t)
+		if got := slices.Concat(results...); first == nil {
+			first = got
+		} else if string(first) != string(got) {
+			t.Errorf("%s: %d threads give other bits", name, threads)
+		}
+		if n := testing.AllocsPerRun(3, func() { c.program.Run(context.Background(), c) }); n != 0 {
+			t.Errorf("%s: %v allocations with %d threads", name, n, threads)
+		}
+		b.checkPacked(t)
+		if c := b.runWith(t, constant); testing.AllocsPerRun(3, func() { c.program.Run(context.Background(), c) }) != 0 {
+			t.Errorf("%s: allocations with %d threads and constant sources", name, threads)
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/espalier-ane/espalier/hal"
+	"github.com/espalier-ane/espalier/internal/kernel/gemm"
 	"github.com/espalier-ane/espalier/internal/strided"
 	"github.com/espalier-ane/espalier/td"
 	"github.com/espalier-ane/espalier/tensor"
@@ -20,6 +21,17 @@ type bench struct {
 	op       *td.Op
 	memories [][]byte
 	rules    *hal.Numerics // nil: benchNumerics
+	gemm     *gemm.Row     // nil: any
+}
+
+// rows are the micro-kernels that matter to the operation: all, if it multiplies
+// matrices.
+func (b *bench) rows() []*gemm.Row {
+	switch b.op.Class() {
+	case td.ClassConv, td.ClassMatrixMultiplication, td.ClassCrossCorrelation, td.ClassSDPA:
+		return gemm.Usable()
+	}
+	return []*gemm.Row{nil}
 }
 
 // value is an element as the test knows it: what it should be, and how far the
@@ -225,7 +237,7 @@ func (b *bench) programOf(sources memoryKind) (*Program, error) {
 	if !reflect.DeepEqual(again, b.op) {
 		return nil, fmt.Errorf("decoded %+v, want %+v", again, b.op)
 	}
-	p := &Program{bases: new([256]uint64), numerics: benchNumerics}
+	p := &Program{bases: new([256]uint64), numerics: benchNumerics, gemm: b.gemm}
 	if b.rules != nil {
 		p.numerics, p.rules = *b.rules, strided.RulesOf(*b.rules)
 	}
@@ -272,7 +284,8 @@ func (b *bench) runWith(t *testing.T, sources memoryKind) *Context {
 	return c
 }
 
-// check runs the operation and compares each element with its definition.
+// check runs the operation, with each micro-kernel, and compares each element with
+// its definition.
 func (b *bench) check(t *testing.T, bound strided.Bound, plain func(i [td.NumAxes]int) (want, terms float64)) {
 	t.Helper()
 	y := &b.op.Operands[0]
@@ -285,7 +298,17 @@ func (b *bench) check(t *testing.T, bound strided.Bound, plain func(i [td.NumAxe
 		}
 		wants[i] = b.epilogue(v, i, bound)
 	})
-	b.run(t)
+	for _, b.gemm = range b.rows() {
+		b.run(t)
+		b.compare(t, wants)
+		b.checkPacked(t)
+	}
+}
+
+// compare holds the result to what its elements should be.
+func (b *bench) compare(t *testing.T, wants map[[td.NumAxes]int]value) {
+	t.Helper()
+	y := &b.op.Operands[0]
 	each(y.Dims, func(i [td.NumAxes]int) {
 		want, got := wants[i], b.get(0, i)
 		if math.IsNaN(want.want) && math.IsNaN(got) {
@@ -301,7 +324,6 @@ func (b *bench) check(t *testing.T, bound strided.Bound, plain func(i [td.NumAxe
 			t.Fatalf("%v: element %v is %v, want %v ± %g\n%+v %+v", b.op.Class(), i, got, want.want, want.tolerance, b.op, b.op.Params)
 		}
 	})
-	b.checkPacked(t)
 }
 
 // stored is a value after it was stored as a type, rounded once.

@@ -3,6 +3,7 @@ package strided
 import (
 	"math"
 
+	"github.com/espalier-ane/espalier/internal/kernel/gemm"
 	"github.com/espalier-ane/espalier/internal/kernel/half"
 	"github.com/espalier-ane/espalier/td"
 	"github.com/espalier-ane/espalier/tensor"
@@ -14,8 +15,8 @@ import (
 // has been added up before.
 type attention struct {
 	sink      *sink
-	q, k, v   side
-	scores    side
+	qk        product // scores: queries by keys
+	sv        product // values, weighted with them
 	mask      array
 	hasMask   bool
 	boolMask  bool
@@ -27,6 +28,10 @@ type attention struct {
 	scale     float64
 	blocks    int
 	settle    bool // inf-inf is 0
+
+	// Floats of the scratch, after those of the products: scores, mask, a row, and
+	// what is kept of each position.
+	scoresAt, maskAt, rowAt, sumsAt int
 
 	tables *tables // by stages, as a chip does it; nil: at once
 	flush  bool    // subnormals are 0 to the products
@@ -42,27 +47,33 @@ func bindAttention(op *Op) (Kernel, error) {
 	y, q, k, v := &op.Operands[0], &op.Operands[1], &op.Operands[2], &op.Operands[3]
 	a := &attention{
 		sink:      newSink(op),
-		q:         side{factors: &matrix{array: q.array(), line: axisH, inner: axisW}},
-		k:         side{factors: &matrix{array: k.array(), line: axisH, inner: axisW}},
-		v:         side{factors: &matrix{array: v.array(), line: axisW, inner: axisH}},
-		scores:    side{factors: attentionScores{}},
 		batch:     newGrid(y.Dims, 1<<axisN|1<<axisD|1<<axisC),
 		positions: y.Dims[axisH], width: y.Dims[axisW],
 		keys: k.Dims[axisH], features: q.Dims[axisW],
 		scale: float64(op.Params.(*td.Attention).Scale),
 	}
 	a.settle = op.Rules != nil && op.Rules.IndeterminateToZero
-	a.q.careful, a.scores.careful = op.Rules.careful(a.features), op.Rules.careful(attnKeys)
 	if len(op.Operands) > 4 && op.Operands[4].Present() {
 		a.mask, a.hasMask = op.Operands[4].array(), true
 		a.boolMask = op.Operands[4].Type == tensor.Bool
 	}
 	a.blocks = (a.positions + attnRows - 1) / attnRows
+	weighted := attnKeys // scores that meet values at a time
 	if r := op.Rules; r != nil && r.tables != nil && r.RoundStages && a.keys <= maxStagedKeys {
 		a.tables, a.flush = r.tables, r.FlushArraySubnormals
 		a.scale = float64(half.Round(float32(a.scale))) // a post scale is fp16
-		a.scores.careful = r.careful(a.keys)
+		weighted = a.keys
 	}
+	a.qk = newProduct(op.gemmRow(a.positions, a.keys, a.features),
+		&matrix{array: q.array(), line: axisH, inner: axisW}, &matrix{array: k.array(), line: axisH, inner: axisW},
+		a.features, op.Rules.careful(a.features), attnRows, attnKeys)
+	a.sv = newProduct(op.gemmRow(a.positions, a.width, weighted),
+		attentionScores{}, &matrix{array: v.array(), line: axisW, inner: axisH},
+		weighted, op.Rules.careful(weighted), attnRows, attnCols)
+	a.scoresAt = max(a.qk.floats, a.sv.floats)
+	a.maskAt = a.scoresAt + attnRows*attnKeys
+	a.rowAt = a.maskAt + attnKeys
+	a.sumsAt = a.rowAt + chunk
 	return a, nil
 }
 
@@ -73,20 +84,11 @@ func (a *attention) Tiles() (n, grain int) {
 	return a.batch.count() * a.blocks, 1
 }
 
-// The scratch, after that of the products: scores, mask, and what is kept of
-// each position.
-const (
-	attnScores = gemmRow + attnRows*max(attnKeys, attnCols)
-	attnMask   = attnScores + attnRows*attnKeys
-	attnRow    = attnMask + attnKeys
-	attnSums   = attnRow + chunk
-)
-
 func (a *attention) Need() Need {
-	n := gemmNeed(attnRows, max(attnKeys, attnCols), &a.q, &a.k)
-	n.Float, n.Double = attnSums+attnRows*a.width, 2*attnRows
+	n := a.qk.need().Max(a.sv.need())
+	n.Float, n.Double = a.sumsAt+attnRows*a.width, 2*attnRows
 	if a.tables != nil {
-		n.Float = attnSums + attnRows*a.keys
+		n.Float = a.sumsAt + attnRows*a.keys
 	}
 	return a.sink.need().Max(n)
 }
@@ -108,7 +110,7 @@ func (a *attention) tile(w *Scratch, positions lines) {
 	g.left = positions
 	rows := positions.count
 	top, total := w.double[:rows], w.double[attnRows:][:rows]
-	sums := w.float[attnSums:][:rows*a.width]
+	sums := w.float[a.sumsAt:][:rows*a.width]
 	for r := range top {
 		top[r], total[r] = math.Inf(-1), 0
 	}
@@ -126,7 +128,7 @@ func (a *attention) tile(w *Scratch, positions lines) {
 		for c := 0; c < a.width; c += attnCols {
 			g.right = lines{at: positions.at, first: c, count: min(attnCols, a.width-c)}
 			g.right.at[axisH] = key
-			tile, stride := multiply(w, &a.scores, &a.v, keys.count, nil)
+			tile, stride := a.sv.multiply(w, keys.count, nil)
 			for r := range rows {
 				row := sums[r*a.width+c:][:g.right.count]
 				for j := range row {
@@ -135,7 +137,7 @@ func (a *attention) tile(w *Scratch, positions lines) {
 			}
 		}
 	}
-	row := w.float[attnRow:][:chunk]
+	row := w.float[a.rowAt:][:chunk]
 	for r := range rows {
 		i := positions.at
 		i[axisH] = positions.first + r
@@ -155,9 +157,9 @@ func (a *attention) tile(w *Scratch, positions lines) {
 // score computes the scores of the positions with a block of keys.
 func (a *attention) score(w *Scratch) {
 	g := &w.gemm
-	tile, stride := multiply(w, &a.q, &a.k, a.features, nil)
-	g.scores, g.scoresApart = w.float[attnScores:][:attnRows*attnKeys], attnKeys
-	mask := w.float[attnMask:][:g.right.count]
+	tile, stride := a.qk.multiply(w, a.features, nil)
+	g.scores, g.scoresApart = w.float[a.scoresAt:][:attnRows*attnKeys], attnKeys
+	mask := w.float[a.maskAt:][:g.right.count]
 	for r := range g.left.count {
 		scores := g.scores[r*attnKeys:][:g.right.count]
 		copy(scores, tile[r*stride:])
@@ -237,12 +239,16 @@ func weigh(scores []float32, top, total *float64, sums []float32) {
 // attentionScores are the left factors of the values: a line is a position.
 type attentionScores struct{}
 
-func (attentionScores) fill(w *Scratch, panels []quad, distance int, l *lines, k, d int) {
-	for r := 0; r < l.count; r += panelLines {
-		var line [panelLines][]float32
-		for j := range line {
-			line[j] = w.gemm.scores[min(r+j, l.count-1)*w.gemm.scoresApart+k:][:d] // one that is too much may be any
-		}
-		interleave(panels[r/panelLines*distance:][:d], line[0], line[1], line[2], line[3])
-	}
+func (attentionScores) byLine() bool { return true }
+
+func (attentionScores) load(*Scratch, []float32, int, *lines, int, int) {
+	panic("bug: scores are read as they lie")
+}
+
+func (attentionScores) elem() (gemm.Elem, bool) { return gemm.F32, true }
+
+func (attentionScores) prepare(_ *Scratch, _ *lines, _, d int, _ bool) int { return d }
+
+func (attentionScores) source(w *Scratch, l *lines, k, d int) gemm.Source {
+	return gemm.Source{Floats: w.gemm.scores[k:], Line: w.gemm.scoresApart, Step: 1, Lines: l.count, Depth: d}
 }

@@ -18,7 +18,7 @@ func (a *attention) stagedTile(w *Scratch, positions lines) {
 	g := &w.gemm
 	g.left = positions
 	rows := positions.count
-	all := w.float[attnSums:][:rows*a.keys]
+	all := w.float[a.sumsAt:][:rows*a.keys]
 	for key := 0; key < a.keys; key += attnKeys {
 		g.right = lines{at: positions.at, first: key, count: min(attnKeys, a.keys-key)}
 		a.score(w)
@@ -29,12 +29,12 @@ func (a *attention) stagedTile(w *Scratch, positions lines) {
 	for r := range rows {
 		a.normalize(all[r*a.keys:][:a.keys])
 	}
-	row := w.float[attnRow:][:chunk]
+	row := w.float[a.rowAt:][:chunk]
 	for c := 0; c < a.width; c += attnCols {
 		g.left, g.scores, g.scoresApart = positions, all, a.keys
 		g.left.first = 0 // the lines of the scores
 		g.right = lines{at: positions.at, first: c, count: min(attnCols, a.width-c)}
-		tile, stride := multiply(w, &a.scores, &a.v, a.keys, nil)
+		tile, stride := a.sv.multiply(w, a.keys, nil)
 		for r := range rows {
 			i := positions.at
 			i[axisH], i[axisW] = positions.first+r, c

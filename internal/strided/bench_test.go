@@ -13,7 +13,7 @@ func dense(memory int, t tensor.DType, dims ...int) Operand {
 	return Operand{Operand: td.Dense(0, 0, t, [td.NumAxes]int(dims)), Memory: memory}
 }
 
-func (o *Operand) bytes() int { return product(o.Dims) * sizeOf(o.Type) }
+func (o *Operand) bytes() int { return elements(o.Dims) * sizeOf(o.Type) }
 
 // A bound operation with memory for it.
 type bound struct {

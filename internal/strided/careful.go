@@ -4,17 +4,20 @@ import (
 	"math"
 
 	"github.com/espalier-ane/espalier/internal/kernel"
+	"github.com/espalier-ane/espalier/internal/kernel/gemm"
 )
 
 // careful is for rules that look at each product of a sum. Where they change
-// nothing, which is nearly everywhere, sums come from the fast loops: a tile is
-// added up again, product by product and in the same order, only if
+// nothing, which is nearly everywhere, sums come from the micro-kernel: an element
+// is added up again, product by product and in their order, only if
 //
-//   - a sum is NaN, which 0·inf or inf-inf may have made, or
+//   - it is NaN, which 0·inf or inf-inf may have made, or
 //   - a partial sum may have reached the port's limit. Whatever the order, it is
 //     at most the product of the lengths of its two lines, which are cheap:
 //     |Σ a·b| ≤ √Σa² · √Σb², and what the sum began with, or
 //   - products are added up in small groups first.
+//
+// That depends on the lines of the element alone, not on what else is in a tile.
 type careful struct{ kernel.Accumulation }
 
 // careful returns what rules ask of sums of n products, nil if nothing.
@@ -36,99 +39,105 @@ func (r *Rules) careful(n int) *careful {
 }
 
 // measure begins, or goes on with, the squares of the lengths of the lines of a
-// tile. Of what is packed they are there already.
-func (c *careful) measure(w *Scratch, left, right *side, k int, a []quad, distA int, b []quad, distB, d int) {
+// tile, with the block of factors from k on. Of what is packed they are there
+// already.
+func (c *careful) measure(w *Scratch, p *product, k int) {
 	if c.Limit == 0 {
 		return
 	}
-	g := &w.gemm
+	g, t := &w.gemm, &w.gemm.tile
 	if k == 0 {
 		clear(g.squaresA[:])
 		clear(g.squaresB[:])
-		if left.packed.there {
-			copy(g.squaresA[:], left.packed.squares(w, &g.left))
+		if p.left.packed.there {
+			copy(g.squaresA[:], p.left.packed.squares(w, &g.left))
 		}
-		if right.packed.there {
-			copy(g.squaresB[:], right.packed.squares(w, &g.right))
+		if p.right.packed.there {
+			copy(g.squaresB[:], p.right.packed.squares(w, &g.right))
 		}
 	}
-	if !left.packed.there {
-		addSquares(g.squaresA[:roundUp(g.left.count)], a, distA, d)
+	if !p.left.packed.there {
+		addSquares(p.left.panel, g.squaresA[:], t.A, t.DistA, t.Rows, t.Depth)
 	}
-	if !right.packed.there {
-		addSquares(g.squaresB[:roundUp(g.right.count)], b, distB, d)
+	if !p.right.packed.there {
+		addSquares(p.right.panel, g.squaresB[:], t.B, t.DistB, t.Cols, t.Depth)
 	}
 }
 
-func addSquares(squares []float32, panels []quad, distance, d int) {
-	for p := 0; p < len(squares); p += panelLines {
-		var s0, s1, s2, s3 float32
-		for _, q := range panels[p/panelLines*distance:][:d] {
-			s0 += float32(q[0] * q[0])
-			s1 += float32(q[1] * q[1])
-			s2 += float32(q[2] * q[2])
-			s3 += float32(q[3] * q[3])
-		}
-		addTo(squares[p:], s0, s1, s2, s3)
+// addSquares adds the squares of the factors of lines that are in panels.
+func addSquares(panel *gemm.Panel, squares, panels []float32, apart, lines, d int) {
+	for i := range panel.Panels(lines) {
+		panel.Squares(squares[i*panel.Lines:][:panel.Lines], panels[i*apart:], d)
 	}
 }
 
-// review adds up the tile again if it must.
-func (c *careful) review(w *Scratch, left, right *side, n int, tile []float32, stride int, start []float32) {
-	rows, cols := w.gemm.left.count, w.gemm.right.count
+// review adds up again what must be.
+func (c *careful) review(w *Scratch, p *product, n int, tile []float32, stride int, start []float32) {
 	if !c.asks(w, tile, stride, start) {
 		return
 	}
-	begin(tile, stride, start)
-	bufA, bufB := w.quads, w.quads
-	if !left.packed.there {
-		bufB = bufB[panelsOf(rows)*pitch:]
-	}
-	for k := 0; k < n; k += depth {
-		d := min(depth, n-k)
-		a, distA := left.panels(w, bufA, &w.gemm.left, k, d)
-		b, distB := right.panels(w, bufB, &w.gemm.right, k, d)
-		for r := range rows {
-			row := a[r/panelLines*distA:][:d]
-			for j := range cols {
-				column := b[j/panelLines*distB:][:d]
-				var s kernel.Partial
-				for i := range row {
-					c.Add(&s, tile[r*stride+j], i, row[i][r%panelLines], column[i][j%panelLines])
+	g, t := &w.gemm, &w.gemm.tile
+	line, column := w.float[:p.row.Depth], w.float[p.row.Depth:2*p.row.Depth] // of the stage
+	for k := 0; k < n; k += p.row.Depth {
+		p.block(w, k, n)
+		line, column := line[:t.Depth], column[:t.Depth]
+		for r := range t.Rows {
+			sums := tile[r*stride:][:t.Cols]
+			marks := &g.again[r]
+			if *marks == [maxLines / 64]uint64{} {
+				continue
+			}
+			p.left.panel.Unpack(line, t.A[r/p.left.panel.Lines*t.DistA:], r%p.left.panel.Lines)
+			for j := range sums {
+				if marks[j/64]>>(j%64)&1 == 0 {
+					continue
 				}
-				tile[r*stride+j] = c.Total(&s, tile[r*stride+j])
+				p.right.panel.Unpack(column, t.B[j/p.right.panel.Lines*t.DistB:], j%p.right.panel.Lines)
+				if k == 0 {
+					sums[j] = 0
+					if start != nil {
+						sums[j] = start[r]
+					}
+				}
+				var s kernel.Partial
+				for i, x := range line {
+					c.Add(&s, sums[j], i, x, column[i])
+				}
+				sums[j] = c.Total(&s, sums[j])
 			}
 		}
 	}
 }
 
+// asks marks the elements that must be added up again, and reports whether there
+// are any.
 func (c *careful) asks(w *Scratch, tile []float32, stride int, start []float32) bool {
 	g := &w.gemm
-	if c.Lanes > 0 {
-		return true
-	}
-	if c.Limit != 0 {
-		var longestA, longestB float32
-		for _, s := range g.squaresA[:g.left.count] {
-			longestA = max(longestA, s)
+	rows, cols := g.left.count, g.right.count
+	longest := float64(greatest(g.squaresB[:cols]))
+	any := false
+	for r := range rows {
+		marks := &g.again[r]
+		*marks = [maxLines / 64]uint64{}
+		// room is what the products of a line may come to, squared.
+		room := math.Inf(1)
+		if c.Limit != 0 {
+			room = float64(c.Limit)
+			if start != nil {
+				room -= math.Abs(float64(start[r]))
+			}
+			room = math.Copysign(room*room, room)
 		}
-		for _, s := range g.squaresB[:g.right.count] {
-			longestB = max(longestB, s)
-		}
-		if room := float64(c.Limit - greatest(start)); !(room > 0 && float64(longestA)*float64(longestB) < room*room) {
-			return true
-		}
-	}
-	if c.Settle {
-		for r := range g.left.count {
-			for _, v := range tile[r*stride:][:g.right.count] {
-				if v != v {
-					return true
-				}
+		a := float64(g.squaresA[r])
+		near := c.Lanes > 0 || c.Limit != 0 && !(a*longest < room)
+		for j, v := range tile[r*stride:][:cols] {
+			if c.Settle && v != v || near && (c.Lanes > 0 || !(a*float64(g.squaresB[j]) < room)) {
+				marks[j/64] |= 1 << (j % 64)
+				any = true
 			}
 		}
 	}
-	return false
+	return any
 }
 
 // greatest is the greatest magnitude, NaN if one is NaN, 0 of none.

@@ -15,8 +15,7 @@ import "github.com/espalier-ane/espalier/td"
 //	tap 1   ^   ^   ^          tap 1           ^ ^ ^
 //	tap 2     ^   ^   ^        tap 2   ^ ^ ^
 //
-// The products of a place are added up in the order of the taps, as in a product
-// of matrices, so that the bits are the same.
+// The products of a place are added up in the order of the taps.
 type channelwise struct {
 	*convolution
 	perTile  int   // rows of the result
@@ -31,7 +30,8 @@ type channelwise struct {
 }
 
 const (
-	atOnce  = 8       // places
+	atOnce  = 8 // places
+	maxTaps = 256
 	maxCopy = 1 << 15 // floats of the copy of a tile
 )
 
@@ -39,15 +39,13 @@ func isChannelwise(op *Op) bool {
 	y, x, w, p := &op.Operands[0], &op.Operands[1], &op.Operands[2], op.Params.(*td.Convolution)
 	win := window{p.Window}
 	taps := w.Dims[axisH] * w.Dims[axisW]
-	return p.Groups > 1 && w.Dims[axisC] == 1 && w.Dims[axisD] == 1 && taps > 0 && taps <= depth &&
+	return p.Groups > 1 && w.Dims[axisC] == 1 && w.Dims[axisD] == 1 && taps > 0 && taps <= maxTaps &&
 		x.Dims[axisD] == 1 && y.Dims[axisD] == 1 && p.PadBefore[0] == 0 &&
 		float64(win.reach(1, 1))*float64(win.reach(2, max(y.Dims[axisW], 1))) <= maxCopy // a row of the result
 }
 
 func bindChannelwise(op *Op) (Kernel, error) {
-	unpacked := *op
-	unpacked.Packs = nil // a channel has few weights
-	k := &channelwise{convolution: newProduct(&unpacked)}
+	k := &channelwise{convolution: newConvolution(op)}
 	outH, outW := max(k.out[axisH], 1), max(k.out[axisW], 1)
 	stride := k.Stride[2]
 	k.width = k.reach(2, outW)
@@ -64,7 +62,7 @@ func bindChannelwise(op *Op) (Kernel, error) {
 		k.perTile = (k.perTile + 1) / 2
 	}
 	k.tiles = tilesOf(outH, k.perTile)
-	k.copyAt = depth + k.width
+	k.copyAt = maxTaps + k.width
 	k.resultAt = k.copyAt + k.reach(1, k.perTile)*k.row + atOnce
 	k.floats = k.resultAt + k.perTile*outW + atOnce
 	return k, nil
@@ -81,7 +79,7 @@ func (k *channelwise) Tiles() (n, grain int) {
 func (k *channelwise) Need() Need { return k.sink.need().Max(Need{Float: k.floats}) }
 
 func (k *channelwise) Run(w *Scratch, lo, hi int) {
-	weights, row := w.float[:k.taps], w.float[depth:][:k.width]
+	weights, row := w.float[:k.taps], w.float[maxTaps:][:k.width]
 	area, result := w.float[k.copyAt:k.resultAt], w.float[k.resultAt:]
 	outW := k.out[axisW]
 	for t := lo; t < hi; t++ {
@@ -98,8 +96,8 @@ func (k *channelwise) Run(w *Scratch, lo, hi int) {
 		}
 		for r := range rows { // what is too much at the end of a row is overwritten with the next
 			k.sumRow(result[r*outW:], area[r*k.Stride[1]*k.row:], weights)
-			if k.left.careful != nil {
-				k.left.careful.reviewRow(result[r*outW:][:outW], area[r*k.Stride[1]*k.row:], weights, k.shift, bias[0])
+			if k.careful != nil {
+				k.careful.reviewRow(result[r*outW:][:outW], area[r*k.Stride[1]*k.row:], weights, k.shift, bias[0])
 			}
 		}
 		sums := result[:rows*outW]

@@ -1,6 +1,10 @@
 package strided
 
-import "github.com/espalier-ane/espalier/td"
+import (
+	"github.com/espalier-ane/espalier/internal/kernel/gemm"
+	"github.com/espalier-ane/espalier/td"
+	"github.com/espalier-ane/espalier/tensor"
+)
 
 // convolution is a product of matrices: its rows are output channels, its
 // columns places of the result, and it adds up over input channels and kernel.
@@ -19,28 +23,23 @@ type convolution struct {
 	taps               int // of a kernel
 	places             int // of the result, along D, H and W
 	flatOut            bool
-	left, right        side // weights; what lies under them
-	n                  int  // products of a sum
-	tileRows, tileCols int
+	product                // of the weights and what lies under them
 	rowTiles, colTiles int // of a group
-	own                int // where the scratch begins that is not the product's
-	staged             int // floats of it that the right side takes
+	staged             int // floats of scratch, after the product's, that the right side takes
 }
 
-func bindConv(op *Op) (Kernel, error) { return newConvolution(op), nil }
-
-func newConvolution(op *Op) *convolution {
-	k := newProduct(op)
-	k.right = side{factors: (*convUnder)(k)}
+func bindConv(op *Op) (Kernel, error) {
+	k := newConvolution(op)
+	var under factors = (*convUnder)(k)
 	if s := newStage(k); s != nil {
-		k.right.factors = s
-		k.staged = s.floats
+		under, k.staged = s, s.floats
 	}
-	return k
+	k.multiplyWith(op, under)
+	return k, nil
 }
 
-// newProduct binds all of a convolution but what is under the weights.
-func newProduct(op *Op) *convolution {
+// newConvolution binds all of a convolution but the product.
+func newConvolution(op *Op) *convolution {
 	y, x, w, p := &op.Operands[0], &op.Operands[1], &op.Operands[2], op.Params.(*td.Convolution)
 	k := &convolution{
 		window: window{p.Window}, sink: newSink(op),
@@ -65,15 +64,20 @@ func newProduct(op *Op) *convolution {
 	// So are the places of the result, for everything that the sink touches.
 	k.flatOut = flattenPlaces(k.sink, y.Dims)
 	k.n = k.inputs * k.taps
-	k.left = side{factors: (*convWeights)(k), careful: op.Rules.careful(k.n)}
+	k.careful = op.Rules.careful(k.n)
 	if a := k.sink.arrival; a != nil && k.n == 1 {
 		a.port = 0 // one product is no sum
 	}
-	k.left.packed = op.Packs.add(w, packConv, k.left.factors, k.groups, k.outputs, k.n)
-	k.tileRows, k.tileCols = tileOf(k.outputs, k.places, y.Dims[axisN]*k.groups, k.n)
+	k.row = op.gemmRow(k.outputs, k.places, k.n)
+	k.tileRows, k.tileCols = tileOf(k.row, k.outputs, k.places, y.Dims[axisN]*k.groups, k.n)
 	k.rowTiles, k.colTiles = tilesOf(k.outputs, k.tileRows), tilesOf(k.places, k.tileCols)
-	k.own = gemmFloats(k.tileRows, k.tileCols)
 	return k
+}
+
+// multiplyWith binds the product with what lies under the weights.
+func (k *convolution) multiplyWith(op *Op, under factors) {
+	k.product = newProduct(k.row, (*convWeights)(k), under, k.n, k.careful, k.tileRows, k.tileCols)
+	k.left.packed = op.Packs.add(&op.Operands[2], packConv, &k.left, k.row.Depth, k.groups, k.outputs, k.n)
 }
 
 // flattenPlaces makes one axis, W, of D, H and W in all that a sink touches, if
@@ -114,9 +118,9 @@ func (k *convolution) Tiles() (n, grain int) {
 }
 
 func (k *convolution) Need() Need {
-	n := gemmNeed(k.tileRows, k.tileCols, &k.left, &k.right)
+	n := k.product.need()
 	n.Float += k.staged + k.tileRows
-	n.Int = roundUp(k.tileCols)
+	n.Int = k.tileCols
 	return k.sink.need().Max(n)
 }
 
@@ -136,13 +140,13 @@ func (k *convolution) Run(w *Scratch, lo, hi int) {
 		i := index{axisN: n, axisC: group*k.outputs + row}
 		var bias, start []float32
 		if k.hasBias {
-			bias = w.float[k.own+k.staged:][:left.count]
+			bias = w.float[k.floats+k.staged:][:left.count]
 			k.bias.load(w, bias, index{axisC: i[axisC]}, axisC)
 		}
-		if k.left.careful != nil { // the accumulator has it from the beginning
+		if k.careful != nil { // the accumulator has it from the beginning
 			bias, start = nil, bias
 		}
-		tile, stride := multiply(w, &k.left, &k.right, k.n, start)
+		tile, stride := k.multiply(w, k.n, start)
 		k.finish(w, tile, stride, bias, i)
 	}
 }
@@ -151,7 +155,7 @@ func (k *convolution) Run(w *Scratch, lo, hi int) {
 // result, of which the first begins at i.
 func (k *convolution) finish(w *Scratch, tile []float32, stride int, bias []float32, i index) {
 	rows, first, cols := w.gemm.left.count, w.gemm.right.first, w.gemm.right.count
-	buf := w.float[k.own:][:rows]
+	buf := w.float[k.floats:][:rows]
 	for r, b := range bias {
 		row := tile[r*stride:][:cols]
 		for j := range row {
@@ -204,19 +208,26 @@ func (k *convolution) tap(i *index, t int) {
 // convWeights are the left factors: a line is the weights of an output channel.
 type convWeights convolution
 
-func (k *convWeights) fill(w *Scratch, panels []quad, distance int, l *lines, from, d int) {
-	buf := w.float[:gemmRow]
-	for r := 0; r < l.count; r += panelLines {
-		var line [panelLines][]float32
-		for j := range line {
-			line[j] = buf[j*depth:][:d]
-			if r+j < l.count {
-				(*convolution)(k).channel(w, line[j], l.group*k.outputs+l.first+r+j, from)
-			} else {
-				clear(line[j])
-			}
-		}
-		interleave(panels[r/panelLines*distance:][:d], line[0], line[1], line[2], line[3])
+func (k *convWeights) byLine() bool { return true }
+
+func (k *convWeights) load(w *Scratch, dst []float32, pitch int, l *lines, from, d int) {
+	for j := range l.count {
+		(*convolution)(k).channel(w, dst[j*pitch:][:d], l.group*k.outputs+l.first+j, from)
+	}
+}
+
+// elem: fp16 weights that are one row for each channel.
+func (k *convWeights) elem() (gemm.Elem, bool) {
+	apart := k.w.strides[axisN]
+	return gemm.F16, k.isFlat && k.w.typ == tensor.Float16 && k.w.pass == 0 && apart >= 0 && apart%2 == 0 && k.flatW >= 0 && k.flatW%2 == 0
+}
+
+func (*convWeights) prepare(_ *Scratch, _ *lines, _, d int, _ bool) int { return d }
+
+func (k *convWeights) source(w *Scratch, l *lines, from, d int) gemm.Source {
+	at := k.w.at(&index{axisN: l.group*k.outputs + l.first}) + from*k.flatW
+	return gemm.Source{
+		Elem: gemm.F16, Bytes: k.w.memory(w)[at:], Line: k.w.strides[axisN] / 2, Step: k.flatW / 2, Lines: l.count, Depth: d,
 	}
 }
 
@@ -247,17 +258,16 @@ func (k *convolution) channel(w *Scratch, dst []float32, channel, from int) {
 // of a place meet.
 type convUnder convolution
 
-func (k *convUnder) fill(w *Scratch, panels []quad, distance int, l *lines, from, d int) {
-	row := w.float[:roundUp(l.count)]
-	clear(row[l.count:])
+func (k *convUnder) byLine() bool { return false }
+
+func (k *convUnder) load(w *Scratch, dst []float32, pitch int, l *lines, from, d int) {
 	for j := range d {
-		k.load(w, row[:l.count], l, from+j)
-		scatter(panels, distance, j, row)
+		k.loadTap(w, dst[j*pitch:][:l.count], l, from+j)
 	}
 }
 
-// load reads, for places of the result, what lies under one tap of the kernel.
-func (k *convUnder) load(w *Scratch, dst []float32, l *lines, from int) {
+// loadTap reads, for places of the result, what lies under one tap of the kernel.
+func (k *convUnder) loadTap(w *Scratch, dst []float32, l *lines, from int) {
 	c := (*convolution)(k)
 	var tap, o index
 	c.tap(&tap, from%k.taps)

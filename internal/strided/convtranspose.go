@@ -99,7 +99,7 @@ func gcd(a, b int) int {
 
 // add binds the convolution of a group and a phase along each axis.
 func (k *transposedConv) add(op *Op, group, groups, perGroup int, phases [3]phase) error {
-	part := &Op{Epilogue: op.Epilogue, Packs: op.Packs, Rules: op.Rules, Operands: append([]Operand(nil), op.Operands...)}
+	part := &Op{Epilogue: op.Epilogue, Packs: op.Packs, Rules: op.Rules, Gemm: op.Gemm, Operands: append([]Operand(nil), op.Operands...)}
 	y, x, w := &part.Operands[0], &part.Operands[1], &part.Operands[2]
 	whole, stride := y.Dims, op.Params.(*td.Convolution).Stride
 	for i := range part.Operands {

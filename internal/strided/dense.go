@@ -2,6 +2,7 @@ package strided
 
 import (
 	"github.com/espalier-ane/espalier/internal/kernel"
+	"github.com/espalier-ane/espalier/internal/kernel/gemm"
 	"github.com/espalier-ane/espalier/internal/kernel/half"
 )
 
@@ -27,14 +28,11 @@ func (c *Weights) load(dst []float32, from int) {
 
 // A Dense is a convolution that is bound.
 type Dense struct {
-	shape              kernel.ConvShape
-	groups             int
-	constant           *Weights // nil: they are given with each run
-	left, right        side
-	careful            *careful
-	n                  int // products of a sum
+	shape    kernel.ConvShape
+	groups   int
+	constant *Weights // nil: they are given with each run
+	product
 	places             int
-	tileRows, tileCols int
 	rowTiles, colTiles int // of a group
 }
 
@@ -42,21 +40,24 @@ type Dense struct {
 // other. The weights are nil if they are constant, the bias if there is none.
 type DenseOperands struct{ Source, Result, Weights, Bias []float32 }
 
-// BindDense binds a convolution of so many groups. The weights are nil if they
-// are given with each run.
-func BindDense(s kernel.ConvShape, groups int, r *Rules, p *Packs, weights *Weights) *Dense {
-	k := &Dense{shape: s, groups: groups, constant: weights, n: s.Weights(), places: s.Hout * s.Wout}
-	k.careful = r.careful(k.n)
+// BindDense binds a convolution of so many groups. The row is nil if it is to be
+// chosen, the weights if they are given with each run.
+func BindDense(s kernel.ConvShape, groups int, r *Rules, row *gemm.Row, p *Packs, weights *Weights) *Dense {
+	k := &Dense{shape: s, groups: groups, constant: weights, places: s.Hout * s.Wout}
+	n := s.Weights()
+	k.n, k.careful = n, r.careful(n)
 	if s.Unicast {
 		return k
 	}
-	k.left = side{factors: (*denseWeights)(k), careful: k.careful}
-	k.right = side{factors: (*denseUnder)(k)}
-	if weights != nil {
-		k.left.packed = p.addWeights(weights, k.left.factors, groups, s.Cout, k.n)
+	if row == nil {
+		row = gemm.For(s.Cout, k.places, n)
 	}
-	k.tileRows, k.tileCols = tileOf(s.Cout, k.places, groups, k.n)
-	k.rowTiles, k.colTiles = tilesOf(s.Cout, k.tileRows), tilesOf(k.places, k.tileCols)
+	tileRows, tileCols := tileOf(row, s.Cout, k.places, groups, n)
+	k.rowTiles, k.colTiles = tilesOf(s.Cout, tileRows), tilesOf(k.places, tileCols)
+	k.product = newProduct(row, (*denseWeights)(k), (*denseUnder)(k), n, k.careful, tileRows, tileCols)
+	if weights != nil {
+		k.left.packed = p.addWeights(weights, &k.left, row.Depth, groups, s.Cout, n)
+	}
 	return k
 }
 
@@ -76,7 +77,7 @@ func (k *Dense) Need() Need {
 	if k.shape.Unicast {
 		return Need{Float: k.n}
 	}
-	return gemmNeed(k.tileRows, k.tileCols, &k.left, &k.right)
+	return k.product.need()
 }
 
 // Run computes the tiles [lo, hi).
@@ -97,7 +98,7 @@ func (k *Dense) Run(w *Scratch, o *DenseOperands, lo, hi int) {
 		if o.Bias != nil {
 			start = o.Bias[g*s.Cout+row:][:w.gemm.left.count]
 		}
-		tile, stride := multiply(w, &k.left, &k.right, k.n, start)
+		tile, stride := k.multiply(w, k.n, start)
 		for r := range w.gemm.left.count {
 			copy(o.Result[(g*s.Cout+row+r)*k.places+col:][:w.gemm.right.count], tile[r*stride:])
 		}
@@ -107,44 +108,47 @@ func (k *Dense) Run(w *Scratch, o *DenseOperands, lo, hi int) {
 // denseWeights are the left factors: a line is the weights of an output channel.
 type denseWeights Dense
 
-func (k *denseWeights) fill(w *Scratch, panels []quad, distance int, l *lines, from, d int) {
-	buf := w.float[:gemmRow]
-	for r := 0; r < l.count; r += panelLines {
-		var line [panelLines][]float32
-		for j := range line {
-			line[j] = buf[j*depth:][:d]
-			at := (l.group*k.shape.Cout+l.first+r+j)*k.n + from
-			switch {
-			case r+j >= l.count:
-				clear(line[j])
-			case k.constant != nil:
-				k.constant.load(line[j], at)
-			default:
-				line[j] = w.gemm.weights[at:][:d]
-			}
-		}
-		interleave(panels[r/panelLines*distance:][:d], line[0], line[1], line[2], line[3])
+func (k *denseWeights) byLine() bool { return true }
+
+func (k *denseWeights) load(w *Scratch, dst []float32, pitch int, l *lines, from, d int) {
+	for j := range l.count {
+		k.constant.load(dst[j*pitch:][:d], k.first(l, j)+from)
 	}
+}
+
+// first is the number of the first weight of line i of l.
+func (k *denseWeights) first(l *lines, i int) int { return (l.group*k.shape.Cout + l.first + i) * k.n }
+
+// elem: weights that are given are floats already.
+func (k *denseWeights) elem() (gemm.Elem, bool) { return gemm.F32, k.constant == nil }
+
+func (*denseWeights) prepare(_ *Scratch, _ *lines, _, d int, _ bool) int { return d }
+
+func (k *denseWeights) source(w *Scratch, l *lines, from, d int) gemm.Source {
+	return gemm.Source{Floats: w.gemm.weights[k.first(l, 0)+from:], Line: k.n, Step: 1, Lines: l.count, Depth: d}
 }
 
 // denseUnder are the right factors: a line is what the weights of a place meet.
 type denseUnder Dense
 
-func (k *denseUnder) fill(w *Scratch, panels []quad, distance int, l *lines, from, d int) {
-	s, src := &k.shape, w.gemm.image
+func (k *denseUnder) byLine() bool { return false }
+
+func (k *denseUnder) load(w *Scratch, dst []float32, pitch int, l *lines, from, d int) {
+	s := &k.shape
 	taps, plane := s.Kh*s.Kw, s.Hin*s.Win
-	row := w.float[:roundUp(l.count)]
-	clear(row[l.count:])
 	for j := range d {
 		i, tap := (from+j)/taps, (from+j)%taps
-		in := src[i*plane:][:plane]
-		if s.IsPointwise() {
-			copy(row[:l.count], in[l.first:])
-		} else {
-			under(row[:l.count], in, s, tap/s.Kw, tap%s.Kw, l.first)
-		}
-		scatter(panels, distance, j, row)
+		under(dst[j*pitch:][:l.count], w.gemm.image[i*plane:][:plane], s, tap/s.Kw, tap%s.Kw, l.first)
 	}
+}
+
+// elem: where each place meets itself, a channel of the image is a step.
+func (k *denseUnder) elem() (gemm.Elem, bool) { return gemm.F32, k.shape.IsPointwise() }
+
+func (*denseUnder) prepare(_ *Scratch, _ *lines, _, d int, _ bool) int { return d }
+
+func (k *denseUnder) source(w *Scratch, l *lines, from, d int) gemm.Source {
+	return gemm.Source{Floats: w.gemm.image[from*k.places+l.first:], Line: 1, Step: k.places, Lines: l.count, Depth: d}
 }
 
 // under reads, for places of the result from the first on, what lies under one

@@ -21,6 +21,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/espalier-ane/espalier/internal/kernel/gemm"
 	"github.com/espalier-ane/espalier/td"
 )
 
@@ -30,8 +31,17 @@ type Op struct {
 	Params   td.Params // fields of the class; their type says the class
 	Operands []Operand
 	Epilogue []td.MicroOp
-	Packs    *Packs // where to have constant operands packed; nil: nowhere
-	Rules    *Rules // of a chip; nil: plain arithmetic
+	Packs    *Packs    // where to have constant operands packed; nil: nowhere
+	Rules    *Rules    // of a chip; nil: plain arithmetic
+	Gemm     *gemm.Row // the micro-kernel of products; nil: one that suits them
+}
+
+// gemmRow is the micro-kernel for sums of n products, in so many rows and columns.
+func (op *Op) gemmRow(rows, cols, n int) *gemm.Row {
+	if op.Gemm != nil {
+		return op.Gemm
+	}
+	return gemm.For(rows, cols, n)
 }
 
 func (op *Op) class() td.Class { return td.ClassOf(op.Params) }
@@ -75,7 +85,7 @@ var rows = slices.Concat(paddingRows(), rearrangeRows(), samplingRows(), []Row{
 	{"conv-transposed", td.ClassConv, Bound{2, 256}, isTransposed, bindTransposedConv, "as conv, for the places that meet the same taps"},
 	{"conv-channelwise", td.ClassConv, Bound{2, 256}, isChannelwise, bindChannelwise, "each channel by itself: eight places of a row at once, tap by tap"},
 	{"conv-pointwise", td.ClassConv, Bound{2, 256}, isPointwise, bindPointwise, "as conv, of x as it lies"},
-	{"conv", td.ClassConv, Bound{2, 256}, nil, bindConv, "tiles of channels and places; sums of 256 products, added up in order"},
+	{"conv", td.ClassConv, Bound{2, 256}, nil, bindConv, "tiles of channels and places, by a micro-kernel"},
 	{"pool", td.ClassPooling, Bound{2, 0}, nil, bindPool, "a row of windows at once, summed in fp64"},
 	{"select-move", td.ClassElementWise, Bound{}, selectsBytes, bindSelectMove, "bytes"},
 	{"select-int", td.ClassElementWise, Bound{}, selectsInts, bindSelectInt, "integers, in int64"},
@@ -162,16 +172,16 @@ func Bind(op *Op) (Kernel, error) {
 }
 
 // Need is how many numbers of scratch a thread needs.
-type Need struct{ Steps, Float, Double, Int, Quads int }
+type Need struct{ Steps, Float, Double, Int, Panels int }
 
 // Max returns what serves both.
 func (n Need) Max(m Need) Need {
-	return Need{max(n.Steps, m.Steps), max(n.Float, m.Float), max(n.Double, m.Double), max(n.Int, m.Int), max(n.Quads, m.Quads)}
+	return Need{max(n.Steps, m.Steps), max(n.Float, m.Float), max(n.Double, m.Double), max(n.Int, m.Int), max(n.Panels, m.Panels)}
 }
 
 // Bytes is the size of the scratch.
 func (n Need) Bytes() int64 {
-	return 4*(int64(n.Steps)+int64(n.Float)+panelLines*int64(n.Quads)) + 8*(int64(n.Double)+int64(n.Int))
+	return 4*(int64(n.Steps)+int64(n.Float)+int64(n.Panels)) + 8*(int64(n.Double)+int64(n.Int))
 }
 
 // Scratch is the private memory of a thread, and what it works on.
@@ -183,7 +193,7 @@ type Scratch struct {
 	float  []float32
 	double []float64
 	int    []int64
-	quads  []quad
+	panels []float32
 
 	gemm gemmState
 }
@@ -193,6 +203,6 @@ func NewScratch(n Need) *Scratch {
 	return &Scratch{
 		steps: make([]float32, n.Steps), float: make([]float32, n.Float),
 		double: make([]float64, n.Double), int: make([]int64, n.Int),
-		quads: make([]quad, n.Quads),
+		panels: make([]float32, n.Panels),
 	}
 }

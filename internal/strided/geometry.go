@@ -66,7 +66,7 @@ func bindCrossCorrelation(op *Op) (Kernel, error) {
 	params := &td.Convolution{Groups: p.Groups, Window: td.UnitWindow}
 	copy(params.Kernel[1:], p.Template[:])
 	copy(params.PadBefore[1:], p.PadBefore[:])
-	conv := Op{Params: params, Packs: op.Packs, Rules: op.Rules, Operands: []Operand{*y, *x, weights, {}}}
+	conv := Op{Params: params, Packs: op.Packs, Rules: op.Rules, Gemm: op.Gemm, Operands: []Operand{*y, *x, weights, {}}}
 	conv.Operands = append(conv.Operands, op.Operands[3:]...)
 	for _, m := range op.Epilogue {
 		switch i, ok := m.Source.Operand(); {

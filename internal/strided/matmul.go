@@ -4,11 +4,10 @@ import "github.com/espalier-ane/espalier/td"
 
 // matmul multiplies matrices: rows along H, columns along W.
 type matmul struct {
+	product
 	sink               *sink
-	left, right        side
 	batch              grid
-	rows, cols, n      int
-	tileRows, tileCols int
+	rows, cols         int
 	rowTiles, colTiles int
 }
 
@@ -23,20 +22,20 @@ func bindMatMul(op *Op) (Kernel, error) {
 		right.line, right.inner = right.inner, right.line
 	}
 	k := &matmul{
-		sink: newSink(op), left: side{factors: left}, right: side{factors: right},
-		batch: newGrid(y.Dims, 1<<axisN|1<<axisD|1<<axisC),
-		rows:  y.Dims[axisH], cols: y.Dims[axisW], n: x.Dims[left.inner],
+		sink: newSink(op), batch: newGrid(y.Dims, 1<<axisN|1<<axisD|1<<axisC), rows: y.Dims[axisH], cols: y.Dims[axisW],
 	}
-	k.left.careful = op.Rules.careful(k.n)
-	k.left.packed = packMatrix(op, 1, left, k.rows, k.n)
-	k.right.packed = packMatrix(op, 2, right, k.cols, k.n)
-	k.tileRows, k.tileCols = tileOf(k.rows, k.cols, k.batch.count(), k.n)
-	k.rowTiles, k.colTiles = tilesOf(k.rows, k.tileRows), tilesOf(k.cols, k.tileCols)
+	n := x.Dims[left.inner]
+	row := op.gemmRow(k.rows, k.cols, n)
+	tileRows, tileCols := tileOf(row, k.rows, k.cols, k.batch.count(), n)
+	k.rowTiles, k.colTiles = tilesOf(k.rows, tileRows), tilesOf(k.cols, tileCols)
+	k.product = newProduct(row, left, right, n, op.Rules.careful(n), tileRows, tileCols)
+	k.left.packed = k.pack(op, 1, &k.left, left, k.rows)
+	k.right.packed = k.pack(op, 2, &k.right, right, k.cols)
 	return k, nil
 }
 
-// packMatrix packs an operand that is one matrix.
-func packMatrix(op *Op, operand int, m *matrix, lines, n int) packed {
+// pack packs an operand that is one matrix.
+func (k *matmul) pack(op *Op, operand int, s *side, m *matrix, lines int) packed {
 	o := &op.Operands[operand]
 	if o.Dims[axisN]*o.Dims[axisD]*o.Dims[axisC] != 1 {
 		return packed{}
@@ -45,7 +44,7 @@ func packMatrix(op *Op, operand int, m *matrix, lines, n int) packed {
 	if m.line == axisW {
 		kind = packCols
 	}
-	return op.Packs.add(o, kind, m, 1, lines, n)
+	return op.Packs.add(o, kind, s, k.row.Depth, 1, lines, k.n)
 }
 
 func (k *matmul) Tiles() (n, grain int) {
@@ -54,7 +53,7 @@ func (k *matmul) Tiles() (n, grain int) {
 }
 
 func (k *matmul) Need() Need {
-	return k.sink.need().Max(gemmNeed(k.tileRows, k.tileCols, &k.left, &k.right))
+	return k.sink.need().Max(k.product.need())
 }
 
 func (k *matmul) Run(w *Scratch, lo, hi int) {
@@ -64,7 +63,7 @@ func (k *matmul) Run(w *Scratch, lo, hi int) {
 		row, col := t/k.colTiles%k.rowTiles*k.tileRows, t%k.colTiles*k.tileCols
 		*left = lines{at: i, first: row, count: min(k.tileRows, k.rows-row)}
 		*right = lines{at: i, first: col, count: min(k.tileCols, k.cols-col)}
-		tile, stride := multiply(w, &k.left, &k.right, k.n, nil)
+		tile, stride := k.multiply(w, k.n, nil)
 		i[axisW] = col
 		for r := range left.count {
 			i[axisH] = row + r

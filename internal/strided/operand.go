@@ -154,9 +154,9 @@ func (a *array) storeInts(s *Scratch, src []int64, i index, axis int) {
 	}
 }
 
-// product is the number of elements of a space; the extents of a result fit its
+// elements is the number of those of a space; the extents of a result fit its
 // memory, so it cannot overflow.
-func product(dims [td.NumAxes]int) int {
+func elements(dims [td.NumAxes]int) int {
 	n := 1
 	for _, d := range dims {
 		n *= d
@@ -251,7 +251,7 @@ func newGrid(space [td.NumAxes]int, set td.Axes) grid {
 	return g
 }
 
-func (g *grid) count() int { return product(g.dims) }
+func (g *grid) count() int { return elements(g.dims) }
 
 // place returns place number t.
 func (g *grid) place(t int) (i index) {

@@ -1,6 +1,10 @@
 package strided
 
-import "math"
+import (
+	"math"
+
+	"github.com/espalier-ane/espalier/internal/kernel/gemm"
+)
 
 // Packs are constant operands in panels, made once and shared by all that run.
 // Operations that are bound with the same Packs and multiply with the same
@@ -15,6 +19,7 @@ type Packs struct {
 }
 
 type packKey struct {
+	panel   *gemm.Panel
 	operand Operand
 	weights *Weights // of a dense convolution
 	lines   int      // of a group
@@ -32,7 +37,8 @@ const (
 )
 
 type pack struct {
-	from   factors
+	side
+	depth  int // of a block
 	panels int // of a group
 	lines  int // of a group
 	groups int
@@ -49,35 +55,38 @@ const maxPacked = 512 << 20
 type packed struct {
 	there    bool
 	slot     int
+	panel    *gemm.Panel
 	perGroup int // panels of a group
 	n        int
 }
 
-// add asks for an operand in panels. It answers with nothing if the operand is
-// not constant, if there is no room, or if elements of the operand share memory
-// so much that the panels would be far larger than all that is stored.
-func (p *Packs) add(o *Operand, kind packKind, from factors, groups, lines, n int) packed {
+// add asks for an operand in panels, as a side of a product wants it. It answers
+// with nothing if the operand is not constant, if there is no room, or if
+// elements of the operand share memory so much that the panels would be far
+// larger than all that is stored.
+func (p *Packs) add(o *Operand, kind packKind, s *side, depth, groups, lines, n int) packed {
 	if p == nil || !o.Constant || n == 0 || lines == 0 || groups == 0 || !o.spread() {
 		return packed{}
 	}
-	return p.slot(packKey{operand: *o, lines: lines, n: n, kind: kind}, from, groups)
+	return p.slot(packKey{operand: *o, lines: lines, n: n, kind: kind}, s, depth, groups)
 }
 
 // addWeights asks for weights of a dense convolution in panels, which are shared
 // by all that multiply with the same ones. It answers as add.
-func (p *Packs) addWeights(weights *Weights, from factors, groups, lines, n int) packed {
+func (p *Packs) addWeights(weights *Weights, s *side, depth, groups, lines, n int) packed {
 	if p == nil {
 		return packed{}
 	}
-	return p.slot(packKey{weights: weights, lines: lines, n: n}, from, groups)
+	return p.slot(packKey{weights: weights, lines: lines, n: n}, s, depth, groups)
 }
 
 // slot finds the panels of a key, or makes some.
-func (p *Packs) slot(key packKey, from factors, groups int) packed {
-	panels := panelsOf(key.lines)
+func (p *Packs) slot(key packKey, s *side, depth, groups int) packed {
+	key.panel = s.panel
+	panels := s.panel.Panels(key.lines)
 	slot, known := p.slots[key]
 	if !known {
-		bytes := 4 * panelLines * float64(groups) * float64(panels) * float64(key.n)
+		bytes := float64(s.panel.Lines*s.panel.Bytes) * float64(groups) * float64(panels) * float64(key.n+s.panel.KR)
 		if bytes > float64(maxPacked-p.bytes) {
 			return packed{}
 		}
@@ -86,10 +95,10 @@ func (p *Packs) slot(key packKey, from factors, groups int) packed {
 		}
 		slot = len(p.list)
 		p.slots[key] = slot
-		p.list = append(p.list, pack{from, panels, key.lines, groups, key.n})
+		p.list = append(p.list, pack{*s, depth, panels, key.lines, groups, key.n})
 		p.bytes += int64(bytes)
 	}
-	return packed{true, slot, panels, key.n}
+	return packed{true, slot, s.panel, panels, key.n}
 }
 
 // spread reports whether the elements of an operand have about as much room as
@@ -115,16 +124,20 @@ type Packed []packedOperand
 // A packedOperand is the panels of an operand, and the squares of the lengths of
 // its lines, for careful.
 type packedOperand struct {
-	panels  []quad
+	panels  []float32
 	squares []float32
+	held    bool // the panels hold the operand
 }
+
+// words are those of a group.
+func (c *pack) words() int { return c.panels * c.panel.Words(c.n) }
 
 // New makes room for all panels.
 func (p *Packs) New() Packed {
 	made := make(Packed, len(p.list))
 	for i := range p.list {
 		c := &p.list[i]
-		made[i] = packedOperand{make([]quad, c.groups*c.panels*c.n), make([]float32, c.groups*c.panels*panelLines)}
+		made[i] = packedOperand{panels: make([]float32, c.groups*c.words()), squares: make([]float32, c.groups*c.panels*c.panel.Lines)}
 	}
 	return made
 }
@@ -132,31 +145,35 @@ func (p *Packs) New() Packed {
 // Fill packs operand number i of len(made), which it reads in the memory. Calls
 // for different operands may run at the same time.
 func (p *Packs) Fill(made Packed, i int, memory [][]byte) {
-	const some = 64 // lines, so that what is read stays in the cache
-	c := &p.list[i]
-	w := NewScratch(Need{Float: gemmRow})
+	c, to := &p.list[i], &made[i]
+	some := c.panel.RoundUp(64) // lines, so that what is read stays in the cache
+	w := NewScratch(Need{Float: c.stage})
 	w.Memory = memory
-	clear(made[i].squares)
+	clear(to.squares)
+	to.held = true
 	for g := range c.groups {
-		for k := 0; k < c.n; k += depth {
-			d := min(depth, c.n-k)
-			block := made[i].panels[(g*c.n+k)*c.panels:][:c.panels*d]
+		panels, squares := to.panels[g*c.words():], to.squares[g*c.panels*c.panel.Lines:]
+		for k := 0; k < c.n; k += c.depth {
+			d := min(c.depth, c.n-k)
+			block, size := panels[c.panels*c.panel.Words(k):], c.panel.Words(d)
 			for first := 0; first < c.lines; first += some {
 				l := lines{group: g, first: first, count: min(some, c.lines-first)}
-				c.from.fill(w, block[first/panelLines*d:], d, &l, k, d)
+				held := c.fill(w, block[c.panel.Panels(first)*size:], size, &l, k, d)
+				to.held = to.held && held
 			}
-			addSquares(made[i].squares[g*c.panels*panelLines:][:c.panels*panelLines], block, d, d)
+			addSquares(c.panel, squares, block, size, c.lines, d)
 		}
 	}
 }
 
 // panels returns panels of a block that begins at k and has d factors.
-func (p *packed) panels(w *Scratch, l *lines, k, d int) []quad {
-	at := (l.group*p.n+k)*p.perGroup + l.first/panelLines*d
-	return w.Packed[p.slot].panels[at:][:panelsOf(l.count)*d]
+func (p *packed) panels(w *Scratch, l *lines, k, d int) []float32 {
+	size := p.panel.Words(d)
+	at := p.perGroup*(l.group*p.panel.Words(p.n)+p.panel.Words(k)) + p.panel.Panels(l.first)*size
+	return w.Packed[p.slot].panels[at:][:p.panel.Panels(l.count)*size]
 }
 
 // squares returns those of the lengths of lines.
 func (p *packed) squares(w *Scratch, l *lines) []float32 {
-	return w.Packed[p.slot].squares[l.group*p.perGroup*panelLines+l.first:][:l.count]
+	return w.Packed[p.slot].squares[l.group*p.perGroup*p.panel.Lines+l.first:][:l.count]
 }

@@ -3,13 +3,16 @@ package strided
 import (
 	"testing"
 
+	"github.com/espalier-ane/espalier/internal/kernel/gemm"
 	"github.com/espalier-ane/espalier/td"
 	"github.com/espalier-ane/espalier/tensor"
 )
 
 // What is packed: constants, once for each way of reading them, and not if that
 // took far more memory than they have.
-func TestPacks(t *testing.T) {
+func TestPacks(t *testing.T) { forRows(t, packsOf) }
+
+func packsOf(t *testing.T, row *gemm.Row) {
 	constant := func(o Operand) Operand {
 		o.Constant = true
 		return o
@@ -39,7 +42,7 @@ func TestPacks(t *testing.T) {
 			if p.TransposeZ {
 				n, cols = cols, n
 			}
-			_, err := Bind(&Op{Params: p, Packs: packs, Operands: []Operand{
+			_, err := Bind(&Op{Params: p, Packs: packs, Gemm: row, Operands: []Operand{
 				dense(0, tensor.Float16, 1, 1, 1, 3, cols), dense(1, tensor.Float16, 1, 1, 1, 3, n), z,
 			}})
 			if err != nil {

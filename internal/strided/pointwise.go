@@ -18,9 +18,9 @@ func isPointwise(op *Op) bool {
 }
 
 func bindPointwise(op *Op) (Kernel, error) {
-	k := newProduct(op)
+	k := newConvolution(op)
 	places := k.x
 	places.strides[axisW], _ = places.placeStride(k.in)
-	k.right = side{factors: &matrix{array: places, line: axisW, inner: axisC}}
+	k.multiplyWith(op, &matrix{array: places, line: axisW, inner: axisC})
 	return k, nil
 }

@@ -90,7 +90,7 @@ func bindReduced(op *Op) (*reduction, error) {
 			k.along = a
 		}
 	}
-	if k.count == 0 && product(y.Dims) > 0 && (arg || k.some && !x.Type.IsFloat()) {
+	if k.count == 0 && elements(y.Dims) > 0 && (arg || k.some && !x.Type.IsFloat()) {
 		return nil, fmt.Errorf("there is nothing to choose from")
 	}
 	space := x.Dims

@@ -52,7 +52,7 @@ func newRelocation(op *Op) *relocation {
 func (k *relocation) settle() {
 	const most = 2048 // indices of an axis that are kept
 	space := k.sink.space
-	if k.live || product(space) == 0 {
+	if k.live || elements(space) == 0 {
 		return
 	}
 	for a, n := range space {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/espalier-ane/espalier/hal"
+	"github.com/espalier-ane/espalier/internal/kernel/gemm"
 	"github.com/espalier-ane/espalier/internal/kernel/half"
 	"github.com/espalier-ane/espalier/td"
 	"github.com/espalier-ane/espalier/tensor"
@@ -96,9 +97,11 @@ func TestRoundReductions(t *testing.T) {
 }
 
 // Rules leave every bit of what they do not change, in all the ways to add up
-// products: where there is nothing to do, and where a tile is added up again
-// because of another of its sums.
-func TestRulesThatDoNothing(t *testing.T) {
+// products: where there is nothing to do, and where another sum of the tile is
+// added up again.
+func TestRulesThatDoNothing(t *testing.T) { forRows(t, rulesThatDoNothing) }
+
+func rulesThatDoNothing(t *testing.T, row *gemm.Row) {
 	r := rand.New(rand.NewPCG(3, 1))
 	for _, c := range []struct{ inputs, groups, kernel, stride int }{
 		{1, 1, 3, 1}, {300, 1, 1, 1}, {5, 1, 3, 2}, {1, 6, 3, 1}, {1, 6, 3, 2},
@@ -114,14 +117,14 @@ func TestRulesThatDoNothing(t *testing.T) {
 		}}
 		memory := make([][]byte, 3)
 		for i := range memory {
-			memory[i] = make([]byte, 4*product(op.Operands[i].Dims))
+			memory[i] = make([]byte, 4*elements(op.Operands[i].Dims))
 			for j := 0; i > 0 && j < len(memory[i]); j += 4 {
 				binary.LittleEndian.PutUint32(memory[i][j:], math.Float32bits(float32(r.NormFloat64())))
 			}
 		}
 		run := func(rules *Rules) []uint32 {
 			o := *op
-			o.Rules = rules
+			o.Rules, o.Gemm = rules, row
 			k, err := Bind(&o)
 			if err != nil {
 				t.Fatal(err)

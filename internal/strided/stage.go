@@ -1,5 +1,7 @@
 package strided
 
+import "github.com/espalier-ane/espalier/internal/kernel/gemm"
+
 // A stage reads what lies under the weights by way of a copy: of one channel,
 // all elements that the places of a tile meet, as float32 and with the padding
 // around them. There, what a place meets is as far from the place for every
@@ -65,32 +67,49 @@ func (win *window) reach(s, n int) int {
 	return (n-1)*win.Stride[s] + (win.Kernel[s]-1)*win.Dilation[s] + 1
 }
 
-func (s *stage) fill(w *Scratch, panels []quad, distance int, l *lines, from, d int) {
+func (s *stage) byLine() bool { return false }
+
+// load is for micro-kernels that do not read from places.
+func (s *stage) load(w *Scratch, dst []float32, pitch int, l *lines, from, d int) {
+	for n := 0; d > 0; d -= n {
+		n = s.prepare(w, l, from, d, true)
+		for _, shift := range s.shift[from%len(s.shift):][:n] {
+			area := s.area(w)[shift:]
+			for j, p := range w.int[:l.count] {
+				dst[j] = area[p]
+			}
+			dst = dst[min(pitch, len(dst)):]
+		}
+		from += n
+	}
+}
+
+func (s *stage) elem() (gemm.Elem, bool) { return gemm.Placed, true }
+
+// prepare loads a channel. The taps of another wait.
+func (s *stage) prepare(w *Scratch, l *lines, from, d int, fresh bool) int {
 	var first, last index // of the places that the stage is for
 	s.resultPlace(&first, l.first)
 	s.resultPlace(&last, l.first+l.count-1)
 	if first[axisD] != last[axisD] {
 		first[axisH], last[axisH] = 0, s.out[axisH]-1
 	}
-	places := w.int[:roundUp(l.count)]
-	s.findPlaces(places[:l.count], l.first, first)
-	for p := l.count; p < len(places); p++ {
-		places[p] = places[l.count-1] // any will do, since nobody looks at their sums
+	if fresh {
+		s.findPlaces(w.int[:l.count], l.first, first)
 	}
-	area := w.float[s.own:][:s.floats]
-	channel, tap := from/len(s.shift), from%len(s.shift)
-	for j := range d {
-		if j == 0 || tap == 0 {
-			i := l.at
-			i[axisC] += channel
-			s.load(w, area, i, first, last)
-		}
-		gatherPlaces(panels, distance, j, area[s.shift[tap]:], places)
-		if tap++; tap == len(s.shift) {
-			channel, tap = channel+1, 0
-		}
+	i := l.at
+	i[axisC] += from / len(s.shift)
+	s.loadChannel(w, s.area(w), i, first, last)
+	return min(d, len(s.shift)-from%len(s.shift))
+}
+
+func (s *stage) source(w *Scratch, l *lines, from, d int) gemm.Source {
+	return gemm.Source{
+		Elem: gemm.Placed, Floats: s.area(w), Places: w.int[:l.count], Shifts: s.shift[from%len(s.shift):], Lines: l.count, Depth: d,
 	}
 }
+
+func (s *stage) area(w *Scratch) []float32 { return w.float[s.product.floats:][:s.floats] }
 
 // findPlaces computes where in the stage the first tap of each place is.
 func (s *stage) findPlaces(places []int64, p int, first index) {
@@ -109,8 +128,8 @@ func (s *stage) findPlaces(places []int64, p int, first index) {
 	}
 }
 
-// load fills the stage with a channel of x, which begins at i.
-func (s *stage) load(w *Scratch, area []float32, i, first, last index) {
+// loadChannel fills the stage with a channel of x, which begins at i.
+func (s *stage) loadChannel(w *Scratch, area []float32, i, first, last index) {
 	planes := s.reach(0, last[axisD]-first[axisD]+1)
 	rows := s.reach(1, last[axisH]-first[axisH]+1)
 	for z := range planes {
@@ -139,18 +158,5 @@ func (k *convolution) loadRow(w *Scratch, dst []float32, i index) {
 	if lo < hi {
 		i[axisW] = lo - before
 		k.x.read(dst[lo:hi], k.x.memory(w), k.x.at(&i), k.x.strides[axisW])
-	}
-}
-
-// gatherPlaces puts the elements at places into quad number k of each panel.
-func gatherPlaces(panels []quad, distance, k int, area []float32, places []int64) {
-	for ; len(places) >= panelLines; places = places[panelLines:] {
-		p := (*[panelLines]int64)(places)
-		if p[1] == p[0]+1 && p[3] == p[2]+1 && p[3] == p[0]+3 { // side by side
-			panels[k] = quad(area[p[0]:])
-		} else {
-			panels[k] = quad{area[p[0]], area[p[1]], area[p[2]], area[p[3]]}
-		}
-		k += distance
 	}
 }

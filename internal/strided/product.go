@@ -1,0 +1,259 @@
+package strided
+
+import "github.com/espalier-ane/espalier/internal/kernel/gemm"
+
+// A product is a product of matrices that is bound, which convolution, matrix
+// multiplication and attention have in common: a tile of rows and columns at a
+// time, by a micro-kernel of package gemm.
+//
+//	memory ─ load ─ stage ─┐
+//	memory ─ direct ───────┴─ pack ─ panels ─ run ─ tile
+//
+// The micro-kernel's row says how lines lie in panels, how deep the blocks of
+// sums are, and what room a tile takes. Nothing here knows it otherwise.
+type product struct {
+	row         *gemm.Row
+	left, right side
+	n           int      // products of a sum
+	careful     *careful // rules that look at each of them; nil: none
+	other       *product // for factors that the row's panels cannot hold; nil: it holds all
+
+	tileRows, tileCols int // the largest tile
+	floats             int // of the scratch, from the first on: the stage, and the tile
+}
+
+// maxLines bounds the lines of a tile, on either side, in whole panels.
+const maxLines = 256
+
+// factors are one of the two matrices of a product, by lines: the rows of the
+// left one, the columns of the right one.
+type factors interface {
+	// byLine says in which order load reads: line after line, or step after step,
+	// which is factor k of all lines, then factor k+1 of all.
+	byLine() bool
+
+	// load reads the factors k to k+d of lines. Lines, or steps, are a pitch
+	// apart.
+	load(w *Scratch, dst []float32, pitch int, l *lines, k, d int)
+}
+
+// direct are factors that lie such that a micro-kernel may read them itself.
+type direct interface {
+	// elem is how they are stored; ok is false if they must be loaded.
+	elem() (e gemm.Elem, ok bool)
+
+	// prepare makes the factors from k on ready, of all lines, and returns of how
+	// many of d steps. Of lines that are fresh, nothing is ready.
+	prepare(w *Scratch, l *lines, k, d int, fresh bool) int
+
+	// source is the factors k to k+d of lines.
+	source(w *Scratch, l *lines, k, d int) gemm.Source
+}
+
+// lines are some lines of a matrix, at most maxLines.
+type lines struct {
+	at           index // of the matrix, among those of its operand
+	group        int
+	first, count int
+}
+
+// A side is one matrix of a product: packed, or packed as it is used.
+type side struct {
+	factors
+	panel  *gemm.Panel
+	direct direct // nil: they are loaded first
+	stage  int    // floats, to load them to
+	packed packed
+}
+
+// newProduct binds a product of sums of n, in tiles of up to so many rows and
+// columns.
+func newProduct(row *gemm.Row, left, right factors, n int, c *careful, tileRows, tileCols int) product {
+	p := product{row: row, n: n, careful: c, tileRows: tileRows, tileCols: tileCols}
+	stage := stageFloats(row)
+	p.left, p.right = newSide(&row.A, left, stage), newSide(&row.B, right, stage)
+	room, _ := row.Room(tileRows, tileCols)
+	p.floats = stage + room
+	if row.Else != nil {
+		other := newProduct(row.Else, left, right, n, c, tileRows, tileCols)
+		p.other, p.floats = &other, max(p.floats, other.floats)
+	}
+	return p
+}
+
+func newSide(panel *gemm.Panel, f factors, stage int) side {
+	s := side{factors: f, panel: panel, stage: stage}
+	if d, ok := f.(direct); ok {
+		if e, ok := d.elem(); ok && panel.Reads(e) {
+			s.direct = d
+		}
+	}
+	return s
+}
+
+// stageFloats is the scratch in which factors lie on their way into panels: some
+// steps of all lines, or some lines. Rules take two lines there.
+func stageFloats(row *gemm.Row) int {
+	return max(1024, 2*row.Depth, row.A.KR*maxLines, row.B.KR*maxLines)
+}
+
+// apart is how many words panels in the scratch are apart. If it were a power of
+// two, they would be in each other's way in the cache.
+func (p *product) apart(s *side) int { return s.panel.Words(p.row.Depth) + 16 }
+
+// panelWords are the words that the panels of a side take in the scratch.
+func (p *product) panelWords(s *side, lines int) int {
+	if s.packed.there {
+		return 0
+	}
+	return s.panel.Panels(lines) * p.apart(s)
+}
+
+// need is the scratch of the product.
+func (p *product) need() Need {
+	n := Need{Float: p.floats, Panels: p.panelWords(&p.left, p.tileRows) + p.panelWords(&p.right, p.tileCols)}
+	if p.other != nil {
+		n = n.Max(p.other.need())
+	}
+	return n
+}
+
+// fill makes panels of the factors k to k+d of lines, so many words apart. It
+// reports whether they hold them.
+func (s *side) fill(w *Scratch, panels []float32, apart int, l *lines, k, d int) bool {
+	held := true
+	size, src := s.panel.Lines, &w.gemm.source
+	switch {
+	case s.direct != nil:
+		for j, n := 0, 0; j < d; j += n {
+			n = s.direct.prepare(w, l, k+j, d-j, j == 0)
+			*src = s.direct.source(w, l, k+j, n)
+			held = s.panel.Pack(panels[s.panel.Words(j):], apart, src) && held
+		}
+	case s.byLine():
+		part, steps := &w.gemm.part, s.steps(size)
+		for i := 0; i < l.count; i += size {
+			*part = *l
+			part.first, part.count = l.first+i, min(size, l.count-i)
+			for j := 0; j < d; j += steps {
+				n := min(steps, d-j)
+				s.load(w, w.float[:s.stage], n, part, k+j, n)
+				*src = gemm.Source{Floats: w.float[:s.stage], Line: n, Step: 1, Lines: part.count, Depth: n}
+				held = s.panel.Pack(panels[i/size*apart+s.panel.Words(j):], apart, src) && held
+			}
+		}
+	default:
+		steps := s.steps(l.count)
+		for j := 0; j < d; j += steps {
+			n := min(steps, d-j)
+			s.load(w, w.float[:s.stage], l.count, l, k+j, n)
+			*src = gemm.Source{Floats: w.float[:s.stage], Line: 1, Step: l.count, Lines: l.count, Depth: n}
+			held = s.panel.Pack(panels[s.panel.Words(j):], apart, src) && held
+		}
+	}
+	return held
+}
+
+// steps is how many factors of so many lines the stage holds, in whole groups.
+func (s *side) steps(lines int) int { return s.stage / lines / s.panel.KR * s.panel.KR }
+
+// panels returns the panels of lines, how many words they are apart, and whether
+// they hold the factors. A buffer that is needed is taken from buf.
+func (p *product) panels(w *Scratch, s *side, buf []float32, l *lines, k, d int) (panels []float32, apart int, held bool) {
+	if s.packed.there {
+		return s.packed.panels(w, l, k, d), s.panel.Words(d), w.Packed[s.packed.slot].held
+	}
+	apart = p.apart(s)
+	return buf, apart, s.fill(w, buf, apart, l, k, d)
+}
+
+// gemmState is the tile that a thread works on.
+type gemmState struct {
+	left, right lines
+	part        lines // of one of them, on its way into panels
+	source      gemm.Source
+	tile        gemm.Tile
+	scores      []float32 // attention: the left factors
+	scoresApart int       // of the positions, in them
+
+	squaresA, squaresB [maxLines]float32               // rules: of the lengths of the lines
+	again              [maxLines][maxLines / 64]uint64 // rules: which elements are added up again
+
+	image   []float32 // of dense products: what lies under the weights, of one group
+	weights []float32 // likewise, if they are not packed: of all groups
+}
+
+// multiply computes a tile, of the lines in the state, of sums of n products. The sums of a row begin
+// with its number in start, or with 0 where that is nil. It returns the tile, a
+// part of the scratch, and how far its rows are apart.
+func (p *product) multiply(w *Scratch, n int, start []float32) (tile []float32, stride int) {
+	g := &w.gemm
+	room, stride := p.row.Room(g.left.count, g.right.count)
+	tile = w.float[p.left.stage:][:room]
+	begin(tile, stride, start)
+	for k := 0; k < n; k += p.row.Depth {
+		if !p.block(w, k, n) {
+			return p.other.multiply(w, n, start)
+		}
+		if p.careful != nil {
+			p.careful.measure(w, p, k)
+		}
+		g.tile.C, g.tile.Stride = tile, stride
+		p.row.Run(&g.tile)
+	}
+	if p.careful != nil {
+		p.careful.review(w, p, n, tile, stride, start)
+	}
+	return tile, stride
+}
+
+// block sets the panels of the tile to the factors from k on, of n.
+func (p *product) block(w *Scratch, k, n int) (held bool) {
+	g := &w.gemm
+	d := min(p.row.Depth, n-k)
+	a, apartA, heldA := p.panels(w, &p.left, w.panels, &g.left, k, d)
+	b, apartB, heldB := p.panels(w, &p.right, w.panels[p.panelWords(&p.left, g.left.count):], &g.right, k, d)
+	g.tile = gemm.Tile{A: a, DistA: apartA, B: b, DistB: apartB, Depth: d, Rows: g.left.count, Cols: g.right.count}
+	return heldA && heldB
+}
+
+// begin sets the rows of a tile to what their sums begin with.
+func begin(tile []float32, stride int, start []float32) {
+	clear(tile)
+	for r, v := range start {
+		if v == 0 {
+			continue
+		}
+		row := tile[r*stride:][:stride]
+		for j := range row {
+			row[j] = v
+		}
+	}
+}
+
+// tileOf chooses the size of tiles for a result of rows and columns, of which
+// there are so many, each element a sum of n products. A tile is large, since
+// factors are packed once for each, unless that leaves too few to share among
+// threads, or would take long. Tiles begin with a panel on both sides.
+func tileOf(row *gemm.Row, rows, cols, results, n int) (tileRows, tileCols int) {
+	const elements, width, enough, least, products = 1 << 14, 128, 8, 32, 1 << 28
+	if rows == 0 || cols == 0 {
+		return 1, 1
+	}
+	whole := func(lines int, p *gemm.Panel) int { return max(lines/p.Lines, 1) * p.Lines }
+	tileCols = min(cols, whole(width, &row.B))
+	tileRows = min(rows, whole(maxLines, &row.A), elements/tileCols)
+	for tileRows > least && results*tilesOf(rows, tileRows)*tilesOf(cols, tileCols) < enough {
+		tileRows /= 2
+	}
+	for tileRows > row.A.Lines && tileRows*tileCols > products/max(n, 1) {
+		tileRows /= 2
+	}
+	if tileRows < rows {
+		tileRows = row.A.RoundUp(tileRows)
+	}
+	return tileRows, tileCols
+}
+
+// tilesOf is how many tiles there are of so many lines.
+func tilesOf(lines, tile int) int { return (lines + tile - 1) / tile }
