@@ -117,9 +117,21 @@ func (b *builder) layOutText() {
 	}
 	textSize, constSize := uint64(len(b.Text)), uint64(len(b.Constants))
 	constStart := alignUp(textSize, tileSize)
-	b.text = b.newSegment("__TEXT", constStart+constSize, ProtRead|ProtExecute, segmentFlags,
+	sections := []*Section{
 		newSection("__TEXT", "__text", b.addr, textSize, sectionAlignPage, sectionFlags, b.Text),
-		newSection("__TEXT", "__const", b.addr+constStart, constSize, sectionAlignTile, SectionConst, b.Constants))
+		newSection("__TEXT", "__const", b.addr+constStart, constSize, sectionAlignTile, SectionConst, b.Constants),
+	}
+	size := constStart + constSize
+	if len(b.Foreign) > 0 {
+		start := alignUp(size, tileSize)
+		var numbers []byte
+		for _, task := range b.Foreign {
+			numbers = le.AppendUint32(numbers, task)
+		}
+		size = start + uint64(len(numbers))
+		sections = append(sections, newSection("__TEXT", foreignSection, b.addr+start, uint64(len(numbers)), sectionAlignTile, SectionConst, numbers))
+	}
+	b.text = b.newSegment("__TEXT", size, ProtRead|ProtExecute, segmentFlags, sections...)
 }
 
 func (b *builder) layOutWindows() {

@@ -243,9 +243,46 @@ func TestTaskVersion(t *testing.T) {
 	if _, err := mustRead(t, data).Tasks(); err == nil || !strings.Contains(err.Error(), `tasks of version "many"; want a number`) {
 		t.Errorf("a banner without a number: %v", err)
 	}
-	task, _ := op.Task(td.V7)
-	other, _ := op.Task(td.V256)
-	if err := s.SetTasks([]*td.Task{task, other}); err == nil || !strings.Contains(err.Error(), "task 1 is of version 256, task 0 of version 7") {
-		t.Errorf("tasks of two versions: %v", err)
+}
+
+// Tasks of version 256 travel in a program of another version by their numbers.
+func TestForeignTasks(t *testing.T) {
+	op := &td.Op{Params: &td.Copy{}, Operands: []td.Operand{
+		td.Dense(BasePorts, 0, tensor.Float16, [td.NumAxes]int{1, 1, 1, 1, 16}), td.Dense(BasePorts+1, 0, tensor.Float16, [td.NumAxes]int{1, 1, 1, 1, 16}),
+	}}
+	own, err := op.Task(td.V7)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := op.Task(td.V256)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := ownSpec(false)
+	s.Subtype = SubtypeH13
+	if err := s.SetTasks([]*td.Task{other, own, other.Clone(), own.Clone()}); err != nil {
+		t.Fatal(err)
+	}
+	_, data := mustBuild(t, s)
+	f := mustRead(t, data)
+	tasks, err := f.Tasks()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []td.Version{td.V256, td.V7, td.V256, td.V7} {
+		if tasks[i].Version != want {
+			t.Errorf("task %d is of %v, want %v", i, tasks[i].Version, want)
+		}
+	}
+	for _, c := range []struct {
+		numbers []uint32
+		want    string
+	}{{[]uint32{2, 0}, "task 0 after 2"}, {[]uint32{4}, "task 4 after -1, of 4 tasks"}, {[]uint32{0, 0}, "task 0 after 0"}} {
+		bad := s
+		bad.Foreign = c.numbers
+		_, data := mustBuild(t, bad)
+		if _, err := mustRead(t, data).Tasks(); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%v: %v", c.numbers, err)
+		}
 	}
 }

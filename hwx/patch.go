@@ -40,7 +40,8 @@ type Place struct {
 // FileOffset is the place in the file.
 func (p Place) FileOffset() int64 { return int64(p.Section.Offset) + p.Offset }
 
-// A WeightMap knows where the weights of a version-7 container are.
+// A WeightMap knows where the weights of a container are that tasks load as kernel
+// streams.
 type WeightMap struct {
 	tasks []taskKernel
 }
@@ -50,7 +51,7 @@ type taskKernel struct {
 	td.Kernel
 	none    string // why there are no weights in the file, or ""
 	section *Section
-	streams [td.KernelChannels]span // by engine, in the section
+	streams []span // by engine, in the section
 }
 
 type span struct{ offset, size int64 }
@@ -68,11 +69,12 @@ func (f *File) Weights() (*WeightMap, error) {
 	m := &WeightMap{}
 	var regs *td.Registers
 	for i, t := range placed {
-		if t.Version != td.V7 {
-			return nil, fmt.Errorf("task %d: weights of %v tasks are operands; kernel streams are of version 7", i, t.Version)
+		layout := td.LayoutOf(t.Version)
+		if layout.Kernels == nil {
+			return nil, fmt.Errorf("task %d: weights of %v tasks are operands, not kernel streams", i, t.Version)
 		}
 		if regs == nil {
-			regs = td.NewRegisters(td.LayoutOf(t.Version))
+			regs = td.NewRegisters(layout)
 		}
 		regs.Apply(t.Task)
 		k, err := f.taskKernel(program, t.Task, regs)
@@ -89,8 +91,12 @@ func (f *File) taskKernel(p *Program, t *td.Task, regs *td.Registers) (k taskKer
 	if k.Kernel, loads, err = td.KernelOf(regs); err != nil {
 		return k, err
 	}
-	base, _ := t.Get(td.V7KernelBase[0])
-	enabled, _ := t.Get(td.V7KernelBaseEnable[0])
+	kernels := td.LayoutOf(t.Version).Kernels
+	base, _ := t.Get(kernels.Base)
+	enabled, _ := t.Get(kernels.Enable)
+	if loads && k.Engines > len(kernels.Streams) {
+		return k, fmt.Errorf("%d engines, of which %d have kernel streams", k.Engines, len(kernels.Streams))
+	}
 	if !loads || enabled == 0 {
 		k.none = "it loads no kernel"
 		return k, nil
@@ -101,9 +107,9 @@ func (f *File) taskKernel(p *Program, t *td.Task, regs *td.Registers) (k taskKer
 		return k, nil
 	}
 	k.section = section
-	for e := range td.KernelChannels {
-		c := &td.V7KernelChannel[e]
-		if regs.Value(c.Config.Enable) == 0 {
+	k.streams = make([]span, len(kernels.Streams))
+	for e, c := range kernels.Streams {
+		if regs.Value(c.Enable) == 0 {
 			continue
 		}
 		s := span{start + int64(regs.Value(c.Offset)), int64(regs.Value(c.Size))}

@@ -48,6 +48,7 @@ type Spec struct {
 	Tasks          int
 	FirstTaskWords int
 	TaskVersion    td.Version // 0: that of the target
+	Foreign        []uint32   // the tasks of version 256, by number, where TaskVersion is another
 	Relocs         []uint32   // offsets of the text's words that hold offsets into the kernel section
 
 	Constants     []byte // behind the text; nil: 0x4000 zero bytes, as Apple's compiler puts there

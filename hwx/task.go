@@ -72,8 +72,12 @@ func (f *File) Tasks() ([]td.Placed, error) {
 	if err != nil {
 		return nil, err
 	}
+	foreign, err := f.foreign(p)
+	if err != nil {
+		return nil, err
+	}
 	text := f.Text()
-	tasks, err := td.DecodeStream(version, text.Data, int(p.FirstTask-text.Addr), p.FirstTaskWords)
+	tasks, err := td.DecodeMixed(version, text.Data, int(p.FirstTask-text.Addr), p.FirstTaskWords, foreign)
 	if err != nil {
 		// td counts from the beginning of the text.
 		var format *td.FormatError
@@ -88,8 +92,35 @@ func (f *File) Tasks() ([]td.Placed, error) {
 	return tasks, nil
 }
 
-// SetTasks fills in what a Spec has of a list of tasks, which are of one version:
-// the text, how many there are, the length of the first, and the version.
+// foreignSection, in __TEXT, has the numbers of the tasks that are of version 256
+// in a program of another version which cannot carry these otherwise: words of 32
+// bits, rising. It is ours.
+const foreignSection = "__espalier"
+
+// foreign reads the tasks that are not of the program's version.
+func (f *File) foreign(p *Program) (map[int]td.Version, error) {
+	s := f.Section("__TEXT", foreignSection)
+	if s == nil {
+		return nil, nil
+	}
+	foreign, last := map[int]td.Version{}, -1
+	for at := 0; at < len(s.Data); at += 4 {
+		if len(s.Data)-at < 4 {
+			return nil, damage(int64(s.Offset)+int64(at), "%s: %d bytes after the last number", foreignSection, len(s.Data)-at)
+		}
+		task := le.Uint32(s.Data[at:])
+		if int64(task) <= int64(last) || int64(task) >= int64(p.Tasks) {
+			return nil, damage(int64(s.Offset)+int64(at), "%s: task %d after %d, of %d tasks", foreignSection, task, last, p.Tasks)
+		}
+		last = int(task)
+		foreign[last] = td.V256
+	}
+	return foreign, nil
+}
+
+// SetTasks fills in what a Spec has of a list of tasks: the text, how many there
+// are, the length of the first, and the version. Tasks are of one version, but for
+// those of version 256 in between.
 func (s *Spec) SetTasks(tasks []*td.Task) error {
 	if len(tasks) == 0 {
 		return errors.New("nothing to do: a program has one task or more")
@@ -102,12 +133,22 @@ func (s *Spec) SetTasks(tasks []*td.Task) error {
 	if err != nil {
 		return fmt.Errorf("task 0: %w", err)
 	}
+	version := td.V256
+	s.Foreign = nil
 	for i, t := range tasks {
-		if t.Version != tasks[0].Version {
-			return fmt.Errorf("task %d is of %v, task 0 of %v", i, t.Version, tasks[0].Version)
+		switch {
+		case t.Version == td.V256:
+			s.Foreign = append(s.Foreign, uint32(i))
+		case version != td.V256 && t.Version != version:
+			return fmt.Errorf("task %d is of %v, others of %v", i, t.Version, version)
+		default:
+			version = t.Version
 		}
 	}
-	s.Text, s.Tasks, s.FirstTaskWords, s.TaskVersion = text, len(tasks), len(first), tasks[0].Version
+	if version == td.V256 {
+		s.Foreign = nil
+	}
+	s.Text, s.Tasks, s.FirstTaskWords, s.TaskVersion = text, len(tasks), len(first), version
 	return nil
 }
 
@@ -121,38 +162,27 @@ func (f *File) offsetOf(command Command) int64 {
 	return headerSize
 }
 
-// KernelRelocs are the offsets of the words that a version-7 text needs
-// relocated: of each kernel stream that is on and counts from the base of the
-// constants, the register with its offset (h13 1.4).
+// KernelRelocs are the offsets of the words that a text needs relocated: of each
+// kernel stream that is on and counts from the base of the constants, the register
+// with its offset (h13 1.4).
 func KernelRelocs(tasks []td.Placed) []uint32 {
 	var relocs []uint32
 	for _, t := range tasks {
-		base, _ := t.Get(td.V7KernelBase[0])
-		enabled, _ := t.Get(td.V7KernelBaseEnable[0])
-		if t.Version != td.V7 || enabled == 0 || base != BaseConst {
+		kernels := td.LayoutOf(t.Version).Kernels
+		if kernels == nil {
 			continue
 		}
-		for i := range td.V7KernelChannel {
-			c := &td.V7KernelChannel[i]
-			on, _ := t.Get(c.Config.Enable)
-			if word := wordOf(t.Task, c.Offset.Addr); on != 0 && word >= 0 {
+		base, _ := t.Get(kernels.Base)
+		enabled, _ := t.Get(kernels.Enable)
+		if enabled == 0 || base != BaseConst {
+			continue
+		}
+		for _, s := range kernels.Streams {
+			on, _ := t.Get(s.Enable)
+			if word := t.WordOf(s.Offset); on != 0 && word >= 0 {
 				relocs = append(relocs, uint32(t.Offset+4*word))
 			}
 		}
 	}
 	return relocs
-}
-
-// wordOf is the index of the word, in an encoded task, that is written to a
-// register, or -1.
-func wordOf(t *td.Task, register uint32) int {
-	at := len(t.Header)
-	for _, r := range t.Records {
-		at++ // the record's head
-		if i := (register - r.Addr) / 4; register >= r.Addr && i < uint32(len(r.Words)) {
-			return at + int(i)
-		}
-		at += len(r.Words)
-	}
-	return -1
 }

@@ -9,10 +9,16 @@ import (
 )
 
 // A Layout is the table of one version: its blocks in the order in which tasks
-// write them, the header first.
+// write them, the header first, and how tasks lie in words. All that reads or
+// writes tasks of any version asks it, so that a new version is a new table.
 type Layout struct {
 	Version Version
 	Blocks  []*Block
+
+	Codec   Codec
+	Links   Links            // in streams; without fields, the version has none
+	Kernels *KernelRegisters // nil: tasks load no kernel streams
+	Extends bool             // records reach the registers of version 256: see ExtensionBase
 
 	names map[string]*Field
 	spans []blockSpan // of the register blocks
@@ -131,19 +137,6 @@ func (f *Field) Float(value uint32) float32 {
 	return math.Float32frombits(value)
 }
 
-// LayoutOf returns the table of a version, or nil.
-func LayoutOf(v Version) *Layout {
-	switch v {
-	case V7:
-		return v7
-	case V10:
-		return v10
-	case V256:
-		return v256
-	}
-	return nil
-}
-
 // Field finds a field by its name, block, dot, field; nil if there is none.
 func (l *Layout) Field(name string) *Field { return l.names[name] }
 
@@ -186,12 +179,28 @@ func (b *Block) Unnamed(addr, word uint32) uint32 {
 	return word
 }
 
-// The tables below are package variables, one row per field, so that code names
+// Tables are package variables, one row per field, so that code names
 // a field as td.V7Win and the compiler checks it. As with package flag, a row
 // enters its table when the variable is made.
 
 func newLayout(v Version) *Layout {
 	return &Layout{Version: v, names: make(map[string]*Field)}
+}
+
+// NewLayout begins a table outside of this package.
+func NewLayout(v Version) *Layout { return newLayout(v) }
+
+// AddHeader enters the header.
+func (l *Layout) AddHeader(words int, source string) *Block { return l.header(words, source) }
+
+// AddBlock enters a block.
+func (l *Layout) AddBlock(name string, addr uint32, words int, source string) *Block {
+	return l.block(name, addr, words, source)
+}
+
+// AddField enters a field with the bits hi to lo.
+func (b *Block) AddField(name string, addr uint32, hi, lo uint8, kind Kind, c Confidence, doc string) *Field {
+	return b.row(name, addr, hi, lo, kind, c, doc)
 }
 
 func (l *Layout) header(words int, source string) *Block {

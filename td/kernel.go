@@ -72,6 +72,13 @@ const maxKernelValues = 1 << 32
 // KernelOf reads the shape of a task's kernel from the registers. ok is false if
 // the task loads none.
 func KernelOf(r *Registers) (k Kernel, ok bool, err error) {
+	if r.layout.Kernels == nil {
+		return Kernel{}, false, nil
+	}
+	return r.layout.Kernels.Shape(r)
+}
+
+func v7KernelOf(r *Registers) (k Kernel, ok bool, err error) {
 	if r.Value(V7TaskType) != TypeArray || r.Value(V7KernelEnable) == 0 {
 		return Kernel{}, false, nil
 	}
@@ -98,10 +105,11 @@ func KernelOf(r *Registers) (k Kernel, ok bool, err error) {
 		// Weights of 1 are not stored: the stream is the table alone.
 		k.Inputs, k.Format = 0, KernelFP16
 	}
-	return k, true, k.check()
+	return k, true, k.Check()
 }
 
-func (k *Kernel) check() error {
+// Check says what is wrong with the shape, nil if there is a way to store it.
+func (k *Kernel) Check() error {
 	for _, f := range []struct {
 		name   string
 		value  int
@@ -222,7 +230,7 @@ func (k *Kernel) locateRow(o, row int) (engine, offset int, ok bool) {
 // Pack returns the streams of the engines. They differ in size if the engines
 // have different numbers of outputs, or leave out zeros.
 func (k *Kernel) Pack(w *Weights) ([][]byte, error) {
-	if err := k.check(); err != nil {
+	if err := k.Check(); err != nil {
 		return nil, err
 	}
 	if err := k.checkWeights(w); err != nil {
@@ -310,7 +318,7 @@ func (k *Kernel) weight(w *Weights, g, o, r int) uint16 {
 
 // Unpack reads the weights back from the streams of the engines.
 func (k *Kernel) Unpack(streams [][]byte) (*Weights, error) {
-	if err := k.check(); err != nil {
+	if err := k.Check(); err != nil {
 		return nil, err
 	}
 	if len(streams) != k.Engines {

@@ -119,7 +119,7 @@ func TestOps(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if len(words) > MaxTaskWords {
+			if len(words) > v256.Links.maxWords() {
 				t.Errorf("%v: %d words", op.Class(), len(words))
 			}
 			again, err := Decode(v, words)
@@ -164,7 +164,7 @@ func TestFullOp(t *testing.T) {
 		t.Fatal(err)
 	}
 	words, err := task.Encode()
-	if err != nil || len(words) > MaxTaskWords {
+	if err != nil || len(words) > v256.Links.maxWords() {
 		t.Fatalf("%d words, %v", len(words), err)
 	}
 	got, err := task.Op()

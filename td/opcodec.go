@@ -140,18 +140,19 @@ func (o *Op) validateStep(k int, m MicroOp) error {
 	return nil
 }
 
-// Task returns the task that holds the operation: of version 256, or of version
-// 7 as an extension.
+// Task returns the task that holds the operation: of version 256, or of one that
+// it extends.
 func (o *Op) Task(v Version) (*Task, error) {
-	if v != V256 && v != V7 {
+	layout := LayoutOf(v)
+	if layout == nil || v != V256 && !layout.Extends {
 		return nil, fmt.Errorf("td: %v cannot hold an operation", v)
 	}
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
 	row := o.Params.row()
-	t := &Task{Version: v, Header: make([]uint32, headerWords)}
-	t.Header[V7TaskID.word()] = uint32(o.ID)
+	t := &Task{Version: v, Header: make([]uint32, layout.Codec.HeaderWords)}
+	t.must(layout.Links.TaskID, uint32(o.ID))
 
 	t.Records = append(t.Records, Record{addrMain, make([]uint32, 1)})
 	present := uint32(0)
@@ -217,10 +218,14 @@ func (m *MicroOp) store(t *Task, r *stepRows) {
 	t.must(r.b, math.Float32bits(m.B))
 }
 
-// Extension reports whether a task of version 7 is an extension: it writes
+// Extension reports whether a task of another version is an extension: it writes
 // registers of version 256.
 func (t *Task) Extension() bool {
-	return t.Version == V7 && slices.ContainsFunc(t.Records, func(r Record) bool { return r.Addr >= ExtensionBase })
+	if t.Version == V256 {
+		return false
+	}
+	layout := LayoutOf(t.Version)
+	return layout != nil && layout.Extends && slices.ContainsFunc(t.Records, func(r Record) bool { return r.Addr >= ExtensionBase })
 }
 
 // Op reads the operation that a task of version 256, or an extension, holds. The
@@ -256,7 +261,7 @@ func (t *Task) op() (*Op, error) {
 		return nil, err
 	}
 	o := &Op{Params: row.new()}
-	if id, ok := t.Get(V7TaskID); ok {
+	if id, ok := t.Get(LayoutOf(t.Version).Links.TaskID); ok {
 		o.ID = uint16(id)
 	}
 	r := reader{task: t}

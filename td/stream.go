@@ -22,14 +22,18 @@ type Placed struct {
 // A list that leaves the text, comes back to a task or runs into one is an
 // error.
 func DecodeStream(v Version, text []byte, start, words int) ([]Placed, error) {
-	if v != V7 && v != V256 {
-		return nil, formatError(0, "%v has no streams", v)
-	}
+	return DecodeMixed(v, text, start, words, nil)
+}
+
+// DecodeMixed is DecodeStream where some tasks, by their number, are of another
+// version.
+func DecodeMixed(v Version, text []byte, start, words int, foreign map[int]Version) ([]Placed, error) {
 	var placed []Placed
 	// taken says for every granule of the text which task has it, counted from
 	// 1. Tasks begin on granules, so those that share bytes share a granule.
 	taken := make([]int32, len(text)/taskAlign+1)
 	at, from := start, start // from is the word that says at
+	most := 0                // words of a task, as far as its predecessor can say
 	for {
 		task := len(placed)
 		fail := func(offset int, format string, args ...any) ([]Placed, error) {
@@ -37,12 +41,23 @@ func DecodeStream(v Version, text []byte, start, words int) ([]Placed, error) {
 			err.Task = task
 			return nil, err
 		}
-		size := 4 * words
+		of := v
+		if other, ok := foreign[task]; ok {
+			of = other
+		}
+		layout := LayoutOf(of)
+		if layout == nil || layout.Links.NextOffset == nil {
+			return fail(from, "%v has no streams", of)
+		}
+		if most == 0 {
+			most = layout.Links.maxWords()
+		}
+		size, least := 4*words, layout.Codec.HeaderWords
 		switch {
 		case at < 0 || at%taskAlign != 0:
 			return fail(from, "a task begins at a multiple of %#x, this one at %#x", taskAlign, at)
-		case words < headerWords || words > MaxTaskWords:
-			return fail(from, "a task has %d to %d words, this one %d", headerWords, MaxTaskWords, words)
+		case words < least || words > most:
+			return fail(from, "a task has %d to %d words, this one %d", least, most, words)
 		case at > len(text) || size > len(text)-at:
 			return fail(from, "%d bytes at %#x are not in the text of %#x bytes", size, at, len(text))
 		}
@@ -57,7 +72,7 @@ func DecodeStream(v Version, text []byte, start, words int) ([]Placed, error) {
 			taken[granule] = int32(task + 1)
 		}
 
-		t, err := Decode(v, wordsOf(text[at:at+size]))
+		t, err := Decode(of, wordsOf(text[at:at+size]))
 		if err != nil {
 			var f *FormatError
 			if errors.As(err, &f) {
@@ -68,13 +83,14 @@ func DecodeStream(v Version, text []byte, start, words int) ([]Placed, error) {
 		}
 		placed = append(placed, Placed{at, t})
 
-		next, _ := t.Get(V7NextOffset)
+		links := &layout.Links
+		next, _ := t.Get(links.NextOffset)
 		if next == 0 {
 			return placed, nil
 		}
-		size1, _ := t.Get(V7NextWords)
-		from = at + int(V7NextOffset.Addr)
-		at, words = int(next), int(size1)+1
+		less, _ := t.Get(links.NextWords)
+		from, most = at+int(links.NextOffset.Addr), links.maxWords()
+		at, words = int(next), int(less)+1
 	}
 }
 
@@ -90,17 +106,19 @@ func wordsOf(b []byte) []uint32 {
 // links, sizes and record headers made anew. The tasks stay as they are. The
 // text ends with the last task.
 func EncodeStream(tasks []*Task) ([]byte, error) {
-	encoded := make([][]uint32, len(tasks))
+	encoded, links := make([][]uint32, len(tasks)), make([]*Links, len(tasks))
 	for i, t := range tasks {
-		if t.Version != V7 && t.Version != V256 {
+		layout := LayoutOf(t.Version)
+		if layout == nil || layout.Links.NextOffset == nil {
 			return nil, fmt.Errorf("td: task %d: %v has no streams", i, t.Version)
 		}
+		links[i] = &layout.Links
 		words, err := t.Encode()
 		if err != nil {
 			return nil, fmt.Errorf("task %d: %w", i, err)
 		}
-		if len(words) > MaxTaskWords {
-			return nil, fmt.Errorf("td: task %d has %d words, the most are %d", i, len(words), MaxTaskWords)
+		if most := links[max(i-1, 0)].maxWords(); len(words) > most {
+			return nil, fmt.Errorf("td: task %d has %d words, the most are %d", i, len(words), most)
 		}
 		encoded[i] = words
 	}
@@ -112,8 +130,8 @@ func EncodeStream(tasks []*Task) ([]byte, error) {
 			next = uint32(alignUp(end, taskAlign))
 			size = uint32(len(encoded[i+1]) - 1)
 		}
-		put(words, V7NextOffset, next)
-		put(words, V7NextWords, size)
+		put(words, links[i].NextOffset, next)
+		put(words, links[i].NextWords, size)
 		for _, w := range words {
 			text = binary.LittleEndian.AppendUint32(text, w)
 		}

@@ -56,9 +56,9 @@ const (
 	maxRecordWords   = 64
 )
 
-// MaxTaskWords is the size of the longest task: its predecessor has nine bits
-// for the size less one (h13 2.2).
-const MaxTaskWords = 512
+// runs is the codec of versions 7 and 256: runs of writes to consecutive
+// registers.
+var runs = Codec{HeaderWords: headerWords, Decode: decodeRuns, Encode: encodeRuns, Word: runWord}
 
 // headerWords is the size of a header of versions 7 and 256 without the word
 // that its own flag announces.
@@ -75,25 +75,25 @@ func wordsOfHeader(header []uint32) int {
 
 // Decode reads one task. Nothing may follow it in words.
 func Decode(v Version, words []uint32) (*Task, error) {
-	switch v {
-	case V7, V256:
-		return decodeRuns(v, words)
-	case V10:
-		return decodeV10(words)
+	l := LayoutOf(v)
+	if l == nil {
+		return nil, formatError(0, "%v is not known", v)
 	}
-	return nil, formatError(0, "%v is not known", v)
+	return l.Codec.Decode(v, words)
 }
 
 // Encode returns the words of the task, with the record headers made anew.
 func (t *Task) Encode() ([]uint32, error) {
-	switch t.Version {
-	case V7, V256:
-		return t.encodeRuns()
-	case V10:
-		return t.encodeV10()
+	l := LayoutOf(t.Version)
+	if l == nil {
+		return nil, fmt.Errorf("td: %v is not known", t.Version)
 	}
-	return nil, fmt.Errorf("td: %v is not known", t.Version)
+	return l.Codec.Encode(t)
 }
+
+// WordOf is the index of the word, in the encoded task, that is written to a
+// field's register, or -1.
+func (t *Task) WordOf(f *Field) int { return LayoutOf(t.Version).Codec.Word(t, f.Addr) }
 
 func decodeRuns(v Version, words []uint32) (*Task, error) {
 	if len(words) < headerWords {
@@ -126,7 +126,7 @@ func decodeRuns(v Version, words []uint32) (*Task, error) {
 	return t, nil
 }
 
-func (t *Task) encodeRuns() ([]uint32, error) {
+func encodeRuns(t *Task) ([]uint32, error) {
 	n := headerWords
 	if len(t.Header) >= headerWords {
 		n = wordsOfHeader(t.Header)
@@ -146,6 +146,18 @@ func (t *Task) encodeRuns() ([]uint32, error) {
 		words = append(words, r.Words...)
 	}
 	return words, nil
+}
+
+func runWord(t *Task, register uint32) int {
+	at := len(t.Header)
+	for _, r := range t.Records {
+		at++ // the record's head
+		if i := (register - r.Addr) / 4; register >= r.Addr && i < uint32(len(r.Words)) {
+			return at + int(i)
+		}
+		at += len(r.Words)
+	}
+	return -1
 }
 
 // Clone returns a copy that shares nothing with t.

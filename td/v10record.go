@@ -21,7 +21,7 @@ const (
 	v10Value = 3 // index of the low word of the first value
 )
 
-func decodeV10(words []uint32) (*Task, error) {
+func decodeV10(_ Version, words []uint32) (*Task, error) {
 	if len(words)%v10RecordWords != 0 {
 		return nil, formatError(4*(len(words)/v10RecordWords*v10RecordWords), "want records of %d bytes, %d bytes are left", 4*v10RecordWords, 4*(len(words)%v10RecordWords))
 	}
@@ -44,7 +44,7 @@ func decodeV10(words []uint32) (*Task, error) {
 	return t, nil
 }
 
-func (t *Task) encodeV10() ([]uint32, error) {
+func encodeV10(t *Task) ([]uint32, error) {
 	if len(t.Header) != v10Rest*len(t.Records) {
 		return nil, fmt.Errorf("td: %d records of %v take %d header words, here are %d", len(t.Records), V10, v10Rest*len(t.Records), len(t.Header))
 	}
@@ -58,6 +58,15 @@ func (t *Task) encodeV10() ([]uint32, error) {
 		words = append(words, rest[2:v10Rest]...)
 	}
 	return words, nil
+}
+
+func wordV10(t *Task, register uint32) int {
+	for i, r := range t.Records {
+		if r.Addr == register {
+			return i*v10RecordWords + v10Value
+		}
+	}
+	return -1
 }
 
 // SparseV10 returns the task that brings registers from their defaults to the

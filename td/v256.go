@@ -45,13 +45,16 @@ var (
 )
 
 // The rows that the header shares with version 7: identity and links.
-var _ = []*Field{
-	v256Header.row("TaskID", 4*0, 15, 0, Uint, Ours, "as V7TaskID"),
-	v256Header.flag("NotFirst", 4*0, 24, Ours, "as V7NotFirst"),
-	v256Header.flag("Last", 4*0, 25, Ours, "as V7Last"),
-	v256Header.row("NextWords", 4*1, 24, 16, Uint, Ours, "as V7NextWords"),
-	v256Header.row("NextOffset", 4*7, 31, 0, Uint, Ours, "as V7NextOffset"),
-}
+var (
+	_ = v256Header.flag("NotFirst", 4*0, 24, Ours, "as V7NotFirst")
+	_ = v256Header.flag("Last", 4*0, 25, Ours, "as V7Last")
+
+	v256Links = Links{
+		TaskID:     v256Header.row("TaskID", 4*0, 15, 0, Uint, Ours, "as V7TaskID"),
+		NextWords:  v256Header.row("NextWords", 4*1, 24, 16, Uint, Ours, "as V7NextWords"),
+		NextOffset: v256Header.row("NextOffset", 4*7, 31, 0, Uint, Ours, "as V7NextOffset"),
+	}
+)
 
 type operandRows struct {
 	base, element, interleave *Field
