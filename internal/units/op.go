@@ -100,4 +100,35 @@ const (
 	BroadcastH = 2
 	BroadcastD = 4
 	BroadcastC = 8
+
+	// Operators of the planar engine.
+	PlanarAdd      = 0
+	PlanarMultiply = 1
+	PlanarMaximum  = 2
+	PlanarMinimum  = 3
+	PlanarSquare   = 4 // of the sum, or of the one source
+
+	// Its reductions, over the plane of each channel.
+	ReduceSum     = 0
+	ReduceMaximum = 2
+
+	// What it does at last to what is reduced.
+	FinalReciprocal = 1
+	FinalRSqrt      = 2
+
+	ConditionAbs = 1 // the magnitude of the result
 )
+
+// Reduces reports whether a task of the planar engine reduces planes.
+func (o *Op) Reduces() bool {
+	return o.Planar && (o.Kind == td.TypePlanarReduce || o.Kind == td.TypePlanarReduce2)
+}
+
+// ResultSize is the extent of what a task leaves: of a plane that it reduces, one
+// element.
+func (o *Op) ResultSize() Size {
+	if o.Reduces() {
+		return Size{W: 1, H: 1, D: 1, C: o.Out.C}
+	}
+	return o.Out
+}
