@@ -7,6 +7,7 @@ import (
 	"math"
 	"sync/atomic"
 
+	"github.com/espalier-ane/espalier/internal/strided"
 	"github.com/espalier-ane/espalier/tensor"
 )
 
@@ -17,10 +18,8 @@ type Context struct {
 	program  *Program
 	memories [][]byte // as in Program
 
-	// Dense buffers: see kernel.View for the order of elements.
-	source1, source2, result, weights []float32
-
-	virtual *virtualContext
+	dense   strided.Buffers
+	workers *workers
 
 	done    <-chan struct{} // of the run under way
 	stopped atomic.Bool     // a worker saw it closed, and left work undone
@@ -32,17 +31,17 @@ func (p *Program) NewContext() *Context {
 	c := &Context{
 		program:  p,
 		memories: make([][]byte, len(p.memories)),
-		source1:  make([]float32, p.buffers.source1),
-		source2:  make([]float32, p.buffers.source2),
-		result:   make([]float32, p.buffers.result),
-		weights:  make([]float32, p.buffers.weights),
+		dense: strided.Buffers{
+			Source1: make([]float32, p.buffers.source1), Source2: make([]float32, p.buffers.source2),
+			Result: make([]float32, p.buffers.result), Weights: make([]float32, p.buffers.weights),
+		},
 	}
 	for i := range p.memories {
 		if m := &p.memories[i]; m.kind == onChip || m.kind == scratch {
 			c.memories[i] = make([]byte, m.size)
 		}
 	}
-	c.virtual = newVirtualContext(p.scratch, c)
+	c.workers = newWorkers(p.scratch, c)
 	return c
 }
 
@@ -56,11 +55,11 @@ func (p *Program) Run(ctx context.Context, c *Context) error {
 	c.done = ctx.Done()
 	c.stopped.Store(false)
 	c.shareMemory()
-	for _, s := range p.steps {
+	for i := range p.steps {
 		if c.stop() {
 			break
 		}
-		s.run(c)
+		p.steps[i].run(c)
 	}
 	if c.stopped.Load() {
 		return ctx.Err()
@@ -79,7 +78,7 @@ func (c *Context) shareMemory() {
 			c.surface(i)
 		}
 	}
-	for _, s := range c.virtual.scratch {
+	for _, s := range c.workers.scratch {
 		s.Packed = c.program.packed
 	}
 }

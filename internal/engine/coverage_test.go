@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/espalier-ane/espalier/internal/kernel"
+	"github.com/espalier-ane/espalier/internal/strided"
 	"github.com/espalier-ane/espalier/td"
 	"github.com/espalier-ane/espalier/tensor"
 )
@@ -37,7 +37,7 @@ func randomOperand(r *rand.Rand) layout {
 		o.Interleave = uint8(1 + r.IntN(5))
 		o.Dims[td.AxisC] = 1 + r.IntN(11)
 	}
-	l := layout{what: o, region: operandRegion(&o, int(o.Offset)), bytes: map[int]int{}}
+	l := layout{what: o, region: operandRegion(&strided.Operand{Operand: o}), bytes: map[int]int{}}
 	var elements [][td.NumAxes]int
 	for n := range o.Dims[0] {
 		for d := range o.Dims[1] {
@@ -72,39 +72,45 @@ func randomOperand(r *rand.Rand) layout {
 	return l
 }
 
-// randomViewOperand makes an operand of version 7.
-func randomViewOperand(r *rand.Rand) layout {
-	v := kernel.View{Offset: 4000, Bytes: r.IntN(4) == 0}
-	for a := range v.Dims {
-		v.Dims[a] = 1 + r.IntN(4)
-		v.Strides[a] = r.IntN(120) - 40
+// randomExchanged makes an operand as the units have them: strides of any sign,
+// and perhaps C and W exchanged.
+func randomExchanged(r *rand.Rand) layout {
+	o := strided.Operand{Operand: td.Operand{Offset: 4000, Type: tensor.Float16, Interleave: 1}, Exchanged: r.IntN(2) == 0}
+	if r.IntN(4) == 0 {
+		o.Type = tensor.UInt8
+	}
+	for a := range o.Dims {
+		o.Dims[a] = 1 + r.IntN(4)
+		o.Strides[a] = int64(r.IntN(120) - 40)
+	}
+	lane := td.AxisC
+	if o.Exchanged {
+		lane = td.AxisW
 	}
 	if r.IntN(2) == 0 {
-		v.Lanes, v.LaneAxis, v.LaneStride = 2+r.IntN(3), r.IntN(kernel.Axes), 2
-		v.Dims[v.LaneAxis] = 1 + r.IntN(9)
+		o.Interleave = uint8(2 + r.IntN(3))
+		o.Dims[lane] = 1 + r.IntN(9)
 	}
-	l := layout{what: v, region: viewRegion(&v), bytes: map[int]int{}}
-	for g := range v.Dims[kernel.G] {
-		for c := range v.Dims[kernel.C] {
-			for d := range v.Dims[kernel.D] {
-				for h := range v.Dims[kernel.H] {
-					for w := range v.Dims[kernel.W] {
-						at := v.Row(g, c, d, h) + v.Along(kernel.W, w)
-						l.bytes[at]++
-						if !v.Bytes {
-							l.bytes[at+1]++
-						}
-					}
-				}
+	l := layout{what: o, region: operandRegion(&o), bytes: map[int]int{}}
+	each(o.Dims, func(i [td.NumAxes]int) {
+		at := int(o.Offset)
+		for a, n := range i {
+			if td.Axis(a) == lane {
+				at += n % int(o.Interleave) * o.Type.Size()
+				n /= int(o.Interleave)
 			}
+			at += n * int(o.Strides[a])
 		}
-	}
+		for b := range o.Type.Size() {
+			l.bytes[at+b]++
+		}
+	})
 	return l
 }
 
 func randomLayout(r *rand.Rand) layout {
 	if r.IntN(2) == 0 {
-		return randomViewOperand(r)
+		return randomExchanged(r)
 	}
 	return randomOperand(r)
 }
@@ -155,19 +161,20 @@ func TestRegion(t *testing.T) {
 func TestSeparate(t *testing.T) {
 	for _, test := range []struct {
 		what string
-		v    kernel.View
+		o    td.Operand
 		want bool
 	}{
-		{"dense", kernel.View{Dims: [5]int{2, 3, 1, 4, 5}, Strides: [5]int{120, 40, 40, 10, 2}}, true},
-		{"padded rows", kernel.View{Dims: [5]int{2, 3, 1, 4, 5}, Strides: [5]int{768, 256, 0, 64, 2}}, true},
-		{"rows, then channels", kernel.View{Dims: [5]int{1, 3, 1, 4, 5}, Strides: [5]int{0, 16, 0, 48, 2}}, true},
-		{"lanes", kernel.View{Dims: [5]int{1, 7, 1, 2, 5}, Strides: [5]int{0, 128, 0, 64, 8}, Lanes: 4, LaneAxis: kernel.C, LaneStride: 2}, true},
-		{"backwards", kernel.View{Offset: 100, Dims: [5]int{1, 1, 1, 4, 5}, Strides: [5]int{0, 0, 0, -10, 2}}, true},
-		{"broadcast", kernel.View{Dims: [5]int{1, 1, 1, 4, 5}, Strides: [5]int{4: 2}}, false},
-		{"half an element", kernel.View{Dims: [5]int{1, 1, 1, 1, 5}, Strides: [5]int{4: 1}}, false},
-		{"windows", kernel.View{Dims: [5]int{1, 1, 1, 3, 5}, Strides: [5]int{3: 2, 4: 2}}, false},
+		{"dense", td.Operand{Dims: [5]int{2, 1, 3, 4, 5}, Strides: [5]int64{120, 40, 40, 10, 2}}, true},
+		{"padded rows", td.Operand{Dims: [5]int{2, 1, 3, 4, 5}, Strides: [5]int64{768, 0, 256, 64, 2}}, true},
+		{"rows, then channels", td.Operand{Dims: [5]int{1, 1, 3, 4, 5}, Strides: [5]int64{0, 0, 16, 48, 2}}, true},
+		{"lanes", td.Operand{Dims: [5]int{1, 1, 7, 2, 5}, Strides: [5]int64{0, 0, 128, 64, 8}, Interleave: 4}, true},
+		{"backwards", td.Operand{Offset: 100, Dims: [5]int{1, 1, 1, 4, 5}, Strides: [5]int64{0, 0, 0, -10, 2}}, true},
+		{"repeated", td.Operand{Dims: [5]int{1, 1, 1, 4, 5}, Strides: [5]int64{4: 2}}, false},
+		{"half an element", td.Operand{Dims: [5]int{1, 1, 1, 1, 5}, Strides: [5]int64{4: 1}}, false},
+		{"windows", td.Operand{Dims: [5]int{1, 1, 1, 3, 5}, Strides: [5]int64{3: 2, 4: 2}}, false},
 	} {
-		if r := viewRegion(&test.v); r.separate != test.want {
+		test.o.Type = tensor.Float16
+		if r := operandRegion(&strided.Operand{Operand: test.o}); r.separate != test.want {
 			t.Errorf("%s: separate is %t", test.what, r.separate)
 		}
 	}

@@ -69,10 +69,10 @@ func (p *Program) derive() {
 		return
 	}
 	c := &Context{program: p, memories: make([][]byte, len(p.memories))}
-	c.virtual = newVirtualContext(p.scratch, c)
+	c.workers = newWorkers(p.scratch, c)
 	c.shareMemory()
-	for _, s := range p.once {
-		s.run(c)
+	for i := range p.once {
+		p.once[i].run(c)
 	}
 }
 

@@ -1,9 +1,14 @@
 // Package engine executes programs: it is the virtual engine.
 //
 // Load reads a container once. It builds the map of memory from the ports and
-// sections, walks the task list, decodes the registers of each task, and binds
-// the task to kernels: views of its operands, weights unpacked, the activation
-// table made ready. All that can be wrong with a program is found there, before
+// sections, walks the task list, decodes each task, and binds it to kernels:
+//
+//	task ─ decoder of its version ─┬─ units.Op ─┐
+//	                               └─ td.Op ────┴─ operands in their memories ─ kernels of package strided
+//
+// Operands get their places, weights are unpacked, the activation table is made
+// ready. Only a decoder, in a folder of its own, knows registers; it also says
+// which field a later error is about. All that can be wrong with a program is found there, before
 // anything runs: a list that loops, an address outside its memory, on-chip
 // memory that is read before anything wrote it, a form whose meaning is not
 // known. A Program does not change after that.

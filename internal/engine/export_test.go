@@ -5,7 +5,7 @@ package engine
 func (p *Program) DispatchBytes() int64 { return p.dispatchBytes() }
 
 // Bound is what task i was bound to.
-func (p *Program) Bound(i int) any { return p.steps[i] }
+func (p *Program) Bound(i int) any { return &p.steps[i] }
 
 // Steps is the number of tasks that a dispatch runs.
 func (p *Program) Steps() int { return len(p.steps) }

@@ -75,7 +75,7 @@ func TestRecords(t *testing.T) {
 	for _, r := range records(t) {
 		t.Run(r.Case, func(t *testing.T) {
 			b := r.rebuild(t)
-			p, err := engine.Load(b.file, plain)
+			_, err := engine.Load(b.file, plain)
 			var e *engine.Error
 			switch field, expected := refusals[r.Case]; {
 			case err == nil && expected:
@@ -98,7 +98,8 @@ func TestRecords(t *testing.T) {
 			rows := gemm.Usable()
 			for seed := range seeds {
 				row := rows[seed%uint64(len(rows))]
-				if p, err = engine.LoadWith(b.file, engine.Options{Numerics: plain, Gemm: row.Name}); err != nil {
+				p, err := engine.LoadWith(b.file, engine.Options{Numerics: plain, Gemm: row.Name})
+				if err != nil {
 					t.Fatal(err)
 				}
 				in := b.inputValues(newRand(seed))

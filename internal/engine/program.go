@@ -7,7 +7,6 @@ import (
 	"github.com/espalier-ane/espalier/hwx"
 	"github.com/espalier-ane/espalier/internal/kernel/gemm"
 	"github.com/espalier-ane/espalier/internal/strided"
-	"github.com/espalier-ane/espalier/td"
 )
 
 // A Program is a container made ready to run. Running does not change it, so it
@@ -21,24 +20,19 @@ type Program struct {
 	gemm     *gemm.Row      // of products; nil: one that suits them
 
 	steps   []step
-	once    []*virtualStep // make the derived memory
-	scratch strided.Need   // of operations of version 256
-	packs   strided.Packs  // constants that they have packed
+	once    []step         // make the derived memory
+	scratch strided.Need   // of each thread
+	packs   strided.Packs  // constants that kernels have packed
 	packed  strided.Packed // and what is in them
 	buffers bufferSizes
 
-	weights     map[weightKey]*weightSet // shared by tasks that load the same streams
-	tables      map[weightKey]*activation
+	weights     map[weightKey]*strided.Weights // shared by tasks that load the same streams
+	tables      map[weightKey]*strided.Activation
 	weightBytes int64
 
 	runs     int64   // while loading: how many countRuns has seen
 	work     float64 // while loading: the steps of the tasks so far
 	onceWork float64 // of those, the steps of once
-}
-
-// A step is one task, bound.
-type step interface {
-	run(c *Context)
 }
 
 // Options say how a container is loaded.
@@ -54,6 +48,10 @@ type Options struct {
 	// gemm.Usable. Without it, one is chosen that suits each product. Results may
 	// differ as the rows say.
 	Gemm string
+
+	// Decoders are for tasks of more versions, or take the place of those that
+	// there are: for tests.
+	Decoders Decoders
 }
 
 // Load makes a container ready to run with the given numerics. The container
@@ -83,7 +81,9 @@ func LoadWith(file *hwx.File, o Options) (*Program, error) {
 	if o.Gemm != "" && row == nil {
 		return nil, programError("there is no micro-kernel %q for this processor", o.Gemm)
 	}
-	p := &Program{gemm: row, bases: thread.Bases, numerics: o.Numerics, rules: strided.RulesOf(o.Numerics), weights: make(map[weightKey]*weightSet), tables: make(map[weightKey]*activation)}
+	p := &Program{gemm: row, bases: thread.Bases, numerics: o.Numerics, rules: strided.RulesOf(o.Numerics),
+		weights: make(map[weightKey]*strided.Weights), tables: make(map[weightKey]*strided.Activation),
+	}
 	if p.memories, err = mapMemory(file, ports, target.Sizes.OnChip, o.Weights); err != nil {
 		return nil, err
 	}
@@ -92,27 +92,11 @@ func LoadWith(file *hwx.File, o Options) (*Program, error) {
 			return nil, err
 		}
 	}
-	textSection := file.Text()
-	version, err := file.TaskVersion()
+	tasks, err := file.Tasks()
 	if err != nil {
 		return nil, err
 	}
-	tasks, err := td.DecodeStream(version, textSection.Data, int(thread.FirstTask-textSection.Addr), thread.FirstTaskWords)
-	if err != nil {
-		return nil, err
-	}
-	if len(tasks) != thread.Tasks {
-		return nil, programError("the list has %d tasks, the program thread says %d", len(tasks), thread.Tasks)
-	}
-	switch version {
-	case td.V7:
-		err = p.bindV7(tasks)
-	case td.V256:
-		err = p.bindVirtual(tasks)
-	default:
-		err = programError("tasks of %v are not executed", version)
-	}
-	if err != nil {
+	if err := p.bind(tasks, o.Decoders); err != nil {
 		return nil, err
 	}
 	for i := range p.ports { // now that it is known what tasks touch
@@ -147,9 +131,12 @@ func (b *bufferSizes) grow(o bufferSizes) {
 	b.weights = max(b.weights, o.weights)
 }
 
+// total is the number of all elements.
+func (b bufferSizes) total() int64 { return b.source1 + b.source2 + b.result + b.weights }
+
 // dispatchBytes is the memory of a context.
 func (p *Program) dispatchBytes() int64 {
-	n := 4 * (p.buffers.source1 + p.buffers.source2 + p.buffers.result + p.buffers.weights)
+	n := 4 * p.buffers.total()
 	n += p.scratch.Bytes()*int64(runtime.GOMAXPROCS(0)) + p.packs.Bytes()
 	for i := range p.memories {
 		switch m := &p.memories[i]; m.kind {

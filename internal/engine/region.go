@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/espalier-ane/espalier/internal/kernel"
+	"github.com/espalier-ane/espalier/internal/strided"
 	"github.com/espalier-ane/espalier/td"
 )
 
@@ -98,39 +98,27 @@ func newBlock(offset, size int, loops []loop) (b block, separate bool) {
 	return b, separate
 }
 
-// viewRegion is the region of an operand of version 7.
-func viewRegion(v *kernel.View) region {
-	size := 2
-	if v.Bytes {
-		size = 1
-	}
-	var bundled *lanes
-	loops := make([]loop, 0, kernel.Axes)
-	for axis, n := range v.Dims {
-		if v.Lanes > 1 && axis == v.LaneAxis {
-			bundled = &lanes{n, v.Lanes, v.LaneStride, v.Strides[axis]}
-			continue
+// operandRegion is the region of an operand in its memory, where it is known to
+// fit.
+func operandRegion(o *strided.Operand) region {
+	for _, n := range o.Dims {
+		if n == 0 {
+			return region{separate: true}
 		}
-		loops = append(loops, loop{n, v.Strides[axis]})
 	}
-	return newRegion(v.Offset, size, loops, bundled)
-}
-
-// operandRegion is the region of an operand of version 256 that begins at an
-// offset of its memory, and whose extent is known to fit there.
-func operandRegion(o *td.Operand, offset int) region {
-	lo, hi, _ := o.Extent()
-	switch {
-	case lo == hi:
-		return region{separate: true}
-	case o.Type.SubByte(): // packed
-		return newRegion(offset, int(hi-lo), nil, nil)
+	if o.Type.SubByte() { // packed
+		lo, hi, _ := o.Extent()
+		return newRegion(int(lo), int(hi-lo), nil, nil)
+	}
+	lane := td.AxisC
+	if o.Exchanged {
+		lane = td.AxisW
 	}
 	var bundled *lanes
 	loops := make([]loop, 0, td.NumAxes)
 	for a, n := range o.Dims {
 		switch {
-		case td.Axis(a) == td.AxisC && o.Interleave > 1:
+		case td.Axis(a) == lane && o.Interleave > 1:
 			bundled = &lanes{n, int(o.Interleave), o.Type.Size(), int(o.Strides[a])}
 		case n > 1: // a stride that leads nowhere may be any number
 			loops = append(loops, loop{n, int(o.Strides[a])})
@@ -139,7 +127,7 @@ func operandRegion(o *td.Operand, offset int) region {
 	if bundled != nil && bundled.elements <= bundled.perBundle {
 		bundled.bundleStride = 0
 	}
-	return newRegion(offset, o.Type.Size(), loops, bundled)
+	return newRegion(int(o.Offset), o.Type.Size(), loops, bundled)
 }
 
 // empty reports whether there is no element.

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/espalier-ane/espalier/internal/strided"
 	"github.com/espalier-ane/espalier/td"
 	"github.com/espalier-ane/espalier/tensor"
 )
@@ -165,7 +166,7 @@ func TestNormInPlace(t *testing.T) {
 		op := &td.Op{Params: params, Operands: []td.Operand{x, x}}
 		p := &Program{bases: new([256]uint64), numerics: benchNumerics}
 		p.bases[0], p.memories = 1<<32, []memory{{kind: output, addr: 1 << 32, size: len(data)}}
-		source := operandRegion(&x, 0)
+		source := operandRegion(&strided.Operand{Operand: x})
 		if err := p.noteWritten(0, &source); err != nil {
 			t.Fatal(err)
 		}
@@ -173,7 +174,7 @@ func TestNormInPlace(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		err = p.bindVirtual([]td.Placed{{Task: task}})
+		err = p.bind([]td.Placed{{Task: task}}, nil)
 		if local := op.Class() == td.ClassLocalResponseNormalization; local != (err != nil) {
 			t.Errorf("%v in place: %v", op.Class(), err)
 		}

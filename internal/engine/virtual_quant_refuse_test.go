@@ -53,7 +53,7 @@ func TestVirtualQuantPlaces(t *testing.T) {
 		if err := p.noteWritten(0, &whole); err != nil {
 			t.Fatal(err)
 		}
-		_, err := p.bindOp(op)
+		_, _, err := p.bindOp(op)
 		if test.want == "" && err != nil || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
 			t.Errorf("%v: got %v, want %q", op.Class(), err, test.want)
 		}

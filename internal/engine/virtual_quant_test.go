@@ -298,16 +298,16 @@ func TestVirtualRingInPlace(t *testing.T) {
 		p.memories[0].kind = output
 		whole := newRegion(0, len(b.memories[0]), nil, nil)
 		p.memories[0].written.add(&whole)
-		step, err := p.bindOp(op)
+		k, _, err := p.bindOp(op)
 		if err != nil {
 			t.Fatalf("%v: %+v", err, op)
 		}
-		p.steps = append(p.steps, step)
+		p.steps = append(p.steps, step{[]strided.Kernel{k}})
 		dims, count := op.Operands[2].Dims, 1
 		for _, d := range dims {
 			count *= d
 		}
-		if tiles := step.tiles; tiles > count {
+		if tiles, _ := k.Tiles(); tiles > count {
 			t.Fatalf("%d tiles to write %d elements", tiles, count)
 		}
 		c := p.NewContext()

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/espalier-ane/espalier/internal/strided"
 	"github.com/espalier-ane/espalier/td"
 	"github.com/espalier-ane/espalier/tensor"
 )
@@ -254,16 +255,16 @@ func TestTwoResultsRefuse(t *testing.T) {
 		change(op)
 		p := &Program{bases: new([256]uint64), numerics: benchNumerics}
 		p.bases[0], p.memories = 1<<32, []memory{{kind: output, addr: 1 << 32, size: 96}}
-		source := operandRegion(&op.Operands[2], int(op.Operands[2].Offset))
+		source := operandRegion(&strided.Operand{Operand: op.Operands[2]})
 		if err := p.noteWritten(0, &source); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := p.bindOp(op); err != nil {
+		if _, _, err := p.bindOp(op); err != nil {
 			return err
 		}
 		// Both results count as written.
 		for i := range 2 {
-			if _, err := p.bindOp(&td.Op{Params: &td.Copy{}, Operands: []td.Operand{op.Operands[2], op.Operands[i]}}); err != nil {
+			if _, _, err := p.bindOp(&td.Op{Params: &td.Copy{}, Operands: []td.Operand{op.Operands[2], op.Operands[i]}}); err != nil {
 				return err
 			}
 		}

@@ -3,7 +3,6 @@ package strided
 import (
 	"math"
 
-	"github.com/espalier-ane/espalier/internal/kernel"
 	"github.com/espalier-ane/espalier/internal/kernel/gemm"
 )
 
@@ -18,18 +17,18 @@ import (
 //   - products are added up in small groups first.
 //
 // That depends on the lines of the element alone, not on what else is in a tile.
-type careful struct{ kernel.Accumulation }
+type careful struct{ accumulation }
 
 // careful returns what rules ask of sums of n products, nil if nothing.
 func (r *Rules) careful(n int) *careful {
 	if r == nil {
 		return nil
 	}
-	c := careful{kernel.Accumulation{Settle: r.IndeterminateToZero}}
+	c := careful{accumulation{settle: r.IndeterminateToZero}}
 	if n > 1 {
-		c.Lanes = r.TileLanes
+		c.lanes = r.TileLanes
 		if r.SaturatePartials {
-			c.Limit = r.SaturateAtPort
+			c.limit = r.SaturateAtPort
 		}
 	}
 	if c == (careful{}) {
@@ -42,7 +41,7 @@ func (r *Rules) careful(n int) *careful {
 // tile, with the block of factors from k on. Of what is packed they are there
 // already.
 func (c *careful) measure(w *Scratch, p *product, k int) {
-	if c.Limit == 0 {
+	if c.limit == 0 {
 		return
 	}
 	g, t := &w.gemm, &w.gemm.tile
@@ -99,11 +98,11 @@ func (c *careful) review(w *Scratch, p *product, n int, tile []float32, stride i
 						sums[j] = start[r]
 					}
 				}
-				var s kernel.Partial
+				var s partial
 				for i, x := range line {
-					c.Add(&s, sums[j], i, x, column[i])
+					c.add(&s, sums[j], i, x, column[i])
 				}
-				sums[j] = c.Total(&s, sums[j])
+				sums[j] = c.total(&s, sums[j])
 			}
 		}
 	}
@@ -121,17 +120,17 @@ func (c *careful) asks(w *Scratch, tile []float32, stride int, start []float32) 
 		*marks = [maxLines / 64]uint64{}
 		// room is what the products of a line may come to, squared.
 		room := math.Inf(1)
-		if c.Limit != 0 {
-			room = float64(c.Limit)
+		if c.limit != 0 {
+			room = float64(c.limit)
 			if start != nil {
 				room -= math.Abs(float64(start[r]))
 			}
 			room = math.Copysign(room*room, room)
 		}
 		a := float64(g.squaresA[r])
-		near := c.Lanes > 0 || c.Limit != 0 && !(a*longest < room)
+		near := c.lanes > 0 || c.limit != 0 && !(a*longest < room)
 		for j, v := range tile[r*stride:][:cols] {
-			if c.Settle && v != v || near && (c.Lanes > 0 || !(a*float64(g.squaresB[j]) < room)) {
+			if c.settle && v != v || near && (c.lanes > 0 || !(a*float64(g.squaresB[j]) < room)) {
 				marks[j/64] |= 1 << (j % 64)
 				any = true
 			}
@@ -157,29 +156,29 @@ func (c *careful) reviewRow(result, area, weights []float32, shift []int, bias f
 		return
 	}
 	for at := range result {
-		var s kernel.Partial
+		var s partial
 		for t, v := range weights {
-			c.Add(&s, bias, t, v, area[at+shift[t]])
+			c.add(&s, bias, t, v, area[at+shift[t]])
 		}
-		result[at] = c.Total(&s, 0)
+		result[at] = c.total(&s, 0)
 	}
 }
 
 func (c *careful) asksRow(result, area, weights []float32, shift []int, bias float32) bool {
-	if c.Lanes > 0 {
+	if c.lanes > 0 {
 		return true
 	}
-	if c.Limit != 0 {
+	if c.limit != 0 {
 		var sum, most float32
 		for t, v := range weights {
 			sum += float32(math.Abs(float64(v)))
 			most = max(most, greatest(area[shift[t]:][:len(result)]))
 		}
-		if !(sum*most+float32(math.Abs(float64(bias))) < c.Limit) {
+		if !(sum*most+float32(math.Abs(float64(bias))) < c.limit) {
 			return true
 		}
 	}
-	if c.Settle {
+	if c.settle {
 		for _, v := range result {
 			if v != v {
 				return true

@@ -1,21 +1,46 @@
 package strided
 
 import (
-	"github.com/espalier-ane/espalier/internal/kernel"
 	"github.com/espalier-ane/espalier/internal/kernel/gemm"
 	"github.com/espalier-ane/espalier/internal/kernel/half"
 )
 
-// Convolutions of version-7 tasks. What they read and write is dense float32, for
-// such a task gathers its source and scatters its result itself; groups have
-// weights of their own. Sums are those of conv: in the same blocks, by the same
-// rules, with the same bits.
+// Convolutions of dense arrays, which operations of the array engine are. Groups
+// have weights of their own. Sums are those of a convolution: in the same blocks,
+// by the same rules, with the same bits.
 
-// Weights are constant weights as fp16 numbers, [group][output][input][y][x], and
-// what happens to them as they are read.
+// Weights are constant weights: fp16 numbers, [group][output][input][y][x], and a
+// bias for each [group][output], or none. They may change between runs, if they
+// are packed again.
 type Weights struct {
 	Values []uint16
-	Read   kernel.Reading
+	Bias   []float32
+
+	pass passage // what happens to values as they are read
+}
+
+// NewWeights makes weights of fp16 numbers, by the rules of a chip.
+func NewWeights(values, bias []uint16, r *Rules) *Weights {
+	c := &Weights{Values: values, pass: r.weights()}
+	if bias != nil {
+		c.Bias = make([]float32, len(bias))
+		for i, h := range bias {
+			c.Bias[i] = half.Float(h)
+		}
+		c.pass.apply(c.Bias)
+	}
+	return c
+}
+
+// weights is what happens to weights as the array reads them.
+func (r *Rules) weights() (p passage) {
+	if r != nil && r.NaNToInf {
+		p |= passNaN
+	}
+	if r != nil && r.FlushArraySubnormals {
+		p |= passFlush
+	}
+	return p
 }
 
 // load reads weights from one on.
@@ -23,90 +48,132 @@ func (c *Weights) load(dst []float32, from int) {
 	for j, h := range c.Values[from:][:len(dst)] {
 		dst[j] = half.Float(h)
 	}
-	c.Read.Apply(dst)
+	c.pass.apply(dst)
 }
 
-// A Dense is a convolution that is bound.
-type Dense struct {
-	shape    kernel.ConvShape
-	groups   int
-	constant *Weights // nil: they are given with each run
+// convShape is the shape of a convolution of one group.
+type convShape struct {
+	cin, hin, win    int
+	cout, hout, wout int
+	kh, kw           int
+	sy, sx           int  // strides
+	py, px           int  // padding before the first row and column
+	inputs           int  // channels that one output reads
+	unicast          bool // output o reads from channel o·inputs on, not from 0
+}
+
+// weights is the number of weights of one output.
+func (s *convShape) weights() int { return s.inputs * s.kh * s.kw }
+
+// isPointwise reports whether each place of the result meets the same place of the
+// image and no other.
+func (s *convShape) isPointwise() bool {
+	return s.kh == 1 && s.kw == 1 && s.sy == 1 && s.sx == 1 && s.py == 0 && s.px == 0 && s.hin == s.hout && s.win == s.wout
+}
+
+// first is the first input channel of an output.
+func (s *convShape) first(o int) int {
+	if s.unicast {
+		return o * s.inputs
+	}
+	return 0
+}
+
+// inside returns the range of columns of the result whose tap in kernel column k
+// falls inside the image: the columns x with 0 ≤ x·sx + k - px < win.
+func (s *convShape) inside(k int) (lo, hi int) {
+	if d := s.px - k; d > 0 {
+		lo = (d + s.sx - 1) / s.sx
+	}
+	if d := s.win - 1 + s.px - k; d >= 0 {
+		hi = min(s.wout, d/s.sx+1)
+	}
+	return lo, hi
+}
+
+// A denseConv is a convolution that is bound.
+type denseConv struct {
 	product
+	shape              convShape
+	groups             int
+	constant           *Weights // nil: they are given with each run
 	places             int
 	rowTiles, colTiles int // of a group
 }
 
-// DenseOperands are the arrays of a convolution: of all groups, one after the
-// other. The weights are nil if they are constant, the bias if there is none.
-type DenseOperands struct{ Source, Result, Weights, Bias []float32 }
-
-// BindDense binds a convolution of so many groups. The row is nil if it is to be
+// newDense binds a convolution of so many groups. The row is nil if it is to be
 // chosen, the weights if they are given with each run.
-func BindDense(s kernel.ConvShape, groups int, r *Rules, row *gemm.Row, p *Packs, weights *Weights) *Dense {
-	k := &Dense{shape: s, groups: groups, constant: weights, places: s.Hout * s.Wout}
-	n := s.Weights()
+func newDense(s convShape, groups int, r *Rules, row *gemm.Row, p *Packs, weights *Weights) *denseConv {
+	k := &denseConv{shape: s, groups: groups, constant: weights, places: s.hout * s.wout}
+	n := s.weights()
 	k.n, k.careful = n, r.careful(n)
-	if s.Unicast {
+	if s.unicast {
 		return k
 	}
 	if row == nil {
-		row = gemm.For(s.Cout, k.places, n)
+		row = gemm.For(s.cout, k.places, n)
 	}
-	tileRows, tileCols := tileOf(row, s.Cout, k.places, groups, n)
-	k.rowTiles, k.colTiles = tilesOf(s.Cout, tileRows), tilesOf(k.places, tileCols)
+	tileRows, tileCols := tileOf(row, s.cout, k.places, groups, n)
+	k.rowTiles, k.colTiles = tilesOf(s.cout, tileRows), tilesOf(k.places, tileCols)
 	k.product = newProduct(row, (*denseWeights)(k), (*denseUnder)(k), n, k.careful, tileRows, tileCols)
 	if weights != nil {
-		k.left.packed = p.addWeights(weights, &k.left, row.Depth, groups, s.Cout, n)
+		k.left.packed = p.addWeights(weights, &k.left, row.Depth, groups, s.cout, n)
 	}
 	return k
 }
 
-// Tiles returns the number of tiles, and how many are worth a thread.
-func (k *Dense) Tiles() (n, grain int) {
+func (k *denseConv) Tiles() (n, grain int) {
 	work := k.places * k.n
-	n = k.groups * k.shape.Cout
-	if !k.shape.Unicast {
+	n = k.groups * k.shape.cout
+	if !k.shape.unicast {
 		work = k.tileRows * k.tileCols * k.n
 		n = k.groups * k.rowTiles * k.colTiles
 	}
 	return n, max(1, 1<<15/max(work, 1))
 }
 
-// Need returns what scratch each thread needs.
-func (k *Dense) Need() Need {
-	if k.shape.Unicast {
+func (k *denseConv) Need() Need {
+	if k.shape.unicast {
 		return Need{Float: k.n}
 	}
 	return k.product.need()
 }
 
-// Run computes the tiles [lo, hi).
-func (k *Dense) Run(w *Scratch, o *DenseOperands, lo, hi int) {
+func (k *denseConv) Run(w *Scratch, lo, hi int) {
 	s := &k.shape
-	image := s.Cin * s.Hin * s.Win
+	image := s.cin * s.hin * s.win
+	bias := k.bias()
 	for t := lo; t < hi; t++ {
-		if s.Unicast {
-			k.channel(w, o, t)
+		if s.unicast {
+			k.channel(w, bias, t)
 			continue
 		}
 		col, row := t%k.colTiles*k.tileCols, t/k.colTiles%k.rowTiles*k.tileRows
 		g := t / k.colTiles / k.rowTiles
-		w.gemm.image, w.gemm.weights = o.Source[g*image:][:image], o.Weights
-		w.gemm.left = lines{group: g, first: row, count: min(k.tileRows, s.Cout-row)}
+		w.gemm.image, w.gemm.weights = w.Dense.Source1[g*image:][:image], w.Dense.Weights
+		w.gemm.left = lines{group: g, first: row, count: min(k.tileRows, s.cout-row)}
 		w.gemm.right = lines{group: g, first: col, count: min(k.tileCols, k.places-col)}
 		var start []float32
-		if o.Bias != nil {
-			start = o.Bias[g*s.Cout+row:][:w.gemm.left.count]
+		if bias != nil {
+			start = bias[g*s.cout+row:][:w.gemm.left.count]
 		}
 		tile, stride := k.multiply(w, k.n, start)
 		for r := range w.gemm.left.count {
-			copy(o.Result[(g*s.Cout+row+r)*k.places+col:][:w.gemm.right.count], tile[r*stride:])
+			copy(w.Dense.Result[(g*s.cout+row+r)*k.places+col:][:w.gemm.right.count], tile[r*stride:])
 		}
 	}
 }
 
+// bias is that of all outputs, nil if there is none.
+func (k *denseConv) bias() []float32 {
+	if k.constant == nil {
+		return nil
+	}
+	return k.constant.Bias
+}
+
 // denseWeights are the left factors: a line is the weights of an output channel.
-type denseWeights Dense
+type denseWeights denseConv
 
 func (k *denseWeights) byLine() bool { return true }
 
@@ -117,7 +184,7 @@ func (k *denseWeights) load(w *Scratch, dst []float32, pitch int, l *lines, from
 }
 
 // first is the number of the first weight of line i of l.
-func (k *denseWeights) first(l *lines, i int) int { return (l.group*k.shape.Cout + l.first + i) * k.n }
+func (k *denseWeights) first(l *lines, i int) int { return (l.group*k.shape.cout + l.first + i) * k.n }
 
 // elem: weights that are given are floats already.
 func (k *denseWeights) elem() (gemm.Elem, bool) { return gemm.F32, k.constant == nil }
@@ -129,21 +196,21 @@ func (k *denseWeights) source(w *Scratch, l *lines, from, d int) gemm.Source {
 }
 
 // denseUnder are the right factors: a line is what the weights of a place meet.
-type denseUnder Dense
+type denseUnder denseConv
 
 func (k *denseUnder) byLine() bool { return false }
 
 func (k *denseUnder) load(w *Scratch, dst []float32, pitch int, l *lines, from, d int) {
 	s := &k.shape
-	taps, plane := s.Kh*s.Kw, s.Hin*s.Win
+	taps, plane := s.kh*s.kw, s.hin*s.win
 	for j := range d {
 		i, tap := (from+j)/taps, (from+j)%taps
-		under(dst[j*pitch:][:l.count], w.gemm.image[i*plane:][:plane], s, tap/s.Kw, tap%s.Kw, l.first)
+		under(dst[j*pitch:][:l.count], w.gemm.image[i*plane:][:plane], s, tap/s.kw, tap%s.kw, l.first)
 	}
 }
 
 // elem: where each place meets itself, a channel of the image is a step.
-func (k *denseUnder) elem() (gemm.Elem, bool) { return gemm.F32, k.shape.IsPointwise() }
+func (k *denseUnder) elem() (gemm.Elem, bool) { return gemm.F32, k.shape.isPointwise() }
 
 func (*denseUnder) prepare(_ *Scratch, _ *lines, _, d int, _ bool) int { return d }
 
@@ -153,54 +220,54 @@ func (k *denseUnder) source(w *Scratch, l *lines, from, d int) gemm.Source {
 
 // under reads, for places of the result from the first on, what lies under one
 // tap of the kernel in one channel. Outside the image that is 0.
-func under(dst, in []float32, s *kernel.ConvShape, ky, kx, first int) {
+func under(dst, in []float32, s *convShape, ky, kx, first int) {
 	for len(dst) > 0 {
-		y, x := first/s.Wout, first%s.Wout
-		n := min(len(dst), s.Wout-x)
+		y, x := first/s.wout, first%s.wout
+		n := min(len(dst), s.wout-x)
 		row := dst[:n]
 		dst, first = dst[n:], first+n
-		lo, hi := s.Inside(kx)
+		lo, hi := s.inside(kx)
 		lo, hi = min(max(lo-x, 0), n), min(hi-x, n)
-		from := y*s.Sy + ky - s.Py
-		if from < 0 || from >= s.Hin || lo >= hi {
+		from := y*s.sy + ky - s.py
+		if from < 0 || from >= s.hin || lo >= hi {
 			clear(row)
 			continue
 		}
 		clear(row[:lo])
 		clear(row[hi:])
-		at := from*s.Win + (x+lo)*s.Sx + kx - s.Px
-		if s.Sx == 1 {
+		at := from*s.win + (x+lo)*s.sx + kx - s.px
+		if s.sx == 1 {
 			copy(row[lo:hi], in[at:])
 			continue
 		}
 		for p := lo; p < hi; p++ {
 			row[p] = in[at]
-			at += s.Sx
+			at += s.sx
 		}
 	}
 }
 
 // channel computes a channel of the result that has inputs of its own, tap by tap.
-func (k *Dense) channel(w *Scratch, o *DenseOperands, t int) {
+func (k *denseConv) channel(w *Scratch, biases []float32, t int) {
 	s := &k.shape
 	weights := w.float[:k.n]
 	if k.constant != nil {
 		k.constant.load(weights, t*k.n)
 	} else {
-		copy(weights, o.Weights[t*k.n:])
+		copy(weights, w.Dense.Weights[t*k.n:])
 	}
 	var bias float32
-	if o.Bias != nil {
-		bias = o.Bias[t]
+	if biases != nil {
+		bias = biases[t]
 	}
-	plane := s.Hin * s.Win
-	g, c := t/s.Cout, t%s.Cout
-	src := o.Source[(g*s.Cin+c*s.Inputs)*plane:][:s.Inputs*plane]
-	out := o.Result[t*k.places:][:k.places]
+	plane := s.hin * s.win
+	g, c := t/s.cout, t%s.cout
+	src := w.Dense.Source1[(g*s.cin+c*s.inputs)*plane:][:s.inputs*plane]
+	out := w.Dense.Result[t*k.places:][:k.places]
 	clear(out)
 	for i, v := range weights {
-		ky, kx := i/s.Kw%s.Kh, i%s.Kw
-		addTap(out, src[i/s.Kw/s.Kh*plane:][:plane], s, ky, kx, v)
+		ky, kx := i/s.kw%s.kh, i%s.kw
+		addTap(out, src[i/s.kw/s.kh*plane:][:plane], s, ky, kx, v)
 	}
 	if bias != 0 {
 		for p := range out {
@@ -215,19 +282,19 @@ func (k *Dense) channel(w *Scratch, o *DenseOperands, t int) {
 }
 
 // addTap adds the products of one weight to all places of a channel.
-func addTap(out, in []float32, s *kernel.ConvShape, ky, kx int, weight float32) {
-	x0, x1 := s.Inside(kx)
+func addTap(out, in []float32, s *convShape, ky, kx int, weight float32) {
+	x0, x1 := s.inside(kx)
 	if x0 >= x1 {
 		return
 	}
-	for y := range s.Hout {
-		from := y*s.Sy + ky - s.Py
-		if from < 0 || from >= s.Hin {
+	for y := range s.hout {
+		from := y*s.sy + ky - s.py
+		if from < 0 || from >= s.hin {
 			continue
 		}
-		row := out[y*s.Wout+x0 : y*s.Wout+x1]
-		under := in[from*s.Win+x0*s.Sx+kx-s.Px:]
-		if s.Sx == 1 {
+		row := out[y*s.wout+x0 : y*s.wout+x1]
+		under := in[from*s.win+x0*s.sx+kx-s.px:]
+		if s.sx == 1 {
 			under = under[:len(row)]
 			for x := range row {
 				row[x] += float32(weight * under[x])
@@ -235,26 +302,26 @@ func addTap(out, in []float32, s *kernel.ConvShape, ky, kx int, weight float32) 
 			continue
 		}
 		for x := range row {
-			row[x] += float32(weight * under[x*s.Sx])
+			row[x] += float32(weight * under[x*s.sx])
 		}
 	}
 }
 
 // asksChannel reports whether the sums of a channel must be added up again.
 func (c *careful) asksChannel(out, src, weights []float32, bias float32) bool {
-	if c.Lanes > 0 {
+	if c.lanes > 0 {
 		return true
 	}
-	if c.Limit != 0 {
+	if c.limit != 0 {
 		var sum float32
 		for _, v := range weights {
 			sum += max(v, -v)
 		}
-		if !(sum*greatest(src)+max(bias, -bias) < c.Limit) {
+		if !(sum*greatest(src)+max(bias, -bias) < c.limit) {
 			return true
 		}
 	}
-	if c.Settle {
+	if c.settle {
 		for _, v := range out {
 			if v != v {
 				return true
@@ -265,17 +332,17 @@ func (c *careful) asksChannel(out, src, weights []float32, bias float32) bool {
 }
 
 // again is the sum of a place, product by product.
-func (k *Dense) again(src, weights []float32, bias float32, place int) float32 {
+func (k *denseConv) again(src, weights []float32, bias float32, place int) float32 {
 	s := &k.shape
-	row, column := place/s.Wout*s.Sy-s.Py, place%s.Wout*s.Sx-s.Px
-	var sum kernel.Partial
+	row, column := place/s.wout*s.sy-s.py, place%s.wout*s.sx-s.px
+	var sum partial
 	for i, v := range weights {
-		h, w := row+i/s.Kw%s.Kh, column+i%s.Kw
+		h, w := row+i/s.kw%s.kh, column+i%s.kw
 		var x float32 // outside the image
-		if h >= 0 && h < s.Hin && w >= 0 && w < s.Win {
-			x = src[(i/s.Kw/s.Kh*s.Hin+h)*s.Win+w]
+		if h >= 0 && h < s.hin && w >= 0 && w < s.win {
+			x = src[(i/s.kw/s.kh*s.hin+h)*s.win+w]
 		}
-		k.careful.Add(&sum, bias, i, v, x)
+		k.careful.add(&sum, bias, i, v, x)
 	}
-	return k.careful.Total(&sum, bias)
+	return k.careful.total(&sum, bias)
 }

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/espalier-ane/espalier/hal"
-	"github.com/espalier-ane/espalier/internal/kernel"
 	"github.com/espalier-ane/espalier/internal/kernel/gemm"
 	"github.com/espalier-ane/espalier/internal/kernel/half"
 	"github.com/espalier-ane/espalier/td"
@@ -17,7 +16,7 @@ import (
 
 // A denseCase is a dense convolution, and the same one as an operation.
 type denseCase struct {
-	shape        kernel.ConvShape
+	shape        convShape
 	groups       int
 	source, bias []float32
 	weights      []uint16
@@ -27,29 +26,29 @@ type denseCase struct {
 func randomDense(r *rand.Rand) *denseCase {
 	c := &denseCase{groups: 1 + r.IntN(3), constant: r.IntN(2) == 0}
 	s := &c.shape
-	*s = kernel.ConvShape{
-		Hin: 1 + r.IntN(9), Win: 1 + r.IntN(9), Cout: 1 + r.IntN(11),
-		Kh: 1 + r.IntN(4), Kw: 1 + r.IntN(4), Sy: 1 + r.IntN(3), Sx: 1 + r.IntN(3),
-		Inputs: 1 + r.IntN(5), Unicast: r.IntN(3) == 0,
+	*s = convShape{
+		hin: 1 + r.IntN(9), win: 1 + r.IntN(9), cout: 1 + r.IntN(11),
+		kh: 1 + r.IntN(4), kw: 1 + r.IntN(4), sy: 1 + r.IntN(3), sx: 1 + r.IntN(3),
+		inputs: 1 + r.IntN(5), unicast: r.IntN(3) == 0,
 	}
 	switch r.IntN(4) {
 	case 0: // a matrix times a vector
-		s.Hin, s.Win, s.Kh, s.Kw, s.Inputs, s.Unicast = 1, 1, 1, 1, 1+r.IntN(600), false
+		s.hin, s.win, s.kh, s.kw, s.inputs, s.unicast = 1, 1, 1, 1, 1+r.IntN(600), false
 	case 1: // times a matrix
-		s.Kh, s.Kw, s.Sy, s.Sx, s.Inputs, s.Unicast = 1, 1, 1, 1, 1+r.IntN(300), false
+		s.kh, s.kw, s.sy, s.sx, s.inputs, s.unicast = 1, 1, 1, 1, 1+r.IntN(300), false
 	}
-	s.Cin = s.Inputs
-	if s.Unicast {
-		s.Cin *= s.Cout
+	s.cin = s.inputs
+	if s.unicast {
+		s.cin *= s.cout
 	}
-	s.Py, s.Px = r.IntN(s.Kh), r.IntN(s.Kw)
-	s.Hout, s.Wout = 1+(s.Hin-1+s.Py)/s.Sy, 1+(s.Win-1+s.Px)/s.Sx
-	c.source = normals(r, c.groups*s.Cin*s.Hin*s.Win)
-	for range c.groups * s.Cout * s.Weights() {
+	s.py, s.px = r.IntN(s.kh), r.IntN(s.kw)
+	s.hout, s.wout = 1+(s.hin-1+s.py)/s.sy, 1+(s.win-1+s.px)/s.sx
+	c.source = normals(r, c.groups*s.cin*s.hin*s.win)
+	for range c.groups * s.cout * s.weights() {
 		c.weights = append(c.weights, half.Bits(float32(r.NormFloat64())))
 	}
-	if r.IntN(2) == 0 {
-		c.bias = normals(r, c.groups*s.Cout)
+	if c.constant && r.IntN(2) == 0 {
+		c.bias = normals(r, c.groups*s.cout)
 	}
 	return c
 }
@@ -66,18 +65,19 @@ func normals(r *rand.Rand, n int) []float32 {
 // run runs the dense convolution, in tiles that are cut at random.
 func (c *denseCase) run(r *rand.Rand, rules *Rules, row *gemm.Row) []float32 {
 	s := &c.shape
-	o := DenseOperands{Source: c.source, Bias: c.bias, Result: make([]float32, c.groups*s.Cout*s.Hout*s.Wout)}
+	d := Buffers{Source1: c.source, Result: make([]float32, c.groups*s.cout*s.hout*s.wout)}
 	packs := new(Packs)
 	var constant *Weights
 	if c.constant {
-		constant = &Weights{Values: c.weights}
+		constant = &Weights{Values: c.weights, Bias: c.bias}
 	} else {
 		for _, h := range c.weights {
-			o.Weights = append(o.Weights, half.Float(h))
+			d.Weights = append(d.Weights, half.Float(h))
 		}
 	}
-	k := BindDense(*s, c.groups, rules, row, packs, constant)
+	k := newDense(*s, c.groups, rules, row, packs, constant)
 	w := NewScratch(k.Need())
+	w.Dense = &d
 	w.Packed = packs.New()
 	for i := range w.Packed {
 		packs.Fill(w.Packed, i, nil)
@@ -85,10 +85,10 @@ func (c *denseCase) run(r *rand.Rand, rules *Rules, row *gemm.Row) []float32 {
 	n, _ := k.Tiles()
 	for lo := 0; lo < n; {
 		hi := lo + 1 + r.IntN(n-lo)
-		k.Run(w, &o, lo, hi)
+		k.Run(w, lo, hi)
 		lo = hi
 	}
-	return o.Result
+	return d.Result
 }
 
 // operation is the convolution as an operation, whose result is fp32.
@@ -96,17 +96,17 @@ func (c *denseCase) operation(t *testing.T, rules *Rules, row *gemm.Row) []float
 	t.Helper()
 	s := &c.shape
 	groups := c.groups
-	if s.Unicast {
-		groups *= s.Cout
+	if s.unicast {
+		groups *= s.cout
 	}
 	op := &Op{
 		Rules: rules, Gemm: row,
 		Operands: []Operand{
-			dense(0, tensor.Float32, 1, 1, c.groups*s.Cout, s.Hout, s.Wout), dense(1, tensor.Float16, 1, 1, c.groups*s.Cin, s.Hin, s.Win),
-			dense(2, tensor.Float16, c.groups*s.Cout, 1, s.Inputs, s.Kh, s.Kw),
+			dense(0, tensor.Float32, 1, 1, c.groups*s.cout, s.hout, s.wout), dense(1, tensor.Float16, 1, 1, c.groups*s.cin, s.hin, s.win),
+			dense(2, tensor.Float16, c.groups*s.cout, 1, s.inputs, s.kh, s.kw),
 		},
 		Params: &td.Convolution{Groups: groups, Window: td.Window{
-			Kernel: [3]int{1, s.Kh, s.Kw}, Stride: [3]int{1, s.Sy, s.Sx}, Dilation: [3]int{1, 1, 1}, PadBefore: [3]int{0, s.Py, s.Px},
+			Kernel: [3]int{1, s.kh, s.kw}, Stride: [3]int{1, s.sy, s.sx}, Dilation: [3]int{1, 1, 1}, PadBefore: [3]int{0, s.py, s.px},
 		}},
 	}
 	if c.bias != nil {
@@ -144,20 +144,20 @@ func (c *denseCase) operation(t *testing.T, rules *Rules, row *gemm.Row) []float
 // exact is the sum of one element in fp64, and the sum of the magnitudes.
 func (c *denseCase) exact(at int) (sum, magnitudes float64) {
 	s := &c.shape
-	x, y, o := at%s.Wout, at/s.Wout%s.Hout, at/s.Wout/s.Hout
-	first := o / s.Cout * s.Cin
-	if s.Unicast {
-		first += o % s.Cout * s.Inputs
+	x, y, o := at%s.wout, at/s.wout%s.hout, at/s.wout/s.hout
+	first := o / s.cout * s.cin
+	if s.unicast {
+		first += o % s.cout * s.inputs
 	}
 	if c.bias != nil {
 		sum, magnitudes = float64(c.bias[o]), math.Abs(float64(c.bias[o]))
 	}
-	for i := range s.Weights() {
-		h, w := y*s.Sy+i/s.Kw%s.Kh-s.Py, x*s.Sx+i%s.Kw-s.Px
-		if h < 0 || h >= s.Hin || w < 0 || w >= s.Win {
+	for i := range s.weights() {
+		h, w := y*s.sy+i/s.kw%s.kh-s.py, x*s.sx+i%s.kw-s.px
+		if h < 0 || h >= s.hin || w < 0 || w >= s.win {
 			continue
 		}
-		p := float64(c.source[((first+i/s.Kw/s.Kh)*s.Hin+h)*s.Win+w]) * float64(half.Float(c.weights[o*s.Weights()+i]))
+		p := float64(c.source[((first+i/s.kw/s.kh)*s.hin+h)*s.win+w]) * float64(half.Float(c.weights[o*s.weights()+i]))
 		sum += p
 		magnitudes += math.Abs(p)
 	}
@@ -169,7 +169,7 @@ func TestDense(t *testing.T) {
 		r := rand.New(rand.NewPCG(7, 7))
 		for i := range 300 {
 			c := randomDense(r)
-			n := c.shape.Weights()
+			n := c.shape.weights()
 			for at, got := range c.run(r, nil, row) {
 				want, magnitudes := c.exact(at)
 				if math.Abs(float64(got)-want) > 0x1p-24*max(row.Bound(n), float64(min(n, 256)))*magnitudes { // in unicast, one sum
@@ -188,7 +188,7 @@ func denseIsConvolution(t *testing.T, row *gemm.Row) {
 	r := rand.New(rand.NewPCG(7, 13))
 	for i := range 300 {
 		c := randomDense(r)
-		if c.shape.Weights() == 1 {
+		if c.shape.weights() == 1 {
 			continue // no sum: the port is not asked
 		}
 		for range r.IntN(4) {

@@ -188,6 +188,7 @@ func (n Need) Bytes() int64 {
 type Scratch struct {
 	Memory [][]byte // by base; the caller sets it
 	Packed Packed   // what the Packs of the operations have been filled with; the caller sets it
+	Dense  *Buffers // of operations of the units; the caller sets it
 
 	steps  []float32
 	float  []float32

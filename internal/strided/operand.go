@@ -24,6 +24,10 @@ type Operand struct {
 	Memory   int
 	Constant bool // it may be packed once, with Packs
 
+	// Exchanged says that C and W have changed places, so that elements that are
+	// interleaved are such along W.
+	Exchanged bool
+
 	pass passage // what rules do to its floats; for Bind to set
 }
 
@@ -38,6 +42,7 @@ type array struct {
 	offset     int
 	typ        tensor.DType
 	interleave int
+	lane       int // the axis that is interleaved
 	strides    [td.NumAxes]int
 	pass       passage
 }
@@ -45,7 +50,10 @@ type array struct {
 // array returns the operand for loops. Along an axis where it has extent 1, it
 // stays where it is, whatever the index: it broadcasts.
 func (o *Operand) array() array {
-	a := array{number: o.Memory, offset: int(o.Offset), typ: o.Type, interleave: max(int(o.Interleave), 1), pass: o.pass}
+	a := array{number: o.Memory, offset: int(o.Offset), typ: o.Type, interleave: max(int(o.Interleave), 1), lane: axisC, pass: o.pass}
+	if o.Exchanged {
+		a.lane = axisW
+	}
 	for x, stride := range o.Strides {
 		a.strides[x] = int(stride)
 	}
@@ -62,7 +70,7 @@ func (o *Operand) array() array {
 			a.strides[x] = 0
 		}
 	}
-	if o.Dims[axisC] == 1 {
+	if o.Dims[a.lane] == 1 {
 		a.interleave = 1
 	}
 	return a
@@ -72,20 +80,21 @@ func (a *array) memory(s *Scratch) []byte { return s.Memory[a.number][a.skip:] }
 
 // at is the offset of an element.
 func (a *array) at(i *index) int {
-	off := a.offset + i[axisN]*a.strides[axisN] + i[axisD]*a.strides[axisD] + i[axisH]*a.strides[axisH] + i[axisW]*a.strides[axisW]
+	off := a.offset + i[axisN]*a.strides[axisN] + i[axisD]*a.strides[axisD] + i[axisC]*a.strides[axisC] + i[axisH]*a.strides[axisH] + i[axisW]*a.strides[axisW]
 	if a.interleave == 1 {
-		return off + i[axisC]*a.strides[axisC]
+		return off
 	}
-	return off + i[axisC]/a.interleave*a.strides[axisC] + i[axisC]%a.interleave*sizeOf(a.typ)
+	lane := i[a.lane]
+	return off + (lane/a.interleave-lane)*a.strides[a.lane] + lane%a.interleave*sizeOf(a.typ)
 }
 
 // bundle returns how many of n elements from i on along an axis have one
 // distance, and which.
 func (a *array) bundle(i *index, axis, n int) (count, stride int) {
-	if axis != axisC || a.interleave == 1 {
+	if axis != a.lane || a.interleave == 1 {
 		return n, a.strides[axis]
 	}
-	return min(n, a.interleave-i[axisC]%a.interleave), sizeOf(a.typ)
+	return min(n, a.interleave-i[axis]%a.interleave), sizeOf(a.typ)
 }
 
 // read is loadFloats, and what rules do to elements that are read.
@@ -211,7 +220,7 @@ func rowAxis(space [td.NumAxes]int, set td.Axes, a *array) int {
 			continue
 		}
 		stride := max(a.strides[x], -a.strides[x])
-		if x == axisC && a.interleave > 1 {
+		if x == a.lane && a.interleave > 1 {
 			stride = sizeOf(a.typ)
 		}
 		if best < 0 || stride < step {

@@ -38,19 +38,26 @@ func RulesOf(n hal.Numerics) *Rules {
 type passage uint8
 
 const (
-	passNaN   passage = 1 << iota // NaN becomes +inf
-	passHalf                      // rounded to fp16
-	passAway                      // rounded to fp16, ties away from zero
-	passFlush                     // fp16 subnormals become 0
+	passNaN    passage = 1 << iota // NaN becomes +inf
+	passFinite                     // or the largest number instead
+	passHalf                       // rounded to fp16
+	passAway                       // rounded to fp16, ties away from zero
+	passFlush                      // fp16 subnormals become 0
+	passReLU                       // negative numbers become 0
+	passByte                       // rounded to whole numbers that a byte holds; NaN becomes 0
 )
 
 var infinity = float32(math.Inf(1))
 
 func (p passage) apply(v []float32) {
 	if p&passNaN != 0 {
+		to := infinity
+		if p&passFinite != 0 {
+			to = half.Max
+		}
 		for j, x := range v {
 			if x != x {
-				v[j] = infinity
+				v[j] = to
 			}
 		}
 	}
@@ -67,6 +74,26 @@ func (p passage) apply(v []float32) {
 			if x > -half.LeastNormal && x < half.LeastNormal {
 				v[j] = 0
 			}
+		}
+	}
+	if p&passReLU != 0 {
+		relu(v)
+	}
+	if p&passByte != 0 {
+		for j, x := range v {
+			if x = float32(math.RoundToEven(float64(x))); !(x > 0) {
+				x = 0
+			}
+			v[j] = min(x, math.MaxUint8)
+		}
+	}
+}
+
+// relu makes negative values, and the negative zero, 0. NaN stays.
+func relu(v []float32) {
+	for j, x := range v {
+		if x <= 0 {
+			v[j] = 0
 		}
 	}
 }
@@ -161,7 +188,14 @@ func (a *arrival) apply(v []float32) {
 		}
 	}
 	if a.flush || a.port != 0 {
+		far := infinity // below it, rounding does not reach the port
+		if a.port != 0 {
+			far = a.port * (1 - 0x1p-11)
+		}
 		for j, x := range v {
+			if m := max(x, -x); m >= half.LeastNormal && m < far {
+				continue
+			}
 			stored := half.Round(x) // which the port looks at
 			switch {
 			case a.flush && stored > -half.LeastNormal && stored < half.LeastNormal:

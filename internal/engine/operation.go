@@ -5,35 +5,20 @@ import (
 	"math"
 	"runtime"
 
-	"github.com/espalier-ane/espalier/internal/pool"
 	"github.com/espalier-ane/espalier/internal/strided"
 	"github.com/espalier-ane/espalier/td"
 )
 
-// Tasks of version 256, and the extensions of version 7, which hold the same
-// operations.
+// Strided operations.
 
-// bindVirtual binds the tasks of version 256.
-func (p *Program) bindVirtual(tasks []td.Placed) error {
-	for i, t := range tasks {
-		if err := p.addOperation(i, t.Task); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// addOperation binds one task that holds an operation.
-func (p *Program) addOperation(index int, task *td.Task) error {
-	op, err := task.Op()
+// addOperation binds a strided operation.
+func (p *Program) addOperation(op *td.Op) error {
+	k, once, err := p.bindOp(op)
 	if err != nil {
-		return &Error{Task: index, Msg: err.Error()}
+		return fmt.Errorf("%v: %w", op.Class(), err)
 	}
-	s, err := p.bindOp(op)
-	if err != nil {
-		return &Error{Task: index, Msg: fmt.Sprintf("%v: %v", op.Class(), err)}
-	}
-	if s.once {
+	s := step{[]strided.Kernel{k}}
+	if once {
 		p.once = append(p.once, s)
 	} else {
 		p.steps = append(p.steps, s)
@@ -41,10 +26,12 @@ func (p *Program) addOperation(index int, task *td.Task) error {
 	return nil
 }
 
-func (p *Program) bindOp(op *td.Op) (*virtualStep, error) {
+// bindOp binds an operation, and says whether it is run once, when the program is
+// loaded.
+func (p *Program) bindOp(op *td.Op) (k strided.Kernel, once bool, err error) {
 	places, once, err := p.place(op)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	bound := &strided.Op{Params: op.Params, Epilogue: op.Epilogue, Rules: p.rules, Gemm: p.gemm, Operands: make([]strided.Operand, len(places))}
 	if !once { // what is run once is run before anything is packed
@@ -54,21 +41,17 @@ func (p *Program) bindOp(op *td.Op) (*virtualStep, error) {
 		bound.Operands[i] = places[i].Operand
 		bound.Operands[i].Constant = !once && !places[i].region.empty() && p.memories[places[i].Memory].kind.shared()
 	}
-	k, err := strided.Bind(bound)
-	if err != nil {
-		return nil, err
+	if k, err = strided.Bind(bound); err != nil {
+		return nil, false, err
 	}
 	if err := p.claimScratch(k.Need()); err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	s := &virtualStep{once: once}
-	s.compute = func(_ *Context, w *strided.Scratch, lo, hi int) { k.Run(w, lo, hi) }
-	s.tiles, s.grain = k.Tiles()
-	if s.tiles == 0 {
-		return s, nil
+	if tiles, _ := k.Tiles(); tiles > 0 {
+		work := operationWork(op)
+		err = p.countWork(work, work/float64(tiles), once)
 	}
-	work := operationWork(op)
-	return s, p.countWork(work, work/float64(s.tiles), once)
+	return k, once, err
 }
 
 // claimScratch sees that the threads of a context have the scratch that a task
@@ -80,51 +63,6 @@ func (p *Program) claimScratch(need strided.Need) error {
 	}
 	p.scratch = need
 	return nil
-}
-
-// A virtualStep is a bound operation.
-type virtualStep struct {
-	compute      tileFunc
-	tiles, grain int
-	once         bool // when the program is loaded, not in a dispatch
-}
-
-func (s *virtualStep) run(c *Context) { c.virtual.share(s.tiles, s.grain, s.compute) }
-
-// A tileFunc computes tiles of a task with the scratch of a thread.
-type tileFunc func(c *Context, w *strided.Scratch, lo, hi int)
-
-// virtualContext is what a context has for tasks whose tiles are shared among
-// goroutines: these, and the scratch of each.
-type virtualContext struct {
-	team    *pool.Team
-	scratch []*strided.Scratch
-	tiles   tileFunc // of the step that runs
-	grain   int
-}
-
-// share has the goroutines compute n tiles. The function must be there before a
-// run: a closure made for it would allocate.
-func (v *virtualContext) share(n, grain int, f tileFunc) {
-	v.tiles, v.grain = f, grain
-	v.team.For(n, grain)
-}
-
-// newVirtualContext makes room for all operations of a program. The memories
-// are those of the context, where ports may be bound to others later.
-func newVirtualContext(need strided.Need, c *Context) *virtualContext {
-	v := new(virtualContext)
-	v.team = pool.NewTeam(runtime.GOMAXPROCS(0), func(worker, lo, hi int) {
-		for ; lo < hi && !c.stop(); lo += v.grain {
-			v.tiles(c, v.scratch[worker], lo, min(lo+v.grain, hi))
-		}
-	})
-	for range v.team.Size() {
-		s := strided.NewScratch(need)
-		s.Memory = c.memories
-		v.scratch = append(v.scratch, s)
-	}
-	return v
 }
 
 // operationWork is the number of steps of an operation, multiplications for the

@@ -1,10 +1,10 @@
-package engine
+package v7
 
 import (
-	"fmt"
 	"math"
 	"slices"
 
+	"github.com/espalier-ane/espalier/internal/units"
 	"github.com/espalier-ane/espalier/td"
 )
 
@@ -18,7 +18,7 @@ type known struct {
 	field  *td.Field
 	values []uint32
 	why    string
-	when   func(b *binder) bool // nil: always
+	when   func(d *Decoder) bool // nil: always
 }
 
 var (
@@ -26,23 +26,23 @@ var (
 	one  = []uint32{1}
 )
 
-func isPlanar(b *binder) bool { return !b.isArray() }
+func isPlanar(d *Decoder) bool { return !d.isArray() }
 
 // isReduction reports the planar types 5 and 6.
-func isReduction(b *binder) bool {
-	t := b.value(td.V7TaskType)
+func isReduction(d *Decoder) bool {
+	t := d.value(td.V7TaskType)
 	return t == td.TypePlanarReduce || t == td.TypePlanarReduce2
 }
 
-func isPlanarMap(b *binder) bool { return isPlanar(b) && !isReduction(b) }
+func isPlanarMap(d *Decoder) bool { return isPlanar(d) && !isReduction(d) }
 
 // hasSource2 reports the planar types 3, 4 and 6.
-func hasSource2(b *binder) bool {
-	t := b.value(td.V7TaskType)
+func hasSource2(d *Decoder) bool {
+	t := d.value(td.V7TaskType)
 	return t == td.TypePlanarBinary || t == td.TypePlanarGain || t == td.TypePlanarReduce2
 }
 
-func hasNoSource2(b *binder) bool { return !hasSource2(b) }
+func hasNoSource2(d *Decoder) bool { return !hasSource2(d) }
 
 // knownForms is what holds for every task.
 var knownForms = slices.Concat([]known{
@@ -56,7 +56,7 @@ var knownForms = slices.Concat([]known{
 	{td.V7Ox, one, "always 1 in known programs", nil},
 	{td.V7Oy, one, "always 1 in known programs", nil},
 	{td.V7Kernel3D, []uint32{0x2041}, "kernels and strides in depth are not known", nil},
-	{td.V7ElementMultiply, zero, "element multiply mode is known in products of the array only", func(b *binder) bool { return !isProduct(b) }},
+	{td.V7ElementMultiply, zero, "element multiply mode is known in products of the array only", func(d *Decoder) bool { return !isProduct(d) }},
 	{td.V7ElementMultiply, one, "a product of the array has element multiply mode", isProduct},
 	{td.V7KernelWidth, one, "a planar task has no window", isPlanar},
 	{td.V7KernelHeight, one, "a planar task has no window", isPlanar},
@@ -70,18 +70,18 @@ var knownForms = slices.Concat([]known{
 
 	// Depth is known from a layer normalization that folds three axes (oracles,
 	// layer_norm_1x64x8x8): only a reduction has it.
-	{td.V7Din, one, "depth is known in reductions only", func(b *binder) bool { return !isReduction(b) }},
-	{td.V7Dout, one, "depth is known in reductions only", func(b *binder) bool { return !isReduction(b) }},
+	{td.V7Din, one, "depth is known in reductions only", func(d *Decoder) bool { return !isReduction(d) }},
+	{td.V7Dout, one, "depth is known in reductions only", func(d *Decoder) bool { return !isReduction(d) }},
 
 	// Bytes are known as the source of a planar copy, and of a bypass (oracles,
 	// cast_b_to_f16_1x1x64x1, logical_not_1x1x64x64), and as the result of a
 	// table (less_bool_rr_1x64x1x1).
 	{td.V7Fmt1, []uint32{formatFP16}, "the source is fp16, but in a bypass and in a planar task of type 2",
-		func(b *binder) bool { return b.value(td.V7TaskType) != td.TypePlanarUnary && !isBypass(b) }},
+		func(d *Decoder) bool { return d.value(td.V7TaskType) != td.TypePlanarUnary && !isBypass(d) }},
 	{td.V7Fmt1, []uint32{formatFP16, formatByte}, "the source is fp16 or unsigned bytes", nil},
 	{td.V7Fmt2, []uint32{formatFP16}, "source 2 is fp16", hasSource2},
-	{td.V7FmtO, []uint32{formatFP16}, "the result is fp16, but of a table that leaves", func(b *binder) bool {
-		return !b.isArray() || b.value(td.V7NENonLinear) != nonLinearTable || b.value(td.V7ResultConfig.Type) != throughDMA
+	{td.V7FmtO, []uint32{formatFP16}, "the result is fp16, but of a table that leaves", func(d *Decoder) bool {
+		return !d.isArray() || d.value(td.V7NENonLinear) != units.Table || d.value(td.V7ResultConfig.Type) != throughDMA
 	}},
 	{td.V7FmtO, []uint32{formatFP16, formatByte}, "the result is fp16 or unsigned bytes", nil},
 
@@ -118,10 +118,10 @@ func fieldsAre(values []uint32, why string, fields ...*td.Field) []known {
 
 // arrayForms is what holds for tasks of the multiply array.
 var arrayForms = slices.Concat([]known{
-	{td.V7NEOperation, []uint32{multiplyAccumulate, arrayProduct, arrayMaximum, arrayBypass}, "0 multiplies and adds, 2 is the product, 3 the maximum, 4 passes on; others are not known", nil},
-	{td.V7NEKernelFormat, []uint32{1, 2}, "1 is signed bytes, 2 fp16; other kernels are not known", func(b *binder) bool { return !b.flag(td.V7NEUnityKernel) }},
+	{td.V7NEOperation, []uint32{units.MultiplyAdd, units.Product, units.Maximum, units.Bypass}, "0 multiplies and adds, 2 is the product, 3 the maximum, 4 passes on; others are not known", nil},
+	{td.V7NEKernelFormat, []uint32{1, 2}, "1 is signed bytes, 2 fp16; other kernels are not known", func(d *Decoder) bool { return !d.flag(td.V7NEUnityKernel) }},
 	{td.V7NEKernelFormat, []uint32{0, 1, 2}, "1 is signed bytes, 2 fp16; other kernels are not known", nil},
-	{td.V7NEBinaryPoint, zero, "weights of bytes are known without fraction only", func(b *binder) bool { return b.value(td.V7NEKernelFormat) == 1 }},
+	{td.V7NEBinaryPoint, zero, "weights of bytes are known without fraction only", func(d *Decoder) bool { return d.value(td.V7NEKernelFormat) == 1 }},
 	{td.V7NENonLinear, []uint32{0, 1, 2}, "0 is none, 1 ReLU, 2 a table", nil},
 },
 	fieldsAre(zero, "0 in known programs", td.V7NEMatrixBias, td.V7NEPostScaleMode, td.V7NEVectorBias,
@@ -130,23 +130,21 @@ var arrayForms = slices.Concat([]known{
 		td.V7Broadcast1W, td.V7Broadcast1H, td.V7Broadcast1D, td.V7Broadcast1C, td.V7Transpose1,
 		td.V7Broadcast2W, td.V7Broadcast2H, td.V7Broadcast2D, td.V7Broadcast2C, td.V7Transpose2, td.V7TransposePlanar))
 
-const identityScale = 0x3c00 // fp16 1
-
 // planarForms is what holds for planar tasks. Where several fields differ from
 // identity, their order is known only as far as h13 4.4 goes.
 var planarForms = slices.Concat([]known{
 	{td.V7PEOperator, []uint32{0, 1, 2, 3, 4}, "the operators are 0 to 4", nil},
-	{td.V7PEOperator, zero, "the task has no operator", func(b *binder) bool {
-		t := b.value(td.V7TaskType)
+	{td.V7PEOperator, zero, "the task has no operator", func(d *Decoder) bool {
+		t := d.value(td.V7TaskType)
 		return t != td.TypePlanarBinary && t != td.TypePlanarReduce2 && t != td.TypePlanarReduce
 	}},
-	{td.V7PEOperator, []uint32{0, 4}, "of one source there is the square only (oracles, norm_layer_norm_ax1_1x64x8x8)", func(b *binder) bool {
-		return b.value(td.V7TaskType) == td.TypePlanarReduce
+	{td.V7PEOperator, []uint32{0, 4}, "of one source there is the square only (oracles, norm_layer_norm_ax1_1x64x8x8)", func(d *Decoder) bool {
+		return d.value(td.V7TaskType) == td.TypePlanarReduce
 	}},
 	{td.V7PEReduction, []uint32{0, 2}, "0 is the sum, 2 the maximum; others are not known", isReduction},
 	{td.V7PEReduction, zero, "the task reduces nothing", isPlanarMap},
 	{td.V7PECondition, []uint32{0, 1}, "1 is the magnitude (oracles, unary_abs_c128); others are not known", nil},
-	{td.V7PECondition, zero, "conditions are known in planar tasks of type 2 only", func(b *binder) bool { return b.value(td.V7TaskType) != td.TypePlanarUnary }},
+	{td.V7PECondition, zero, "conditions are known in planar tasks of type 2 only", func(d *Decoder) bool { return d.value(td.V7TaskType) != td.TypePlanarUnary }},
 	{td.V7PEFinal, []uint32{0, 1, 2}, "1 is the reciprocal (oracles, softmax), 2 the reciprocal square root", isReduction},
 	{td.V7PEFinal, zero, "final functions are known in reductions only", isPlanarMap},
 	{td.V7PEReLU, zero, "where ReLU would stand in a reduction is not known", isReduction},
@@ -154,18 +152,18 @@ var planarForms = slices.Concat([]known{
 	{td.V7PESource2Sign, []uint32{0, 2}, "the task has no second source", hasNoSource2},
 	{td.V7PEFinalScale, []uint32{math.Float32bits(1), 0}, "a final scale is known in reductions only", isPlanarMap},
 	{td.V7PEEpsilon, zero, "epsilon is known in reductions only", isPlanarMap},
-	{td.V7PEScale, []uint32{identityScale}, "the order of scale and gain is not known", isGain},
+	{td.V7PEScale, []uint32{units.One}, "the order of scale and gain is not known", isGain},
 	{td.V7PEBias, zero, "the order of bias and gain is not known", isGain},
-	{td.V7PEScale, []uint32{identityScale}, "the order of scale and magnitude is not known", func(b *binder) bool { return b.flag(td.V7PECondition) }},
-	{td.V7PEBias, zero, "the order of bias and magnitude is not known", func(b *binder) bool { return b.flag(td.V7PECondition) }},
-	{td.V7PEPreScale, []uint32{identityScale}, "the order of pre-scale and scale is not known", func(b *binder) bool {
-		return b.value(td.V7PEScale) != identityScale || b.flag(td.V7PEBias)
+	{td.V7PEScale, []uint32{units.One}, "the order of scale and magnitude is not known", func(d *Decoder) bool { return d.flag(td.V7PECondition) }},
+	{td.V7PEBias, zero, "the order of bias and magnitude is not known", func(d *Decoder) bool { return d.flag(td.V7PECondition) }},
+	{td.V7PEPreScale, []uint32{units.One}, "the order of pre-scale and scale is not known", func(d *Decoder) bool {
+		return d.value(td.V7PEScale) != units.One || d.flag(td.V7PEBias)
 	}},
 	{td.V7KernelEnable, zero, "a planar task loads no kernel", nil},
 }, fieldsAre(zero, "the multiply array does nothing in a planar task",
 	td.V7NEOperation, td.V7NEUnityKernel, td.V7NEBias, td.V7NENonLinear))
 
-func isGain(b *binder) bool { return b.value(td.V7TaskType) == td.TypePlanarGain }
+func isGain(d *Decoder) bool { return d.value(td.V7TaskType) == td.TypePlanarGain }
 
 var onChipSource = []known{
 	{td.V7SourceConfig.Interleave, []uint32{0, 1}, "interleave on chip is not known", nil},
@@ -219,42 +217,8 @@ var streamedResult = append([]known{
 	{td.V7DstCmpVecFill, zero, "compressed vectors are not known", nil},
 }, fp16Image(td.V7DstFormat.Memory, td.V7DstFormat.Truncate, td.V7DstFormat.Shift, td.V7DstFormat.OffsetChannel, td.V7DstFormat.CmpVec)...)
 
-// checkForms holds a task to what is known.
-func (b *binder) checkForms() error {
-	layout := td.LayoutOf(td.V7)
-	for _, rec := range b.task.Records {
-		for i, word := range rec.Words {
-			addr := rec.Addr + 4*uint32(i)
-			block := layout.Block(addr)
-			if block == nil {
-				return &Error{Task: b.index, Msg: fmt.Sprintf("register %#x = %#x: no register of this address is known", addr, word)}
-			}
-			if bits := block.Unnamed(addr, word); bits != 0 {
-				return &Error{Task: b.index, Msg: fmt.Sprintf("register %#x = %#x: the meaning of bits %#x is not known", addr, word, bits)}
-			}
-		}
-	}
-	if err := b.checkKnown(knownForms); err != nil {
-		return err
-	}
-	if b.isArray() {
-		return b.checkKnown(arrayForms)
-	}
-	return b.checkKnown(planarForms)
-}
-
-// checkKnown holds fields to the values whose meaning is known.
-func (b *binder) checkKnown(forms []known) error {
-	for _, k := range forms {
-		if (k.when == nil || k.when(b)) && !slices.Contains(k.values, b.value(k.field)) {
-			return b.refuse(k.field, "%s", k.why)
-		}
-	}
-	return nil
-}
-
 // isBypass reports whether the task passes its source on.
-func isBypass(b *binder) bool { return b.isArray() && b.value(td.V7NEOperation) == arrayBypass }
+func isBypass(d *Decoder) bool { return d.isArray() && d.value(td.V7NEOperation) == units.Bypass }
 
 // isProduct reports whether the task is a product of channels in the array.
-func isProduct(b *binder) bool { return b.isArray() && b.value(td.V7NEOperation) == arrayProduct }
+func isProduct(d *Decoder) bool { return d.isArray() && d.value(td.V7NEOperation) == units.Product }

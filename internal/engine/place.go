@@ -80,7 +80,6 @@ func (p *Program) placeOperand(o *td.Operand) (place, error) {
 		return place{}, fmt.Errorf("bytes %#x to %#x of base %d are outside %v, which has %#x there", lo, hi, o.Base, m, size-int64(start))
 	}
 	pl.Memory, pl.Offset = memory, int64(start)+o.Offset
-	pl.region = operandRegion(o, int(pl.Offset))
 	for a, n := range o.Dims {
 		if td.Axis(a) == td.AxisC {
 			n = (n + int(o.Interleave) - 1) / int(o.Interleave)
@@ -89,6 +88,7 @@ func (p *Program) placeOperand(o *td.Operand) (place, error) {
 			pl.Strides[a] = o.Strides[a]
 		}
 	}
+	pl.region = operandRegion(&pl.Operand)
 	return pl, nil
 }
 

@@ -1,0 +1,91 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/espalier-ane/espalier/internal/engine/v256"
+	"github.com/espalier-ane/espalier/internal/engine/v7"
+	"github.com/espalier-ane/espalier/internal/units"
+	"github.com/espalier-ane/espalier/td"
+)
+
+// A Decoder reads the tasks of one version in a program, in the order of the
+// list. What a task does is plain data after that: nothing else in this package
+// knows a version.
+type Decoder interface {
+	// Decode reads a task: an operation of the array or the planar engine, or a
+	// strided one; the other is nil. An error about a field is a *td.FieldError.
+	Decode(*td.Task) (*units.Op, *td.Op, error)
+
+	// Field returns the field that a part of the last operation of the units came
+	// from, and what stands in it: for errors that are found later. It is nil if
+	// there is none such.
+	Field(units.Part) (*td.Field, uint32)
+}
+
+// Decoders make decoders, by version.
+type Decoders map[td.Version]func() Decoder
+
+// decoders are the versions that are executed. A new one is a folder and a row.
+var decoders = Decoders{
+	td.V7:   func() Decoder { return v7.New() },
+	td.V256: func() Decoder { return v256.Decoder{} },
+}
+
+// bind decodes and binds the tasks of a program.
+func (p *Program) bind(tasks []td.Placed, more Decoders) error {
+	made := make(map[td.Version]Decoder)
+	for i, t := range tasks {
+		d := made[t.Version]
+		if d == nil {
+			make := more[t.Version]
+			if make == nil {
+				make = decoders[t.Version]
+			}
+			if make == nil {
+				return programError("tasks of %v are not executed", t.Version)
+			}
+			d = make()
+			made[t.Version] = d
+		}
+		unit, strided, err := d.Decode(t.Task)
+		switch {
+		case err != nil:
+		case unit != nil:
+			err = p.addUnit(unit)
+		default:
+			err = p.addOperation(strided)
+		}
+		if err != nil {
+			return taskError(i, d, err)
+		}
+	}
+	return nil
+}
+
+// A partError is about a part of an operation of the units.
+type partError struct {
+	part units.Part
+	msg  string
+}
+
+func (e *partError) Error() string { return e.msg }
+
+func refuse(part units.Part, format string, args ...any) error {
+	return &partError{part, fmt.Sprintf(format, args...)}
+}
+
+// taskError says which task an error is about, and which field of it.
+func taskError(task int, d Decoder, err error) error {
+	e := &Error{Task: task, Msg: err.Error()}
+	var field *td.FieldError
+	var part *partError
+	switch {
+	case errors.As(err, &field):
+		e.Field, e.Value, e.Msg = field.Field, field.Value, field.Msg
+	case errors.As(err, &part):
+		e.Field, e.Value = d.Field(part.part)
+	}
+	return e
+}

@@ -1,0 +1,50 @@
+package engine
+
+import (
+	"runtime"
+
+	"github.com/espalier-ane/espalier/internal/pool"
+	"github.com/espalier-ane/espalier/internal/strided"
+)
+
+// A step is one task, bound: kernels that run one after the other.
+type step struct{ kernels []strided.Kernel }
+
+func (s *step) run(c *Context) {
+	for _, k := range s.kernels {
+		c.workers.share(k)
+	}
+}
+
+// workers are the goroutines that share the tiles of a context's kernels, and the
+// scratch of each.
+type workers struct {
+	team    *pool.Team
+	scratch []*strided.Scratch
+	kernel  strided.Kernel // that runs
+	grain   int
+}
+
+// share has the goroutines compute the tiles of a kernel.
+func (v *workers) share(k strided.Kernel) {
+	n, grain := k.Tiles()
+	v.kernel, v.grain = k, grain
+	v.team.For(n, grain)
+}
+
+// newWorkers makes room for all operations of a program. The memories are those
+// of the context, where ports may be bound to others later.
+func newWorkers(need strided.Need, c *Context) *workers {
+	v := new(workers)
+	v.team = pool.NewTeam(runtime.GOMAXPROCS(0), func(worker, lo, hi int) {
+		for ; lo < hi && !c.stop(); lo += v.grain {
+			v.kernel.Run(v.scratch[worker], lo, min(lo+v.grain, hi))
+		}
+	})
+	for range v.team.Size() {
+		s := strided.NewScratch(need)
+		s.Memory, s.Dense = c.memories, &c.dense
+		v.scratch = append(v.scratch, s)
+	}
+	return v
+}

@@ -1,0 +1,210 @@
+package strided
+
+import (
+	"github.com/espalier-ane/espalier/internal/kernel/gemm"
+	"github.com/espalier-ane/espalier/internal/units"
+	"github.com/espalier-ane/espalier/tensor"
+)
+
+// Operations of the array and of the planar engine. All of their sources is read
+// before anything of the result is written, into dense arrays of floats, and what
+// they compute is dense, too:
+//
+//	memory ─ load ─ source 1 ─┐
+//	memory ─ load ─ source 2 ─┼─ unit ─ result ─ store ─ memory
+//	memory ─ load ─ weights ──┘
+//
+// So a bound operation is several kernels, one after the other. The axes of the
+// dense arrays are groups, channels, depth, rows and columns.
+
+// A Unit is an operation to be bound, with its operands in their places. Operands
+// have extent 1 where they broadcast.
+type Unit struct {
+	*units.Op
+
+	Source1, Result Operand
+	Source2         *Operand // of a gain: the offsets
+	Gains           *Operand // of a gain
+	Kept            *Operand // where source 1 stays on chip, too
+
+	Weights *Weights        // constant ones; nil: none
+	Runtime *RuntimeWeights // those that are made at run time; nil: none
+	Table   *Activation     // nil: none
+
+	Rules *Rules
+	Packs *Packs
+	Gemm  *gemm.Row
+}
+
+// Buffers are the dense arrays of an operation under way. All threads that work
+// on it share them.
+type Buffers struct{ Source1, Source2, Result, Weights []float32 }
+
+// An Activation is a function that is given by knots. It may change between runs.
+type Activation struct{ F func(float32) float32 }
+
+// RuntimeWeights are weights that another operation, or the caller, has put in
+// memory: fp16 numbers.
+type RuntimeWeights struct {
+	Memory int
+	First  []int // byte of the first weight of each output, all groups counted
+	Stride int   // bytes from one weight to the next
+}
+
+// A BoundUnit is an operation that is bound: kernels, to be run one after the
+// other.
+type BoundUnit struct {
+	Kernels []Kernel
+
+	// What it computes beside reading and writing: the steps, and those of a tile.
+	Steps, PerTile float64
+}
+
+// BindUnit binds an operation. Its operands must lie inside their memories, and
+// it must be one that units.Op.Check has nothing against.
+func BindUnit(u *Unit) *BoundUnit {
+	first := (*Buffers).source1
+	if !u.Planar && u.Operation == units.Bypass { // what is computed is what is read
+		first = (*Buffers).result
+	}
+	b := &BoundUnit{Kernels: []Kernel{newLoader(&u.Source1, u.reading(1), denseDims{u.Groups, u.In}, first)}}
+	if u.Kept != nil {
+		b.Kernels = append(b.Kernels, newKeeper(u))
+	}
+	if u.Planar {
+		b.bindPlanar(u)
+	} else {
+		b.bindArray(u)
+	}
+	b.Kernels = append(b.Kernels, newStorer(u))
+	return b
+}
+
+func (b *BoundUnit) add(k ...Kernel) { b.Kernels = append(b.Kernels, k...) }
+
+// reading is what happens to a source as it is read.
+func (u *Unit) reading(source int) passage {
+	var p passage
+	if source == 1 && u.ReLU1 || source == 2 && u.ReLU2 {
+		p |= passReLU
+	}
+	if u.Rules == nil {
+		return p
+	}
+	if u.Rules.NaNToInf {
+		// Sums that stay on chip as those of a layer normalization do are its mean
+		// and its variance, or lead to them.
+		if p |= passNaN; u.WideResult && u.Reduction == units.ReduceSum {
+			p |= passFinite
+		}
+	}
+	if source == 1 && u.sums() && u.Rules.FlushArraySubnormals {
+		p |= passFlush
+	}
+	return p
+}
+
+// sums reports whether an operation of the array goes through the accumulator and
+// its port. A single input without weights is no sum, as rsqrt has it.
+func (u *Unit) sums() bool {
+	return !u.Planar && u.Operation == units.MultiplyAdd && !(u.single() && u.Unity)
+}
+
+// single reports whether an output is one product, in unicast, which convolutions
+// have and no linear layer.
+func (u *Unit) single() bool { return u.Unicast*u.Window.KH*u.Window.KW == 1 }
+
+func (b *Buffers) source1() []float32 { return b.Source1 }
+func (b *Buffers) source2() []float32 { return b.Source2 }
+func (b *Buffers) result() []float32  { return b.Result }
+
+// sweepGrain is how many steps are worth a thread.
+const sweepGrain = 1 << 14
+
+// A sweep is a kernel of n tiles that have about so many steps each, and that
+// takes no scratch.
+type sweep struct {
+	n, steps int
+	run      func(w *Scratch, lo, hi int)
+}
+
+func (k *sweep) Tiles() (n, grain int)      { return k.n, max(1, sweepGrain/max(1, k.steps)) }
+func (k *sweep) Need() Need                 { return Need{} }
+func (k *sweep) Run(w *Scratch, lo, hi int) { k.run(w, lo, hi) }
+
+// denseDims are the extents of a dense array.
+type denseDims struct {
+	groups int
+	units.Size
+}
+
+// rows is the number of rows along W.
+func (d denseDims) rows() int { return d.groups * d.C * d.D * d.H }
+
+// place is where row i begins in an operand.
+func (d denseDims) place(i int) (at index) {
+	at[axisH] = i % d.H
+	i /= d.H
+	at[axisD] = i % d.D
+	i /= d.D
+	at[axisC], at[axisN] = i%d.C, i/d.C
+	return at
+}
+
+// newLoader reads an operand into a dense array.
+func newLoader(o *Operand, p passage, d denseDims, to func(*Buffers) []float32) Kernel {
+	from := o.array()
+	from.pass = p
+	return &sweep{d.rows(), d.W, func(w *Scratch, lo, hi int) {
+		dst := to(w.Dense)
+		for i := lo; i < hi; i++ {
+			from.load(w, dst[i*d.W:][:d.W], d.place(i), axisW)
+		}
+	}}
+}
+
+// newKeeper copies source 1 to where it is kept. What is repeated is kept once.
+func newKeeper(u *Unit) Kernel {
+	to, from := u.Kept.array(), u.Source1.array()
+	dims := u.Source1.Dims
+	d := denseDims{dims[axisN], units.Size{W: dims[axisW], H: dims[axisH], D: dims[axisD], C: dims[axisC]}}
+	return &sweep{d.rows(), d.W, func(w *Scratch, lo, hi int) {
+		for i := lo; i < hi; i++ {
+			at := d.place(i)
+			moveRow(w, &to, at, &from, at, axisW, d.W)
+		}
+	}}
+}
+
+// newStorer rounds the result and writes it.
+func newStorer(u *Unit) Kernel {
+	to := u.Result.array()
+	switch r := u.Rules; {
+	case !to.typ.IsFloat():
+		to.pass |= passByte
+	case r != nil:
+		if r.NaNToInf {
+			to.pass |= passNaN
+		}
+		if !r.RoundHalfEven {
+			to.pass |= passAway
+		}
+	}
+	d := denseDims{u.Groups, u.ResultSize()}
+	return &sweep{d.rows(), d.W, func(w *Scratch, lo, hi int) {
+		for i := lo; i < hi; i++ {
+			to.store(w, w.Dense.Result[i*d.W:][:d.W], d.place(i), axisW)
+		}
+	}}
+}
+
+// newWeightLoader reads weights that are made at run time.
+func newWeightLoader(r *RuntimeWeights, count int, p passage) Kernel {
+	return &sweep{len(r.First), count, func(w *Scratch, lo, hi int) {
+		for o := lo; o < hi; o++ {
+			row := w.Dense.Weights[o*count:][:count]
+			loadFloats(row, tensor.Float16, w.Memory[r.Memory], r.First[o], r.Stride)
+			p.apply(row)
+		}
+	}}
+}
