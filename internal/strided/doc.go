@@ -1,12 +1,14 @@
-// Package strided has the kernels of version-256 tasks: operations on operands
-// of any element type, at any strides.
+// Package strided has the operations on strided operands, of tasks of any version:
+// the classes of td.Op, on operands of any element type (Bind), and those of the
+// array and the planar engine (BindUnit). Products of matrices are made by the
+// micro-kernels of package gemm, whose rows say all that depends on them.
 //
 // An operation is bound once, which settles its loops, its scratch and its
 // epilogue, and then run many times on the memory of its caller. A bound
 // operation is cut into tiles that do not depend on each other; Run computes a
 // range of them, never allocates and never starts a goroutine. Every element of
-// a result is computed by one tile, and in an order that depends on lengths
-// alone: the same bits come out however the tiles are handed out.
+// a result is computed by one tile, and in an order that depends on lengths and
+// the micro-kernel alone: the same bits come out however the tiles are handed out.
 //
 // Between loading and storing, a value is a float32; where everything is
 // integer, an int64. It is rounded to the element type of the result when it is

@@ -51,21 +51,17 @@ func loadFloats(dst []float32, t tensor.DType, src []byte, off, stride int) {
 		}
 		return
 	}
-	if stride == sizeOf(t) && !t.SubByte() {
-		loadDense(dst, t, src[off:off+stride*len(dst)])
-		return
-	}
-	if stride == 1 && t.SubByte() {
-		loadPacked(dst, t, src, off)
-		return
-	}
-	switch t {
-	case tensor.Float16:
+	switch { // the most frequent ones first
+	case t == tensor.Float16 && stride != 2:
 		for i := range dst {
 			dst[i] = half.Float(binary.LittleEndian.Uint16(src[off:]))
 			off += stride
 		}
-	case tensor.Float32:
+	case t == tensor.Float16 || stride == sizeOf(t) && !t.SubByte():
+		loadDense(dst, t, src[off:off+stride*len(dst)])
+	case stride == 1 && t.SubByte():
+		loadPacked(dst, t, src, off)
+	case t == tensor.Float32:
 		for i := range dst {
 			dst[i] = math.Float32frombits(binary.LittleEndian.Uint32(src[off:]))
 			off += stride

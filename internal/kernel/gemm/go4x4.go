@@ -21,7 +21,11 @@ var quads = Panel{
 type quad [4]float32
 
 func packQuads(panels []float32, apart int, s *Source) bool {
-	for l := 0; l < s.Lines; l += 4 {
+	first := 0
+	if s.Elem == Placed && s.Depth == 1 {
+		first = packQuadStep(panels, apart, s)
+	}
+	for l := first; l < s.Lines; l += 4 {
 		panel := panels[l/4*apart:][:4*s.Depth]
 		switch {
 		case s.Lines-l < 4:
@@ -40,6 +44,17 @@ func packQuads(panels []float32, apart int, s *Source) bool {
 		}
 	}
 	return true
+}
+
+// packQuadStep packs one factor of all lines that fill their panel, and returns
+// how many these are. The panels are too short to be worth a call each.
+func packQuadStep(panels []float32, apart int, s *Source) (lines int) {
+	from := s.Floats[s.Shifts[0]:]
+	for ; lines+4 <= s.Lines; lines += 4 {
+		p := (*[4]int64)(s.Places[lines:])
+		*(*quad)(panels[lines/4*apart:]) = quad{from[p[0]], from[p[1]], from[p[2]], from[p[3]]}
+	}
+	return lines
 }
 
 func packQuadLines(panel []float32, s *Source, l int) {
