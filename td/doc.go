@@ -2,9 +2,9 @@
 // header words and runs of register writes.
 //
 // A version of the descriptor is a Layout: blocks of registers with named bit
-// fields, each row with its source and how sure that source is. One codec reads
-// and writes tasks over any layout. Words that no row names are kept, and shown
-// as unknown.
+// fields, each row with its source and how sure that source is, and the codec of
+// its words. All that handles tasks asks the layout, so that a new version is a
+// new table. Words that no row names are kept, and shown as unknown.
 //
 //   - Version 7 is the real encoding of H13, checked on Apple's programs.
 //   - Version 10 is what the guide describes. No file shows it: it is read,

@@ -154,3 +154,11 @@ func TestAnotherVersion(t *testing.T) {
 		}
 	}
 }
+
+// A micro-kernel that the processor does not have is refused.
+func TestUnknownMicroKernel(t *testing.T) {
+	file := own(t, "relu").file(t)
+	if _, err := engine.LoadWith(file, engine.Options{Numerics: plain, Gemm: "none"}); err == nil || !strings.Contains(err.Error(), `"none"`) {
+		t.Errorf("got %v", err)
+	}
+}
