@@ -12,10 +12,15 @@ type ArgMinMax struct {
 	Mode td.ArgMode `net:"Mode"`
 }
 
-var argMinMaxContract = contract("y", "x")
+var argMinMaxInfo = KindInfo{
+	Kind: KindArgMinMax, Name: "ArgMinMax", Standing: Computed, Desc: "ArgMinMax", Class: td.ClassArgMinMax,
+	Sources: "22 desc unit B C", Unsure: "a window smaller than x",
+	New: func() Params { return &ArgMinMax{Window: UnitWindow} }, Contract: contract("y", "x"),
 
-func (*ArgMinMax) Kind() Kind         { return KindArgMinMax }
-func (*ArgMinMax) Contract() Contract { return argMinMaxContract }
+	Pattern: Pattern{1, 1, "ArgMinMax layer must have one input", fromGates}, Check: validateArgMinMax,
+}
+
+func (*ArgMinMax) Info() *KindInfo { return &argMinMaxInfo }
 
 func (p *ArgMinMax) infer(o *operands) ([]Type, error) {
 	if err := valid(p.Mode); err != nil {
@@ -37,10 +42,15 @@ type GlobalArgMinMax struct {
 	Axis td.Axis    `net:"Dimension"`
 }
 
-var globalArgMinMaxContract = contract("y", "x")
+var globalArgMinMaxInfo = KindInfo{
+	Kind: KindGlobalArgMinMax, Name: "GlobalArgMinMax", Standing: Computed, Desc: "GlobalArgMinMax",
+	Class: td.ClassGlobalArgMinMax, Sources: "22 desc unit B",
+	New: func() Params { return &GlobalArgMinMax{Type: td.Max} }, Contract: contract("y", "x"),
 
-func (*GlobalArgMinMax) Kind() Kind         { return KindGlobalArgMinMax }
-func (*GlobalArgMinMax) Contract() Contract { return globalArgMinMaxContract }
+	Pattern: Pattern{1, 1, "", onlyCount}, Check: validateGlobalArgMinMax, Codegen: globalArgMinMaxCodegen,
+}
+
+func (*GlobalArgMinMax) Info() *KindInfo { return &globalArgMinMaxInfo }
 
 func (p *GlobalArgMinMax) infer(o *operands) ([]Type, error) {
 	if err := valid(p.Type); err != nil {

@@ -9,7 +9,7 @@ import (
 
 // Passing its validator does not make a layer reachable: some pass and then no
 // code comes of them (guide 4 and 24, "attested is not reachable"). Which do not
-// is known by trying, so it is a table of what was seen, and not a rule.
+// is known by trying, so rows say what was seen, and not a rule.
 
 // A Route is how a layer comes to the compiler.
 type Route uint8
@@ -23,11 +23,18 @@ const (
 
 func (r Route) String() string { return [...]string{"any", "converted", "authored"}[r] }
 
-// A CodegenVerdict is a row of the table.
+const (
+	firstFamily, lastFamily = hal.A11Legacy, hal.A18
+
+	// noBackend is what the compiler says of an operation that nothing takes.
+	noBackend = "Some ops are not supported on any of the specified backends"
+)
+
+// A CodegenVerdict is what is known of the code for some layers of a kind. A later one of the kind does not soften an
+// earlier one: the first that fails speaks.
 type CodegenVerdict struct {
 	ID      diag.ID // of the finding that comes of it, if one does
-	Kind    Kind
-	Subject string // the layers it is about, in words
+	Subject string  // the layers it is about, in words
 	Route   Route
 
 	// From and To are the families it is about, both included.
@@ -59,9 +66,9 @@ type CodegenVerdict struct {
 	found func(l *Layer, t *hal.Target) (string, bool)
 }
 
-// holds reports whether the row is about a layer on a target, and what it found.
+// holds reports whether the row is about a layer of its kind on a target, and what it found.
 func (v *CodegenVerdict) holds(l *Layer, t *hal.Target, r Route) (string, bool) {
-	if v.Kind != l.Kind() || t.Family < v.From || t.Family > v.To || v.Route != AnyRoute && v.Route != r {
+	if t.Family < v.From || t.Family > v.To || v.Route != AnyRoute && v.Route != r {
 		return "", false
 	}
 	if v.found == nil {
@@ -79,8 +86,9 @@ func Codegen(l *Layer, t *hal.Target) *diag.Finding { return codegen(l, t, Conve
 func CodegenAuthored(l *Layer, t *hal.Target) *diag.Finding { return codegen(l, t, Authored) }
 
 func codegen(l *Layer, t *hal.Target, r Route) *diag.Finding {
-	for i := range codegenVerdicts {
-		v := &codegenVerdicts[i]
+	verdicts := l.Info().Codegen
+	for i := range verdicts {
+		v := &verdicts[i]
 		if !v.Fails {
 			continue
 		}
@@ -97,8 +105,9 @@ func codegen(l *Layer, t *hal.Target, r Route) *diag.Finding {
 // not have, and does its work on the engine. nil: nothing has to, or nothing
 // does.
 func StandInFor(l *Layer, t *hal.Target) *CodegenVerdict {
-	for i := range codegenVerdicts {
-		v := &codegenVerdicts[i]
+	verdicts := l.Info().Codegen
+	for i := range verdicts {
+		v := &verdicts[i]
 		if !v.StandIn {
 			continue
 		}
@@ -132,6 +141,3 @@ func (v *CodegenVerdict) limit() string {
 	}
 	return "not " + v.Subject
 }
-
-// CodegenVerdicts returns the table. It is shared: do not write to it.
-func CodegenVerdicts() []CodegenVerdict { return codegenVerdicts }

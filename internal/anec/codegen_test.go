@@ -3,6 +3,7 @@ package anec
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -98,7 +99,7 @@ func TestCodegen(t *testing.T) {
 		}
 	}
 	subjects := map[string]bool{}
-	for _, v := range CodegenVerdicts() {
+	for _, v := range allVerdicts() {
 		if subjects[v.Subject] || v.Subject == "" || v.Text == "" || v.Source == "" || v.Status == hal.Unknown || v.From > v.To {
 			t.Errorf("%s stands twice or is not whole: %+v", v.Subject, v)
 		}
@@ -194,19 +195,18 @@ the files of the kinds; what they ask of bottoms is below, as the compiler count
 | Kind | Bottoms | Text | Source |
 |---|---|---|---|
 `)
-	for _, p := range patterns {
-		count := fmt.Sprint(p.min)
-		switch {
-		case p.max < 0:
-			count += " or more"
-		case p.max != p.min:
-			count += fmt.Sprintf(" to %d", p.max)
-		}
-		fmt.Fprintf(b, "| %v | %s | %s | %s |\n", p.kind, count, p.text, p.source)
+	for _, k := range exportedKinds() {
+		p := &k.Info().Pattern
+		fmt.Fprintf(b, "| %v | %s | %s | %s |\n", k, p.Count(), p.Text, p.Source)
 	}
 	fmt.Fprint(b, "\n### Without a validator\n\n| Layer | Why |\n|---|---|\n")
-	for _, row := range withoutValidator {
-		fmt.Fprintf(b, "| %s | %s |\n", row.Name, row.Why)
+	for _, name := range slices.Sorted(maps.Keys(otherLayers)) {
+		fmt.Fprintf(b, "| %s | %s |\n", name, otherLayers[name])
+	}
+	for _, k := range Kinds() {
+		if why := k.Info().NoValidator; why != "" {
+			fmt.Fprintf(b, "| %v | %s |\n", k, why)
+		}
 	}
 	fmt.Fprint(b, `
 ## Code generation
@@ -217,17 +217,31 @@ targets (A13 is that of the M1) and by how the layer came: converted from a mode
 | Layer | Route | Families | Code | Text | Status | Source |
 |---|---|---|---|---|---|---|
 `)
-	for _, v := range CodegenVerdicts() {
-		status := v.Status.String()
-		if v.Seen != nil {
-			status += " on " + strings.Trim(fmt.Sprint(v.Seen), "[]") + ", else predicted"
+	for _, k := range Kinds() {
+		for _, v := range k.Info().Codegen {
+			status := v.Status.String()
+			if v.Seen != nil {
+				status += " on " + strings.Trim(fmt.Sprint(v.Seen), "[]") + ", else predicted"
+			}
+			if v.Disputed != nil {
+				status += "; disputed on " + strings.Trim(fmt.Sprint(v.Disputed), "[]") + ": " + v.Against
+			}
+			fmt.Fprintf(b, "| %v: %s | %v | %v to %v | %s | %s | %s | %s |\n", k, v.Subject, v.Route, v.From, v.To,
+				codeWord(&v), v.Text, status, v.Source)
 		}
-		if v.Disputed != nil {
-			status += "; disputed on " + strings.Trim(fmt.Sprint(v.Disputed), "[]") + ": " + v.Against
-		}
-		fmt.Fprintf(b, "| %v: %s | %v | %v to %v | %s | %s | %s | %s |\n", v.Kind, v.Subject, v.Route, v.From, v.To,
-			codeWord(&v), v.Text, status, v.Source)
 	}
+}
+
+// exportedKinds are those of which Apple's compiler exports a validator.
+func exportedKinds() []Kind {
+	return slices.DeleteFunc(Kinds(), func(k Kind) bool { return k.Info().Desc == "" })
+}
+
+func allVerdicts() (all []CodegenVerdict) {
+	for _, k := range Kinds() {
+		all = append(all, k.Info().Codegen...)
+	}
+	return all
 }
 
 // Whatever the shape rules let in, every target has an answer to it, and rejects

@@ -13,10 +13,14 @@ type Concat struct {
 	Interleave bool    // the anec dialect has it
 }
 
-var concatContract = contract("y", "x*")
+var concatInfo = KindInfo{
+	Kind: KindConcat, Name: "Concat", Standing: Descriptor, Desc: "Concat", Class: td.ClassConcat, Sources: "export plist unit B",
+	New: func() Params { return &Concat{} }, Contract: contract("y", "x*"),
 
-func (*Concat) Kind() Kind         { return KindConcat }
-func (*Concat) Contract() Contract { return concatContract }
+	Pattern: Pattern{2, -1, "Concat layer must have at least 2 inputs", fromGates}, Check: matched(validateConcat),
+}
+
+func (*Concat) Info() *KindInfo { return &concatInfo }
 
 func (p *Concat) infer(o *operands) ([]Type, error) {
 	if err := checkAxis(p.Axis); err != nil {
@@ -45,10 +49,15 @@ type Tile struct {
 	Reps Dims `net:"Tile{Batch,Depth,Channel,Height,Width}?"`
 }
 
-var tileContract = contract("y", "x")
+var tileInfo = KindInfo{
+	Kind: KindTile, Name: "Tile", Standing: Descriptor, Desc: "Tile", Class: td.ClassTile,
+	Sources: "export desc", Unsure: "its keys",
+	New: func() Params { return &Tile{Reps: Dims{1, 1, 1, 1, 1}} }, Contract: contract("y", "x"),
 
-func (*Tile) Kind() Kind         { return KindTile }
-func (*Tile) Contract() Contract { return tileContract }
+	Pattern: Pattern{1, 1, "", "the contract of the kind" + textOurs}, Check: matched(validateTile),
+}
+
+func (*Tile) Info() *KindInfo { return &tileInfo }
 
 func (p *Tile) infer(o *operands) ([]Type, error) {
 	y := o.dims(0)
@@ -66,10 +75,14 @@ type Broadcast struct {
 	Dims Dims `net:"BroadcastInfo"` // a list of Dimension and Size
 }
 
-var broadcastContract = contract("y", "x")
+var broadcastInfo = KindInfo{
+	Kind: KindBroadcast, Name: "Broadcast", Standing: Computed, Desc: "Broadcast", Class: td.ClassBroadcast, Sources: "22 desc plist B",
+	New: func() Params { return &Broadcast{} }, Contract: contract("y", "x"),
 
-func (*Broadcast) Kind() Kind         { return KindBroadcast }
-func (*Broadcast) Contract() Contract { return broadcastContract }
+	Pattern: Pattern{1, 1, "", onlyCount}, Check: matched(validateBroadcast),
+}
+
+func (*Broadcast) Info() *KindInfo { return &broadcastInfo }
 
 func (p *Broadcast) infer(o *operands) ([]Type, error) {
 	if err := o.fits(p.Dims, allAxes, 0); err != nil {

@@ -95,10 +95,16 @@ type Conv struct {
 	PaddingMode td.PaddingMode `net:"PaddingMode"`
 }
 
-var convContract = contract("y", "x w~ bias?~")
+var convInfo = KindInfo{
+	Kind: KindConv, Name: "Conv", Standing: Descriptor, Desc: "Conv", Class: td.ClassConv,
+	Sources:  "export plist unit 22 B",
+	New:      func() Params { return &Conv{Window: UnitWindow, Groups: 1, PaddingMode: td.PadZero} },
+	Contract: contract("y", "x w~ bias?~"),
 
-func (*Conv) Kind() Kind         { return KindConv }
-func (*Conv) Contract() Contract { return convContract }
+	Pattern: Pattern{1, 1, "", onlyCount}, Check: validateConv, Codegen: convCodegen,
+}
+
+func (*Conv) Info() *KindInfo { return &convInfo }
 
 func (p *Conv) infer(o *operands) ([]Type, error) {
 	x, w := o.dims(0), o.dims(1)

@@ -302,3 +302,31 @@ func validateDeconv(p *Conv, x *Value, t *hal.Target) *diag.Finding {
 }
 
 func limitText(r hal.Range) string { return fmt.Sprintf("[%d, %d]", r.Min, r.Max) }
+
+var convCodegen = []CodegenVerdict{
+	{
+		ID: diag.CodegenConv3D, Subject: "three-dimensional convolution", From: firstFamily, To: lastFamily, Fails: true,
+		Text: noBackend, Remedy: "one two-dimensional convolution for each depth of the kernel, and add the results",
+		Status: hal.Measured, Seen: []hal.Family{hal.A13}, Source: "guide 4, 22 and 24: on every device mask, on M1",
+		Disputed: []hal.Family{hal.A16}, Against: "an M4 takes it, as its segmenter reports: " + fromStudy,
+		found: func(l *Layer, _ *hal.Target) (string, bool) {
+			x, p := l.bottom(0), l.Params.(*Conv)
+			if x == nil {
+				return "", false
+			}
+			return fmt.Sprintf("kernel depth %d, depth %d", p.Kernel[0], x.Type.Dims[D]), p.Kernel[0] > 1 || x.Type.Dims[D] > 1
+		},
+	},
+	{
+		ID: diag.CodegenLiveKernel, Subject: "convolution with a live kernel and a batch above 1", From: firstFamily, To: lastFamily, Fails: true,
+		Text: "lost helper application", Remedy: "a constant kernel, or one convolution for each batch element",
+		Status: hal.Measured, Seen: []hal.Family{hal.A13, hal.A17}, Source: "guide 19: the compiler's service dies, on M1; " + fromForge + "; text: ours, after the guide",
+		found: func(l *Layer, _ *hal.Target) (string, bool) {
+			x, w := l.bottom(0), l.bottom(1)
+			if x == nil || w == nil || w.Const != nil {
+				return "", false
+			}
+			return fmt.Sprintf("batch %d", x.Type.Dims[N]), x.Type.Dims[N] > 1
+		},
+	},
+}

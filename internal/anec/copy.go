@@ -3,6 +3,8 @@ package anec
 import (
 	"fmt"
 
+	"github.com/espalier-ane/espalier/hal"
+	"github.com/espalier-ane/espalier/internal/diag"
 	"github.com/espalier-ane/espalier/td"
 	"github.com/espalier-ane/espalier/tensor"
 )
@@ -11,10 +13,14 @@ import (
 // where nothing computes (Apple: COPY, the bypass path of the array).
 type Copy struct{}
 
-var copyContract = contract("y", "x")
+var copyInfo = KindInfo{
+	Kind: KindCopy, Name: "Copy", Standing: Ours, Class: td.ClassNEBypass, Sources: "C 22",
+	New: func() Params { return &Copy{} }, Contract: contract("y", "x"),
 
-func (*Copy) Kind() Kind                        { return KindCopy }
-func (*Copy) Contract() Contract                { return copyContract }
+	NoValidator: "ours: the bypass of the array",
+}
+
+func (*Copy) Info() *KindInfo                   { return &copyInfo }
 func (*Copy) infer(o *operands) ([]Type, error) { return like(o) }
 
 // TypeCast converts to another element type as a model's cast does: floats to
@@ -24,10 +30,14 @@ type TypeCast struct {
 	To tensor.DType
 }
 
-var typeCastContract = contract("y", "x")
+var typeCastInfo = KindInfo{
+	Kind: KindTypeCast, Name: "TypeCast", Standing: Ours, Class: td.ClassNEBypass, Sources: "C mil",
+	New: func() Params { return &TypeCast{} }, Contract: contract("y", "x"),
 
-func (*TypeCast) Kind() Kind         { return KindTypeCast }
-func (*TypeCast) Contract() Contract { return typeCastContract }
+	NoValidator: "ours: a micro-operation; casts to int32 are Codegen's", Codegen: typeCastCodegen,
+}
+
+func (*TypeCast) Info() *KindInfo { return &typeCastInfo }
 
 func (p *TypeCast) infer(o *operands) ([]Type, error) {
 	if _, ok := td.ElementCode(p.To); !ok {
@@ -36,15 +46,43 @@ func (p *TypeCast) infer(o *operands) ([]Type, error) {
 	return one(p.To, o.dims(0))
 }
 
+var typeCastCodegen = []CodegenVerdict{
+	{
+		ID: diag.CodegenInt32, Subject: "a cast to or from 32-bit integers", From: firstFamily, To: lastFamily, Fails: true,
+		Text: "32 bit format not supported", Remedy: "stay in fp16, which is exact up to 2048, or cast on the host",
+		Status: hal.Measured, Seen: []hal.Family{hal.A13, hal.A16, hal.A18}, Source: "guide 4 and A: to int32, on M1; " + fromStudy + ": both ways; text: " + fromStrings,
+		found: func(l *Layer, _ *hal.Target) (string, bool) {
+			x, to := l.bottom(0), l.Params.(*TypeCast).To
+			if x == nil {
+				return "", false
+			}
+			return fmt.Sprintf("%v to %v", x.Type.DType, to), wideInteger(x.Type.DType) || wideInteger(to)
+		},
+	},
+}
+
+func wideInteger(d tensor.DType) bool {
+	switch d {
+	case tensor.Int32, tensor.UInt32, tensor.Int64, tensor.UInt64:
+		return true
+	}
+	return false
+}
+
 // Shape gives the extents of x along the axes, in their order, along W.
 type Shape struct {
 	Axes []td.Axis `net:"Dimension?"`
 }
 
-var shapeContract = contract("y", "x")
+var shapeInfo = KindInfo{
+	Kind: KindShape, Name: "Shape", Standing: Descriptor, Desc: "Shape", Class: td.ClassShape,
+	Sources: "export C", Unsure: "its fields and the layout of its result",
+	New: func() Params { return &Shape{} }, Contract: contract("y", "x"),
 
-func (*Shape) Kind() Kind         { return KindShape }
-func (*Shape) Contract() Contract { return shapeContract }
+	Pattern: Pattern{1, 1, "", "the contract of the kind" + textOurs}, Check: matched(validateShape),
+}
+
+func (*Shape) Info() *KindInfo { return &shapeInfo }
 
 func (p *Shape) infer(o *operands) ([]Type, error) {
 	if err := checkAxis(p.Axes...); err != nil {

@@ -1,6 +1,10 @@
 package anec
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/espalier-ane/espalier/td"
+)
 
 // CrossCorrelation is a convolution with a kernel that is live: y has at each
 // position the sum over the products of template and the part of x under it, not
@@ -14,10 +18,16 @@ type CrossCorrelation struct {
 	OutChannels int    `net:"OutputChannels"`
 }
 
-var crossCorrelationContract = contract("y", "x template")
+var crossCorrelationInfo = KindInfo{
+	Kind: KindCrossCorrelation, Name: "CrossCorrelation", Standing: Descriptor, Desc: "CrossCorrelation", Class: td.ClassCrossCorrelation,
+	Sources: "export desc unit B", Unsure: "the order of a template with several channels",
+	New: func() Params { return &CrossCorrelation{Groups: 1, OutChannels: 1} }, Contract: contract("y", "x template"),
 
-func (*CrossCorrelation) Kind() Kind         { return KindCrossCorrelation }
-func (*CrossCorrelation) Contract() Contract { return crossCorrelationContract }
+	Pattern: Pattern{2, 2, "Input size for Cross Correlation layer must be 2", fromStrings},
+	Check:   matched(validateCrossCorrelation),
+}
+
+func (*CrossCorrelation) Info() *KindInfo { return &crossCorrelationInfo }
 
 func (p *CrossCorrelation) infer(o *operands) ([]Type, error) {
 	x := o.dims(0)
@@ -51,10 +61,15 @@ type KernelRasterizer struct {
 	Groups int    `net:"NumGroups"`
 }
 
-var kernelRasterizerContract = contract("y", "x")
+var kernelRasterizerInfo = KindInfo{
+	Kind: KindKernelRasterizer, Name: "KernelRasterizer", Standing: UnitOnly, Class: td.ClassKernelRasterizer,
+	Sources: "unit C", Unsure: "the extents of its result; the meaning of the key RasterizerMode",
+	New: func() Params { return &KernelRasterizer{Groups: 1} }, Contract: contract("y", "x"),
 
-func (*KernelRasterizer) Kind() Kind         { return KindKernelRasterizer }
-func (*KernelRasterizer) Contract() Contract { return kernelRasterizerContract }
+	NoValidator: "a unit; what compiles of it is Codegen's", Codegen: kernelRasterizerCodegen,
+}
+
+func (*KernelRasterizer) Info() *KindInfo { return &kernelRasterizerInfo }
 
 func (p *KernelRasterizer) infer(o *operands) ([]Type, error) {
 	x := o.dims(0)

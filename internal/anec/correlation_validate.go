@@ -31,3 +31,15 @@ func validateCrossCorrelation(l *Layer, t *hal.Target) *diag.Finding {
 	}
 	return nil
 }
+
+var kernelRasterizerCodegen = []CodegenVerdict{
+	{
+		ID: diag.CodegenRasterizer, Subject: "unfolded windows of more than one element", Route: Authored, From: firstFamily, To: lastFamily, Fails: true,
+		Text: "KernelRasterizer compiles as the identity alone", Remedy: "a convolution with a kernel of ones and zeros",
+		Status: hal.Measured, Seen: []hal.Family{hal.A17}, Source: fromForge + "; text: ours",
+		found: func(l *Layer, _ *hal.Target) (string, bool) {
+			k := l.Params.(*KernelRasterizer).Kernel
+			return fmt.Sprintf("%d by %d", k[0], k[1]), k != [2]int{1, 1}
+		},
+	},
+}

@@ -8,11 +8,11 @@
 //	Layer    one kind with its fields (Params), what it reads (bottoms), what it
 //	         makes (tops), and the epilogue that fusion has hung on it
 //
-// kinds.go is the table of the kinds, each with its operation class and its
-// sources. What a kind is stands in one file: its fields with Apple's netplist
-// keys, its operand contract, its shape rule. The limits of a chip are no part
-// of a shape rule: a kind's gates and reject strings for a target belong beside
-// it, as one more method of Params.
+// kinds.go lists the kinds. What a kind is stands in one place: its fields with
+// Apple's netplist keys, its row (KindInfo) with all that is asked of the kind as
+// such, its shape rule. The limits of a chip are no part of a shape rule: gates
+// and reject strings for a target are the row's check, in a file <kind>_validate.go
+// where they are long.
 //
 // Names: a bottom is what a layer reads and a top what it makes, as in netplists.
 // Positions along W are neighbours in memory, unless a type is interleaved; the

@@ -71,7 +71,7 @@ func kindRow(k Kind) string {
 	if info.Desc != "" && info.Desc != info.Name {
 		name += " (" + info.Desc + ")"
 	}
-	contract := NewParams(k).Contract()
+	contract := &info.Contract
 	var bottoms []string
 	for _, o := range contract.Bottoms {
 		s := o.Name

@@ -13,10 +13,15 @@ type ElementWise struct {
 	Type td.EWKind `net:"Type"`
 }
 
-var elementWiseContract = contract("y", "x z?")
+var elementWiseInfo = KindInfo{
+	Kind: KindElementWise, Name: "ElementWise", Standing: Computed, Desc: "ElementWise",
+	Class: td.ClassElementWise, Sources: "22 desc unit C",
+	New: func() Params { return &ElementWise{} }, Contract: contract("y", "x z?"),
 
-func (*ElementWise) Kind() Kind         { return KindElementWise }
-func (*ElementWise) Contract() Contract { return elementWiseContract }
+	Pattern: Pattern{1, 2, "", "the contract of the kind" + textOurs}, Check: validateElementWise,
+}
+
+func (*ElementWise) Info() *KindInfo { return &elementWiseInfo }
 
 func (p *ElementWise) infer(o *operands) ([]Type, error) {
 	if err := valid(p.Type); err != nil {
@@ -56,10 +61,16 @@ type ScaledElementWise struct {
 	Scale float32         `net:"Scale"` // as the bits of an fp16 there
 }
 
-var scaledElementWiseContract = contract("y", "x z")
+var scaledElementWiseInfo = KindInfo{
+	Kind: KindScaledElementWise, Name: "ScaledElementWise", Standing: Descriptor, Desc: "ScaledElementWise", Class: td.ClassScaledElementWise,
+	Sources: "export desc plist B C", Unsure: "three further numbers of the descriptor",
+	New: func() Params { return &ScaledElementWise{Scale: 1} }, Contract: contract("y", "x z"),
 
-func (*ScaledElementWise) Kind() Kind         { return KindScaledElementWise }
-func (*ScaledElementWise) Contract() Contract { return scaledElementWiseContract }
+	Pattern: Pattern{1, 2, "Scaled Elementwise must have 1 or 2 input", fromStrings},
+	Check:   validateScaledElementWise, Codegen: scaledElementWiseCodegen,
+}
+
+func (*ScaledElementWise) Info() *KindInfo { return &scaledElementWiseInfo }
 
 func (p *ScaledElementWise) infer(o *operands) ([]Type, error) {
 	if err := valid(p.Type); err != nil {
@@ -75,10 +86,14 @@ func (p *ScaledElementWise) infer(o *operands) ([]Type, error) {
 // Select takes a where the condition is not 0, else b. All broadcast.
 type Select struct{}
 
-var selectContract = contract("y", "condition a b")
+var selectInfo = KindInfo{
+	Kind: KindSelect, Name: "Select", Standing: Ours, Class: td.ClassElementWise, Sources: "mil",
+	New: func() Params { return &Select{} }, Contract: contract("y", "condition a b"),
 
-func (*Select) Kind() Kind         { return KindSelect }
-func (*Select) Contract() Contract { return selectContract }
+	NoValidator: "ours: an elementwise operation of three operands",
+}
+
+func (*Select) Info() *KindInfo { return &selectInfo }
 
 func (p *Select) infer(o *operands) ([]Type, error) {
 	y, err := o.meet(allAxes, 0, 1, 2)

@@ -163,3 +163,10 @@ func validateBatchNorm(l *Layer, t *hal.Target) *diag.Finding {
 	}
 	return wantFloat(l, diag.Finding{ID: diag.BatchNormFloat, Text: "BatchNorm output tensor must be in Float format", Source: fromDecompiled})
 }
+
+var scaledElementWiseCodegen = []CodegenVerdict{
+	{
+		Subject: "a scaled product", Route: Authored, From: hal.A13, To: lastFamily,
+		Text: "compiles and ignores the scale; a scaled difference is rejected", Status: hal.Measured, Seen: []hal.Family{hal.A17}, Source: fromForge,
+	},
+}

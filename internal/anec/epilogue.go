@@ -157,12 +157,12 @@ func copyOf[T any](p *T) *T {
 // apply returns the type after the epilogue.
 func (e *Epilogue) apply(t Type) (Type, error) {
 	if e.Texture != nil {
-		if !slices.Contains(textureKinds, e.Texture.Kind()) {
-			return t, fmt.Errorf("epilogue: %v does not go into the texture slot", e.Texture.Kind())
+		if !slices.Contains(textureKinds, e.Texture.Info().Kind) {
+			return t, fmt.Errorf("epilogue: %v does not go into the texture slot", e.Texture.Info().Kind)
 		}
-		types, err := e.Texture.infer(&operands{contract: e.Texture.Contract(), types: []Type{t}})
+		types, err := e.Texture.infer(&operands{contract: e.Texture.Info().Contract, types: []Type{t}})
 		if err != nil {
-			return t, fmt.Errorf("epilogue: %v: %w", e.Texture.Kind(), err)
+			return t, fmt.Errorf("epilogue: %v: %w", e.Texture.Info().Kind, err)
 		}
 		t = types[0]
 	}

@@ -38,8 +38,8 @@ func fieldsOf(t reflect.Type, at []int) (fields []Field) {
 // formatParams writes the fields that differ from those of NewParams, each as
 // " Name=value".
 func formatParams(b *strings.Builder, p Params) {
-	have, usual := reflect.ValueOf(p).Elem(), reflect.ValueOf(NewParams(p.Kind())).Elem()
-	for _, f := range Fields(p.Kind()) {
+	have, usual := reflect.ValueOf(p).Elem(), reflect.ValueOf(NewParams(p.Info().Kind)).Elem()
+	for _, f := range Fields(p.Info().Kind) {
 		v := formatValue(have.FieldByIndex(f.index))
 		if v != formatValue(usual.FieldByIndex(f.index)) {
 			fmt.Fprintf(b, " %s=%s", f.Name, v)
@@ -49,7 +49,7 @@ func formatParams(b *strings.Builder, p Params) {
 
 // parseParam sets the field with a name.
 func parseParam(p Params, name, text string) error {
-	for _, f := range Fields(p.Kind()) {
+	for _, f := range Fields(p.Info().Kind) {
 		if f.Name == name {
 			if err := parseValue(reflect.ValueOf(p).Elem().FieldByIndex(f.index), text); err != nil {
 				return fmt.Errorf("%s: %w", name, err)
@@ -57,7 +57,7 @@ func parseParam(p Params, name, text string) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("%v has no field %s", p.Kind(), name)
+	return fmt.Errorf("%v has no field %s", p.Info().Kind, name)
 }
 
 func formatValue(v reflect.Value) string {

@@ -57,3 +57,11 @@ func validateUnflatten(l *Layer, t *hal.Target) *diag.Finding {
 	}
 	return nil
 }
+
+var unflattenCodegen = []CodegenVerdict{
+	{
+		ID: diag.CodegenUnflatten, Subject: "unflatten", Route: Authored, From: firstFamily, To: lastFamily, Fails: true,
+		Text: "Unflatten passes validation and fails lowering for every variant", Remedy: "reshape",
+		Status: hal.Measured, Seen: []hal.Family{hal.A13, hal.A17}, Source: "guide 22, on M1; " + fromForge + "; text: ours",
+	},
+}

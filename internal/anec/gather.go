@@ -22,10 +22,15 @@ type Gather struct {
 	Axes []td.Axis `net:"GatherNDAxes"`
 }
 
-var gatherContract = contract("y", "x indices")
+var gatherInfo = KindInfo{
+	Kind: KindGather, Name: "Gather", Standing: Descriptor, Desc: "Gather", Class: td.ClassGather,
+	Sources: "export desc unit B", Unsure: "the extents with several axes",
+	New: func() Params { return &Gather{} }, Contract: contract("y", "x indices"),
 
-func (*Gather) Kind() Kind         { return KindGather }
-func (*Gather) Contract() Contract { return gatherContract }
+	Pattern: Pattern{2, 2, "", onlyCount}, Check: matched(validateGather), Codegen: gatherCodegen,
+}
+
+func (*Gather) Info() *KindInfo { return &gatherInfo }
 
 func (p *Gather) infer(o *operands) ([]Type, error) {
 	if len(p.Axes) == 0 {

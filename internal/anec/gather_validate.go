@@ -47,3 +47,38 @@ func validateGather(l *Layer, t *hal.Target) *diag.Finding {
 	}
 	return nil
 }
+
+var gatherCodegen = []CodegenVerdict{
+	{
+		ID: diag.CodegenGatherND, Subject: "gather along several axes, one longer than 2048", Route: Converted, From: firstFamily, To: lastFamily, Fails: true,
+		Text: fmt.Sprintf("Gathered dimensions of x exceeding %d are not supported yet.", maxGathered), Remedy: "reshape so that the axes are shorter, or gather along one axis",
+		Status: hal.Decoded, Source: fromDecompiled + ": MILOpConverter::GatherND",
+		found: func(l *Layer, _ *hal.Target) (string, bool) {
+			x, p := l.bottom(0), l.Params.(*Gather)
+			if x == nil || len(p.Axes) < 2 {
+				return "", false
+			}
+			for _, a := range p.Axes {
+				if n := x.Type.Dims[a]; n > maxGathered {
+					return fmt.Sprintf("%s = %d", axisNames[a], n), true
+				}
+			}
+			return "", false
+		},
+	},
+	{
+		Subject: "gather on M1", From: hal.A13, To: hal.A13,
+		Text: "runs inside the envelope that its validator holds it to; outside, the compiler aborts", Status: hal.Measured, Source: "guide 4, 35, A and B",
+	},
+	{
+		ID: diag.StandIn, Subject: "gather along several axes on M1", Route: Converted, From: hal.A13, To: hal.A13, StandIn: true,
+		Text: "runs by software: copies, for a batch and a depth of one", Status: hal.Measured, Source: "guide A, gather_nd; guide 4 and 35, the envelope",
+		found: func(l *Layer, _ *hal.Target) (string, bool) {
+			axes := len(l.Params.(*Gather).Axes)
+			return fmt.Sprintf("%d axes", axes), axes > 1
+		},
+	},
+}
+
+// maxGathered is the longest axis that a converted gather of several axes takes.
+const maxGathered = 2048

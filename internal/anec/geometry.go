@@ -10,10 +10,16 @@ import (
 // CrossProduct is the cross product of vectors of three channels.
 type CrossProduct struct{}
 
-var crossProductContract = contract("y", "x z")
+var crossProductInfo = KindInfo{
+	Kind: KindCrossProduct, Name: "CrossProduct", Standing: Computed, Desc: "CrossProduct",
+	Class: td.ClassCrossProduct, Sources: "22 unit B",
+	New: func() Params { return &CrossProduct{} }, Contract: contract("y", "x z"),
 
-func (*CrossProduct) Kind() Kind         { return KindCrossProduct }
-func (*CrossProduct) Contract() Contract { return crossProductContract }
+	Pattern: Pattern{2, 2, "", "guide B, catalog" + textOurs},
+	Check:   matched(validateCrossProduct), Codegen: crossProductCodegen,
+}
+
+func (*CrossProduct) Info() *KindInfo { return &crossProductInfo }
 
 func (p *CrossProduct) infer(o *operands) ([]Type, error) {
 	if err := o.wantExtent(0, C, 3); err != nil {
@@ -33,10 +39,15 @@ type FurthestPointSampling struct {
 	Metric td.DistanceMetric `net:"DistanceMetric"`
 }
 
-var furthestPointSamplingContract = contract("y", "points")
+var furthestPointSamplingInfo = KindInfo{
+	Kind: KindFurthestPointSampling, Name: "FurthestPointSampling", Standing: UnitOnly,
+	Class: td.ClassFurthestPointSampling, Sources: "unit B",
+	New: func() Params { return &FurthestPointSampling{Metric: td.DistanceL2} }, Contract: contract("y", "points"),
 
-func (*FurthestPointSampling) Kind() Kind         { return KindFurthestPointSampling }
-func (*FurthestPointSampling) Contract() Contract { return furthestPointSamplingContract }
+	NoValidator: "a unit; metric and sizes are held where it is parsed", Check: validateFurthestPointSampling,
+}
+
+func (*FurthestPointSampling) Info() *KindInfo { return &furthestPointSamplingInfo }
 
 func (p *FurthestPointSampling) infer(o *operands) ([]Type, error) {
 	if err := valid(p.Metric); err != nil {
@@ -64,10 +75,14 @@ type RadiusSearch struct {
 	Radius float32 `net:"Radius"`
 }
 
-var radiusSearchContract = contract("y", "centroids points")
+var radiusSearchInfo = KindInfo{
+	Kind: KindRadiusSearch, Name: "RadiusSearch", Standing: UnitOnly, Class: td.ClassRadiusSearch, Sources: "unit B",
+	New: func() Params { return &RadiusSearch{} }, Contract: contract("y", "centroids points"),
 
-func (*RadiusSearch) Kind() Kind         { return KindRadiusSearch }
-func (*RadiusSearch) Contract() Contract { return radiusSearchContract }
+	NoValidator: "a unit; its extents are held where it is parsed", Check: validateRadiusSearch,
+}
+
+func (*RadiusSearch) Info() *KindInfo { return &radiusSearchInfo }
 
 func (p *RadiusSearch) infer(o *operands) ([]Type, error) {
 	if !(p.Radius > 0) {
@@ -91,10 +106,15 @@ type CostVolume struct {
 	Range     int `net:"DisparityRange"`
 }
 
-var costVolumeContract = contract("y", "aux ref")
+var costVolumeInfo = KindInfo{
+	Kind: KindCostVolume, Name: "CostVolume", Standing: UnitOnly, Class: td.ClassCostVolume,
+	Sources: "unit B", Unsure: "the meaning of the keys ScaleFactorX and ScaleFactorY",
+	New: func() Params { return &CostVolume{} }, Contract: contract("y", "aux ref"),
 
-func (*CostVolume) Kind() Kind         { return KindCostVolume }
-func (*CostVolume) Contract() Contract { return costVolumeContract }
+	NoValidator: "a unit; its widths are held where it is parsed", Check: validateCostVolume, Codegen: costVolumeCodegen,
+}
+
+func (*CostVolume) Info() *KindInfo { return &costVolumeInfo }
 
 func (p *CostVolume) infer(o *operands) ([]Type, error) {
 	aux, ref := o.dims(0), o.dims(1)
@@ -143,10 +163,15 @@ type MatrixDecomposition struct {
 	RotationAxis []int         `net:"RotationAxis"`
 }
 
-var matrixDecompositionContract = contract("y", "x")
+var matrixDecompositionInfo = KindInfo{
+	Kind: KindMatrixDecomposition, Name: "MatrixDecomposition", Standing: UnitOnly, Class: td.ClassMatrixDecomposition,
+	Sources: "unit C", Unsure: "what it computes",
+	New: func() Params { return &MatrixDecomposition{} }, Contract: contract("y", "x"),
 
-func (*MatrixDecomposition) Kind() Kind         { return KindMatrixDecomposition }
-func (*MatrixDecomposition) Contract() Contract { return matrixDecompositionContract }
+	NoValidator: "a unit that was never seen to compile (guide A): Codegen", Codegen: matrixDecompositionCodegen,
+}
+
+func (*MatrixDecomposition) Info() *KindInfo { return &matrixDecompositionInfo }
 
 func (p *MatrixDecomposition) infer(o *operands) ([]Type, error) {
 	if err := valid(p.Type); err != nil {

@@ -81,3 +81,25 @@ func validateCostVolume(l *Layer, _ *hal.Target) *diag.Finding {
 	}
 	return nil
 }
+
+var crossProductCodegen = []CodegenVerdict{
+	{
+		Subject: "cross product", Route: Authored, From: hal.A13, To: lastFamily,
+		Text: "runs; the converter has no such operation", Status: hal.Measured, Seen: []hal.Family{hal.A13, hal.A17}, Source: "guide A and B",
+	},
+}
+
+var costVolumeCodegen = []CodegenVerdict{
+	{
+		Subject: "cost volume", Route: Authored, From: hal.A13, To: lastFamily,
+		Text: "runs; the converter has no such operation", Status: hal.Measured, Seen: []hal.Family{hal.A13, hal.A17}, Source: "guide A and B",
+	},
+}
+
+var matrixDecompositionCodegen = []CodegenVerdict{
+	{
+		ID: diag.CodegenDecomposition, Subject: "matrix decomposition", From: firstFamily, To: lastFamily, Fails: true,
+		Text: "MatrixDecomposition was never seen to compile", Remedy: "leave it to the host",
+		Status: hal.Measured, Seen: []hal.Family{hal.A17}, Source: "guide A: no observed code generation; " + fromForge + "; text: ours",
+	},
+}

@@ -1,20 +1,28 @@
 package anec
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/espalier-ane/espalier/td"
+)
 
 // GOC is gain and offset: x*scale + bias. Each is a number of the layer (the
 // key's value is the bits of an fp16), or a constant with one for each channel,
-// which takes its place.
+// which takes its place. Netplists have the constants in Params
+// (BiasScaleGroupData).
 type GOC struct {
 	Scale float32 `net:"ScaleScalar"`
 	Bias  float32 `net:"BiasScalar"`
 }
 
-// Netplists have the constants in Params (BiasScaleGroupData).
-var gocContract = contract("y", "x scale?! bias?!")
+var gocInfo = KindInfo{
+	Kind: KindGOC, Name: "GOC", Standing: Descriptor, Desc: "GOC", Class: td.ClassGOC, Sources: "export plist unit 22",
+	New: func() Params { return &GOC{Scale: 1} }, Contract: contract("y", "x scale?! bias?!"),
 
-func (*GOC) Kind() Kind         { return KindGOC }
-func (*GOC) Contract() Contract { return gocContract }
+	Pattern: Pattern{1, 1, "", "guide 26: one, plus scale and bias" + textOurs}, Check: validateGOC,
+}
+
+func (*GOC) Info() *KindInfo { return &gocInfo }
 
 func (p *GOC) infer(o *operands) ([]Type, error) {
 	if err := o.fits(Dims{1, 1, o.dims(0)[C], 1, 1}, allAxes, 1, 2); err != nil {
@@ -24,16 +32,21 @@ func (p *GOC) infer(o *operands) ([]Type, error) {
 }
 
 // DynamicGOC is x*scale + bias with operands that are live: one number for each
-// channel, or for all. BiasOnly: there is no scale.
+// channel, or for all. BiasOnly: there is no scale. Netplists have x, scale,
+// bias, or with BiasOnly x, bias.
 type DynamicGOC struct {
 	BiasOnly bool `net:"BiasOnly"`
 }
 
-// Netplists have x, scale, bias, or with BiasOnly x, bias.
-var dynamicGOCContract = contract("y", "x scale? bias?")
+var dynamicGOCInfo = KindInfo{
+	Kind: KindDynamicGOC, Name: "DynamicGOC", Standing: Descriptor, Desc: "DynamicGOC", Class: td.ClassDynamicGOC,
+	Sources: "export desc unit 26", Unsure: "the descriptor's second flag",
+	New: func() Params { return &DynamicGOC{} }, Contract: contract("y", "x scale? bias?"),
 
-func (*DynamicGOC) Kind() Kind         { return KindDynamicGOC }
-func (*DynamicGOC) Contract() Contract { return dynamicGOCContract }
+	Pattern: Pattern{1, 3, "", "the contract of the kind" + textOurs}, Check: validateDynamicGOC,
+}
+
+func (*DynamicGOC) Info() *KindInfo { return &dynamicGOCInfo }
 
 func (p *DynamicGOC) infer(o *operands) ([]Type, error) {
 	switch {
@@ -54,10 +67,15 @@ type BatchNorm struct {
 	Epsilon float32 `net:"Epsilon?"`
 }
 
-var batchNormContract = contract("y", "x mean~ variance~ gamma?~ beta?~")
+var batchNormInfo = KindInfo{
+	Kind: KindBatchNorm, Name: "BatchNorm", Standing: UnitOnly, Class: td.ClassBatchNorm,
+	Sources: "C mil", Unsure: "its keys; its operands",
+	New: func() Params { return &BatchNorm{} }, Contract: contract("y", "x mean~ variance~ gamma?~ beta?~"),
 
-func (*BatchNorm) Kind() Kind         { return KindBatchNorm }
-func (*BatchNorm) Contract() Contract { return batchNormContract }
+	NoValidator: "a unit; folded into gain and offset", Check: validateBatchNorm,
+}
+
+func (*BatchNorm) Info() *KindInfo { return &batchNormInfo }
 
 func (p *BatchNorm) infer(o *operands) ([]Type, error) {
 	for i := 1; i < o.len(); i++ {

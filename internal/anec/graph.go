@@ -70,7 +70,10 @@ type Layer struct {
 }
 
 // Kind returns the kind of the layer.
-func (l *Layer) Kind() Kind { return l.Params.Kind() }
+func (l *Layer) Kind() Kind { return l.Params.Info().Kind }
+
+// Info returns the row of the layer's kind.
+func (l *Layer) Info() *KindInfo { return l.Params.Info() }
 
 // Top returns the first top, which most kinds have alone.
 func (l *Layer) Top() *Value { return l.Tops[0] }

@@ -10,7 +10,7 @@ import (
 // Kind is a kind of layer.
 type Kind uint8
 
-// The kinds, in the order of the table.
+// The kinds. docs/layers.md has them in this order.
 const (
 	KindConv Kind = iota + 1
 	KindPooling
@@ -100,7 +100,8 @@ func (s Standing) String() string {
 	return [...]string{"", "descriptor", "computed", "unit", "ours"}[s]
 }
 
-// A KindInfo is a row of the table.
+// A KindInfo is the row of a kind: all that is asked of the kind and not of one layer. It stands beside the fields
+// and the shape rule.
 type KindInfo struct {
 	Kind Kind
 
@@ -108,7 +109,7 @@ type KindInfo struct {
 	Name     string
 	Standing Standing
 
-	// Desc is the name in ANEC<Desc>LayerDesc and _ANECValidate<Desc>Layer.
+	// Desc is the name in ANEC<Desc>LayerDesc and _ANECValidate<Desc>Layer, of the kinds that have a validator there.
 	Desc  string
 	Class td.Class
 
@@ -116,7 +117,20 @@ type KindInfo struct {
 	// has and was inferred.
 	Sources, Unsure string
 
-	new func() Params
+	// New makes the fields with the values that they have if nothing is said.
+	New      func() Params
+	Contract Contract
+
+	// Pattern is what Apple's compiler holds the bottoms to; of a kind without a validator there, NoValidator says why it
+	// has none, and what holds it to a target instead.
+	Pattern     Pattern
+	NoValidator string
+
+	// Check is the validator: what a target asks of a layer. nil: nothing.
+	Check Check
+
+	// Codegen is what is known of the code that comes of layers which pass it.
+	Codegen []CodegenVerdict
 }
 
 // sources are what the rows cite.
@@ -132,79 +146,77 @@ var sources = map[string]string{
 	"mil":    "the meaning of MIL operations that lower to it",
 }
 
-// kindTable has a row for each kind.
-var kindTable = [numKinds]KindInfo{
-	KindConv:              row("Conv", Descriptor, "Conv", td.ClassConv, "export plist unit 22 B", "", func() Params { return &Conv{Window: UnitWindow, Groups: 1, PaddingMode: td.PadZero} }),
-	KindPooling:           row("Pooling", Descriptor, "Pool", td.ClassPooling, "export desc unit C", "that the channel kinds take all channels", func() Params { return &Pooling{Window: UnitWindow, PaddingMode: td.PadZero} }),
-	KindConcat:            row("Concat", Descriptor, "Concat", td.ClassConcat, "export plist unit B", "", func() Params { return &Concat{} }),
-	KindScaledElementWise: row("ScaledElementWise", Descriptor, "ScaledElementWise", td.ClassScaledElementWise, "export desc plist B C", "three further numbers of the descriptor", func() Params { return &ScaledElementWise{Scale: 1} }),
-	KindNeuron:            row("Neuron", Descriptor, "Neuron", td.ClassNeuron, "export desc plist unit C", "the keys of two of the seven constants", func() Params { return &Neuron{} }),
-	KindGOC:               row("GOC", Descriptor, "GOC", td.ClassGOC, "export plist unit 22", "", func() Params { return &GOC{Scale: 1} }),
-	KindDynamicGOC:        row("DynamicGOC", Descriptor, "DynamicGOC", td.ClassDynamicGOC, "export desc unit 26", "the descriptor's second flag", func() Params { return &DynamicGOC{} }),
-	KindFlatten:           row("Flatten", Descriptor, "Flatten", td.ClassFlatten, "export desc unit B C", "that the elements go along C", func() Params { return &Flatten{Order: FlattenNCHW} }),
-	KindUnflatten:         row("Unflatten", Descriptor, "Unflatten", td.ClassUnflatten, "export desc C", "which axes its three numbers are for; its keys", func() Params { return &Unflatten{Order: FlattenNCHW} }),
-	KindCrossCorrelation:  row("CrossCorrelation", Descriptor, "CrossCorrelation", td.ClassCrossCorrelation, "export desc unit B", "the order of a template with several channels", func() Params { return &CrossCorrelation{Groups: 1, OutChannels: 1} }),
-	KindInputView:         row("InputView", Descriptor, "InputView", td.ClassInputView, "export desc plist B", "", func() Params { return &InputView{Step: 1} }),
-	KindMatMul:            row("MatrixMultiplication", Descriptor, "MatrixMult", td.ClassMatrixMultiplication, "export desc unit 22 26", "its keys", func() Params { return &MatMul{} }),
-	KindReduction:         row("Reduction", Descriptor, "Reduction", td.ClassReduction, "export desc unit B C", "the key of the post-operation", func() Params { return &Reduction{} }),
-	KindTranspose:         row("Transpose", Descriptor, "Transpose", td.ClassTranspose, "export desc B", "its key", func() Params { return &Transpose{Perm: Identity} }),
-	KindReshape:           row("Reshape", Descriptor, "Reshape", td.ClassReshape, "export desc plist unit", "", func() Params { return &Reshape{} }),
-	KindShape:             row("Shape", Descriptor, "Shape", td.ClassShape, "export C", "its fields and the layout of its result", func() Params { return &Shape{} }),
-	KindSoftmax:           row("Softmax", Descriptor, "Softmax", td.ClassSoftmax, "export desc unit B", "", func() Params { return &Softmax{} }),
-	KindInstanceNorm:      row("InstanceNormalization", Descriptor, "InstanceNorm", td.ClassInstanceNormalization, "export desc B", "its keys; gamma and beta as operands", func() Params { return &InstanceNorm{} }),
-	KindL2Norm:            row("L2Normalization", Descriptor, "L2Norm", td.ClassL2Normalization, "export desc", "its keys; an epsilon", func() Params { return &L2Norm{} }),
-	KindMinMaxNorm:        row("MinMaxNormalization", Descriptor, "MinMaxNorm", td.ClassMinMaxNormalization, "export desc unit B", "", func() Params { return &MinMaxNorm{Epsilon: 1e-12} }),
-	KindLayerNorm:         row("LayerNormalization", Descriptor, "LayerNorm", td.ClassLayerNormalization, "export desc B 26", "its keys", func() Params { return &LayerNorm{Groups: 1} }),
-	KindLRN:               row("LocalResponseNormalization", Descriptor, "LRN", td.ClassLocalResponseNormalization, "export desc unit B", "", func() Params { return &LRN{Size: 1, K: 1} }),
-	KindPixelShuffle:      row("PixelShuffle", Descriptor, "PixelShuffle", td.ClassPixelShuffle, "export desc unit B", "", func() Params { return &PixelShuffle{UnitFactors} }),
-	KindPixelUnshuffle:    row("PixelUnshuffle", Descriptor, "PixelUnshuffle", td.ClassPixelUnshuffle, "export desc unit B", "", func() Params { return &PixelUnshuffle{UnitFactors} }),
-	KindSpaceToBatch:      row("SpaceToBatch", Descriptor, "SpaceToBatch", td.ClassSpaceToBatch, "export desc unit B", "the order with a batch of more than one", func() Params { return &SpaceToBatch{UnitFactors} }),
-	KindBatchToSpace:      row("BatchToSpace", Descriptor, "BatchToSpace", td.ClassBatchToSpace, "export desc unit B", "the order with a batch of more than one", func() Params { return &BatchToSpace{UnitFactors} }),
-	KindSpaceToChannel:    row("SpaceToChannel", Descriptor, "SpaceToChannel", td.ClassSpaceToChannel, "export desc unit B", "", func() Params { return &SpaceToChannel{UnitFactors} }),
-	KindChannelToSpace:    row("ChannelToSpace", Descriptor, "ChannelToSpace", td.ClassChannelToSpace, "export desc unit B", "", func() Params { return &ChannelToSpace{UnitFactors} }),
-	KindGather:            row("Gather", Descriptor, "Gather", td.ClassGather, "export desc unit B", "the extents with several axes", func() Params { return &Gather{} }),
-	KindAffineTransform:   row("AffineTransform", Descriptor, "AffineTransform", td.ClassAffineTransform, "export desc B mil", "the layout of the matrix; its keys", func() Params { return &AffineTransform{Sampling: defaultSampling} }),
-	KindResize:            row("Resize", Descriptor, "Resize", td.ClassResize, "export desc B C", "its keys", func() Params { return &Resize{Grid: td.GridDefault} }),
-	KindResizeAs:          row("ResizeAs", Descriptor, "ResizeAs", td.ClassResizeAs, "export C", "its fields, taken from Resize; the second operand", func() Params { return &ResizeAs{Grid: td.GridDefault} }),
-	KindResample:          row("Resample", Descriptor, "Resample", td.ClassResample, "export desc B", "which coordinate comes first; its keys", func() Params { return &Resample{Sampling: defaultSampling} }),
-	KindPadding:           row("Padding", Descriptor, "Pad", td.ClassPadding, "export desc B C", "its keys", func() Params { return &Padding{Mode: td.PadZero} }),
-	KindTile:              row("Tile", Descriptor, "Tile", td.ClassTile, "export desc", "its keys", func() Params { return &Tile{Reps: Dims{1, 1, 1, 1, 1}} }),
-	KindCropResize: row("CropResize", Descriptor, "CropResize", td.ClassCropResize, "export desc B mil", "the layout of the boxes; its keys", func() Params {
-		return &CropResize{Sampling: defaultSampling, Grid: td.GridDefault, Boxes: td.BoxCornersHeightFirst, Scale: 1}
-	}),
-	KindDynamicSlice:     row("DynamicSlice", Descriptor, "DynamicSlice", td.ClassDynamicSlice, "export desc unit B", "", func() Params { return &DynamicSlice{Padding: td.PadBackground} }),
-	KindSort:             row("Sort", Descriptor, "Sort", td.ClassSort, "export desc unit B C", "", func() Params { return &Sort{Direction: td.Ascending} }),
-	KindTopK:             row("TopK", Descriptor, "TopK", td.ClassTopK, "export desc unit B C", "", func() Params { return &TopK{Type: td.Max} }),
-	KindNMS:              row("NMS", Descriptor, "NMS", td.ClassNMS, "export desc B mil", "which number is which; its keys; its tops", func() Params { return &NMS{} }),
-	KindDropout:          row("Dropout", Descriptor, "Dropout", td.ClassDropout, "export desc unit B", "", func() Params { return &Dropout{} }),
-	KindRandom:           row("RandomGenerator", Descriptor, "Random", td.ClassRandomGenerator, "export desc B", "its keys", func() Params { return &Random{High: 1} }),
-	KindLinear:           row("Linear", Descriptor, "Linear", td.ClassLinear, "export desc B", "its key", func() Params { return &Linear{Axis: W} }),
-	KindRingBufferWriter: row("RingBufferWriter", Descriptor, "RingBufferWriter", td.ClassRingBufferWriter, "export desc B", "its keys; offsets as an operand", func() Params { return &RingBufferWriter{} }),
-	KindSDPA:             row("SDPA", Descriptor, "SDPA", td.ClassSDPA, "desc 22 26 B", "", func() Params { return &SDPA{} }),
+// kindTable has the row of each kind. Functions in the rows ask a layer for its row, not the table.
+var kindTable = [numKinds]*KindInfo{
+	KindConv:              &convInfo,
+	KindPooling:           &poolingInfo,
+	KindConcat:            &concatInfo,
+	KindScaledElementWise: &scaledElementWiseInfo,
+	KindNeuron:            &neuronInfo,
+	KindGOC:               &gocInfo,
+	KindDynamicGOC:        &dynamicGOCInfo,
+	KindFlatten:           &flattenInfo,
+	KindUnflatten:         &unflattenInfo,
+	KindCrossCorrelation:  &crossCorrelationInfo,
+	KindInputView:         &inputViewInfo,
+	KindMatMul:            &matMulInfo,
+	KindReduction:         &reductionInfo,
+	KindTranspose:         &transposeInfo,
+	KindReshape:           &reshapeInfo,
+	KindShape:             &shapeInfo,
+	KindSoftmax:           &softmaxInfo,
+	KindInstanceNorm:      &instanceNormInfo,
+	KindL2Norm:            &l2NormInfo,
+	KindMinMaxNorm:        &minMaxNormInfo,
+	KindLayerNorm:         &layerNormInfo,
+	KindLRN:               &lrnInfo,
+	KindPixelShuffle:      &pixelShuffleInfo,
+	KindPixelUnshuffle:    &pixelUnshuffleInfo,
+	KindSpaceToBatch:      &spaceToBatchInfo,
+	KindBatchToSpace:      &batchToSpaceInfo,
+	KindSpaceToChannel:    &spaceToChannelInfo,
+	KindChannelToSpace:    &channelToSpaceInfo,
+	KindGather:            &gatherInfo,
+	KindAffineTransform:   &affineTransformInfo,
+	KindResize:            &resizeInfo,
+	KindResizeAs:          &resizeAsInfo,
+	KindResample:          &resampleInfo,
+	KindPadding:           &paddingInfo,
+	KindTile:              &tileInfo,
+	KindCropResize:        &cropResizeInfo,
+	KindDynamicSlice:      &dynamicSliceInfo,
+	KindSort:              &sortInfo,
+	KindTopK:              &topKInfo,
+	KindNMS:               &nmsInfo,
+	KindDropout:           &dropoutInfo,
+	KindRandom:            &randomInfo,
+	KindLinear:            &linearInfo,
+	KindRingBufferWriter:  &ringBufferWriterInfo,
+	KindSDPA:              &sdpaInfo,
 
-	KindElementWise:     row("ElementWise", Computed, "ElementWise", td.ClassElementWise, "22 desc unit C", "", func() Params { return &ElementWise{} }),
-	KindArgMinMax:       row("ArgMinMax", Computed, "ArgMinMax", td.ClassArgMinMax, "22 desc unit B C", "a window smaller than x", func() Params { return &ArgMinMax{Window: UnitWindow} }),
-	KindGlobalArgMinMax: row("GlobalArgMinMax", Computed, "GlobalArgMinMax", td.ClassGlobalArgMinMax, "22 desc unit B", "", func() Params { return &GlobalArgMinMax{Type: td.Max} }),
-	KindBroadcast:       row("Broadcast", Computed, "Broadcast", td.ClassBroadcast, "22 desc plist B", "", func() Params { return &Broadcast{} }),
-	KindCrossProduct:    row("CrossProduct", Computed, "CrossProduct", td.ClassCrossProduct, "22 unit B", "", func() Params { return &CrossProduct{} }),
+	KindElementWise:     &elementWiseInfo,
+	KindArgMinMax:       &argMinMaxInfo,
+	KindGlobalArgMinMax: &globalArgMinMaxInfo,
+	KindBroadcast:       &broadcastInfo,
+	KindCrossProduct:    &crossProductInfo,
 
-	KindNeuronCustom:          row("NeuronCustom", UnitOnly, "", td.ClassNeuronCustom, "26 C", "its keys; the table as an operand", func() Params { return &NeuronCustom{} }),
-	KindKernelRasterizer:      row("KernelRasterizer", UnitOnly, "", td.ClassKernelRasterizer, "unit C", "the extents of its result; the meaning of the key RasterizerMode", func() Params { return &KernelRasterizer{Groups: 1} }),
-	KindCostVolume:            row("CostVolume", UnitOnly, "", td.ClassCostVolume, "unit B", "the meaning of the keys ScaleFactorX and ScaleFactorY", func() Params { return &CostVolume{} }),
-	KindFurthestPointSampling: row("FurthestPointSampling", UnitOnly, "", td.ClassFurthestPointSampling, "unit B", "", func() Params { return &FurthestPointSampling{Metric: td.DistanceL2} }),
-	KindRadiusSearch:          row("RadiusSearch", UnitOnly, "", td.ClassRadiusSearch, "unit B", "", func() Params { return &RadiusSearch{} }),
-	KindPlaneReader:           row("PlaneReader", UnitOnly, "", td.ClassPlaneReader, "C", "all but the class", func() Params { return &PlaneReader{} }),
-	KindPlaneWriter:           row("PlaneWriter", UnitOnly, "", td.ClassPlaneWriter, "C", "all but the class", func() Params { return &PlaneWriter{} }),
-	KindMatrixDecomposition:   row("MatrixDecomposition", UnitOnly, "", td.ClassMatrixDecomposition, "unit C", "what it computes", func() Params { return &MatrixDecomposition{} }),
-	KindAlias:                 row("Alias", UnitOnly, "", td.ClassAlias, "C", "that it has one operand", func() Params { return &Alias{} }),
-	KindQuant:                 row("Quant", UnitOnly, "", td.ClassQuant, "C 22 mil", "its keys; scale and zero as operands", func() Params { return &Quant{} }),
-	KindDeQuant:               row("DeQuant", UnitOnly, "", td.ClassDeQuant, "C 22 mil", "its keys; its operands but x", func() Params { return &DeQuant{} }),
-	KindRingBufferReader:      row("RingBufferReader", UnitOnly, "", td.ClassRingBufferReader, "C 26", "all but the class", func() Params { return &RingBufferReader{} }),
-	KindBatchNorm:             row("BatchNorm", UnitOnly, "", td.ClassBatchNorm, "C mil", "its keys; its operands", func() Params { return &BatchNorm{} }),
+	KindNeuronCustom:          &neuronCustomInfo,
+	KindKernelRasterizer:      &kernelRasterizerInfo,
+	KindCostVolume:            &costVolumeInfo,
+	KindFurthestPointSampling: &furthestPointSamplingInfo,
+	KindRadiusSearch:          &radiusSearchInfo,
+	KindPlaneReader:           &planeReaderInfo,
+	KindPlaneWriter:           &planeWriterInfo,
+	KindMatrixDecomposition:   &matrixDecompositionInfo,
+	KindAlias:                 &aliasInfo,
+	KindQuant:                 &quantInfo,
+	KindDeQuant:               &deQuantInfo,
+	KindRingBufferReader:      &ringBufferReaderInfo,
+	KindBatchNorm:             &batchNormInfo,
 
-	KindCopy:     row("Copy", Ours, "", td.ClassNEBypass, "C 22", "", func() Params { return &Copy{} }),
-	KindTypeCast: row("TypeCast", Ours, "", td.ClassNEBypass, "C mil", "", func() Params { return &TypeCast{} }),
-	KindSelect:   row("Select", Ours, "", td.ClassElementWise, "mil", "", func() Params { return &Select{} }),
+	KindCopy:     &copyInfo,
+	KindTypeCast: &typeCastInfo,
+	KindSelect:   &selectInfo,
 }
 
 // otherClasses are the operation classes without a kind, and why.
@@ -226,11 +238,13 @@ var otherClasses = map[td.Class]string{
 	td.ClassAllReduce:             "between the engines of a bonded network",
 }
 
-var defaultSampling = Sampling{Padding: td.PadBackground}
-
-func row(name string, s Standing, desc string, c td.Class, sources, unsure string, new func() Params) KindInfo {
-	return KindInfo{Name: name, Standing: s, Desc: desc, Class: c, Sources: sources, Unsure: unsure, new: new}
+// otherLayers are layers of Apple's compiler that are no kinds here, and why.
+var otherLayers = map[string]string{
+	"RCAS":    "contrast-adaptive sharpening: the compiler validates it inside and exports nothing, so no network description reaches it (guide 22, B)",
+	"Reverse": "a reversal: no exported validator and no unit (guide 22, B); a model's reverse becomes an InputView with a negative step",
 }
+
+var defaultSampling = Sampling{Padding: td.PadBackground}
 
 // Valid reports whether k is a row of the table.
 func (k Kind) Valid() bool { return k > 0 && k < numKinds }
@@ -242,12 +256,8 @@ func (k Kind) String() string {
 	return kindTable[k].Name
 }
 
-// Info returns the row of the kind.
-func (k Kind) Info() KindInfo {
-	info := kindTable[k]
-	info.Kind = k
-	return info
-}
+// Info returns the row of the kind. It is shared: do not write to it.
+func (k Kind) Info() *KindInfo { return kindTable[k] }
 
 // Kinds returns all kinds in the order of the table.
 func Kinds() []Kind {
@@ -270,7 +280,7 @@ func KindOf(name string) (Kind, bool) {
 
 // NewParams returns the fields of a kind with the values that they have if
 // nothing is said. It is the caller's.
-func NewParams(k Kind) Params { return kindTable[k].new() }
+func NewParams(k Kind) Params { return kindTable[k].New() }
 
 // cloneParams returns a copy of the fields.
 func cloneParams(p Params) Params {

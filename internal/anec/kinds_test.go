@@ -15,10 +15,10 @@ func TestKinds(t *testing.T) {
 	classes := map[td.Class]Kind{}
 	for _, k := range Kinds() {
 		info := k.Info()
-		count[info.Standing]++
-		if info.Name == "" || !info.Class.Valid() || info.Standing == 0 || info.new == nil {
+		if info == nil || info.Kind != k || info.Name == "" || !info.Class.Valid() || info.Standing == 0 || info.New == nil {
 			t.Fatalf("kind %d has no whole row: %+v", k, info)
 		}
+		count[info.Standing]++
 		if other, taken := names[info.Name]; taken {
 			t.Errorf("%v and kind %d have one name", k, other)
 		}
@@ -34,8 +34,10 @@ func TestKinds(t *testing.T) {
 				t.Errorf("%v cites %q, which is no source", k, s)
 			}
 		}
-		if has := info.Desc != ""; has != (info.Standing == Descriptor || info.Standing == Computed) {
-			t.Errorf("%v is %v and has the descriptor name %q", k, info.Standing, info.Desc)
+		// Apple's compiler exports a validator, or there is a reason why not.
+		exported := info.Standing == Descriptor || info.Standing == Computed
+		if exported != (info.Desc != "") || exported != (info.NoValidator == "") || exported != (info.Pattern.Source != "") || exported && info.Check == nil {
+			t.Errorf("%v is %v: descriptor name %q, pattern %+v, a check: %t, no validator %q", k, info.Standing, info.Desc, info.Pattern, info.Check != nil, info.NoValidator)
 		}
 		if info.Standing != Ours && info.Name != info.Class.String() {
 			t.Errorf("%v is of class %v: want the name of the class", k, info.Class)
@@ -43,14 +45,14 @@ func TestKinds(t *testing.T) {
 		classes[info.Class] = k
 
 		p := NewParams(k)
-		if p.Kind() != k {
-			t.Errorf("the fields of %v say %v", k, p.Kind())
+		if p.Info().Kind != k {
+			t.Errorf("the fields of %v say %v", k, p.Info().Kind)
 		}
-		if reflect.TypeOf(p).Kind() != reflect.Pointer || len(p.Contract().Tops) == 0 {
-			t.Errorf("%v: fields %T with tops %v", k, p, p.Contract().Tops)
+		if reflect.TypeOf(p).Kind() != reflect.Pointer || len(info.Contract.Tops) == 0 {
+			t.Errorf("%v: fields %T with tops %v", k, p, info.Contract.Tops)
 		}
-		for i, o := range p.Contract().Bottoms {
-			if o.Repeats && i != len(p.Contract().Bottoms)-1 || o.Const && o.Weight {
+		for i, o := range info.Contract.Bottoms {
+			if o.Repeats && i != len(info.Contract.Bottoms)-1 || o.Const && o.Weight {
 				t.Errorf("%v: bottom %d cannot be %+v", k, i, o)
 			}
 		}

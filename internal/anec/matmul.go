@@ -18,10 +18,15 @@ type MatMul struct {
 	TransposeZ bool // anec: transpose_rhs
 }
 
-var matMulContract = contract("y", "x z")
+var matMulInfo = KindInfo{
+	Kind: KindMatMul, Name: "MatrixMultiplication", Standing: Descriptor, Desc: "MatrixMult", Class: td.ClassMatrixMultiplication,
+	Sources: "export desc unit 22 26", Unsure: "its keys",
+	New: func() Params { return &MatMul{} }, Contract: contract("y", "x z"),
 
-func (*MatMul) Kind() Kind         { return KindMatMul }
-func (*MatMul) Contract() Contract { return matMulContract }
+	Pattern: Pattern{2, 2, "Matrix mult. layer can only have two bottoms", "guide 22"}, Check: validateMatMul,
+}
+
+func (*MatMul) Info() *KindInfo { return &matMulInfo }
 
 var batchAxes = td.AxesOf(N, D, C)
 
@@ -55,10 +60,15 @@ type Linear struct {
 	Axis td.Axis `net:"Dimension?"`
 }
 
-var linearContract = contract("y", "x w~ bias?~")
+var linearInfo = KindInfo{
+	Kind: KindLinear, Name: "Linear", Standing: Descriptor, Desc: "Linear", Class: td.ClassLinear,
+	Sources: "export desc B", Unsure: "its key",
+	New: func() Params { return &Linear{Axis: W} }, Contract: contract("y", "x w~ bias?~"),
 
-func (*Linear) Kind() Kind         { return KindLinear }
-func (*Linear) Contract() Contract { return linearContract }
+	Pattern: Pattern{1, 1, "Linear layer must have only one single input.", fromGates}, Check: validateLinear,
+}
+
+func (*Linear) Info() *KindInfo { return &linearInfo }
 
 func (p *Linear) infer(o *operands) ([]Type, error) {
 	if err := checkAxis(p.Axis); err != nil {

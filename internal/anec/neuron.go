@@ -19,10 +19,15 @@ type Neuron struct {
 	B    float32
 }
 
-var neuronContract = contract("y", "x slope?~")
+var neuronInfo = KindInfo{
+	Kind: KindNeuron, Name: "Neuron", Standing: Descriptor, Desc: "Neuron", Class: td.ClassNeuron,
+	Sources: "export desc plist unit C", Unsure: "the keys of two of the seven constants",
+	New: func() Params { return &Neuron{} }, Contract: contract("y", "x slope?~"),
 
-func (*Neuron) Kind() Kind         { return KindNeuron }
-func (*Neuron) Contract() Contract { return neuronContract }
+	Pattern: Pattern{1, 1, "", onlyCount}, Check: validateNeuron,
+}
+
+func (*Neuron) Info() *KindInfo { return &neuronInfo }
 
 func (p *Neuron) infer(o *operands) ([]Type, error) {
 	if err := valid(p.Type); err != nil {
@@ -47,10 +52,16 @@ type NeuronCustom struct{}
 // tableWords is the length of a stored td.Table.
 const tableWords = 64
 
-var neuronCustomContract = contract("y", "x table!")
+var neuronCustomInfo = KindInfo{
+	Kind: KindNeuronCustom, Name: "NeuronCustom", Standing: UnitOnly, Class: td.ClassNeuronCustom,
+	Sources: "26 C", Unsure: "its keys; the table as an operand",
+	New: func() Params { return &NeuronCustom{} }, Contract: contract("y", "x table!"),
 
-func (*NeuronCustom) Kind() Kind         { return KindNeuronCustom }
-func (*NeuronCustom) Contract() Contract { return neuronCustomContract }
+	NoValidator: "its parser wants two sets of keys and then rejects both together (guide 26): Codegen",
+	Codegen:     neuronCustomCodegen,
+}
+
+func (*NeuronCustom) Info() *KindInfo { return &neuronCustomInfo }
 
 func (p *NeuronCustom) infer(o *operands) ([]Type, error) {
 	if err := o.want(1, Dims{1, 1, 1, 1, tableWords}); err != nil {

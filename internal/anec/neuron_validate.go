@@ -121,3 +121,11 @@ func validateMode(whole, f td.Function, t *hal.Target) *diag.Finding {
 	}
 	return r
 }
+
+var neuronCustomCodegen = []CodegenVerdict{
+	{
+		ID: diag.CodegenCustomTable, Subject: "an activation by a table of its own", From: firstFamily, To: lastFamily, Fails: true,
+		Text: "no network description has both sets of keys that the parser wants", Remedy: "a sum of rectifiers: linear, relu, linear",
+		Status: hal.Measured, Seen: []hal.Family{hal.A13, hal.A17}, Source: "guide 26; text: ours",
+	},
+}

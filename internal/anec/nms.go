@@ -3,6 +3,7 @@ package anec
 import (
 	"fmt"
 
+	"github.com/espalier-ane/espalier/td"
 	"github.com/espalier-ane/espalier/tensor"
 )
 
@@ -20,10 +21,15 @@ type NMS struct {
 	PerClass bool // boxes of different classes do not suppress each other
 }
 
-var nmsContract = contract("boxes scores indices count", "boxes scores")
+var nmsInfo = KindInfo{
+	Kind: KindNMS, Name: "NMS", Standing: Descriptor, Desc: "NMS", Class: td.ClassNMS,
+	Sources: "export desc B mil", Unsure: "which number is which; its keys; its tops",
+	New: func() Params { return &NMS{} }, Contract: contract("boxes scores indices count", "boxes scores"),
 
-func (*NMS) Kind() Kind         { return KindNMS }
-func (*NMS) Contract() Contract { return nmsContract }
+	Pattern: Pattern{2, -1, "", onlyCount}, Check: matched(validateNMS), Codegen: nmsCodegen,
+}
+
+func (*NMS) Info() *KindInfo { return &nmsInfo }
 
 func (p *NMS) infer(o *operands) ([]Type, error) {
 	if p.MaxBoxes < 1 {

@@ -42,3 +42,12 @@ func validateNMS(l *Layer, _ *hal.Target) *diag.Finding {
 	}
 	return nil
 }
+
+var nmsCodegen = []CodegenVerdict{
+	{
+		ID: diag.CodegenNMS, Subject: "non-maximum suppression", From: firstFamily, To: lastFamily, Fails: true,
+		Text: noBackend, Remedy: "leave it to the host",
+		Status: hal.Measured, Seen: []hal.Family{hal.A13, hal.A14, hal.A17}, Source: "guide A and B: a CPU or GPU takes it, never the engine",
+		Disputed: []hal.Family{hal.A17}, Against: "it compiles and runs on the M5, though nobody looked at which part ran where: " + fromForge,
+	},
+}

@@ -17,10 +17,15 @@ type LayerNorm struct {
 	Groups  int     `net:"NumGroups?"`
 }
 
-var layerNormContract = contract("y", "x gamma?~ beta?~")
+var layerNormInfo = KindInfo{
+	Kind: KindLayerNorm, Name: "LayerNormalization", Standing: Descriptor, Desc: "LayerNorm", Class: td.ClassLayerNormalization,
+	Sources: "export desc B 26", Unsure: "its keys",
+	New: func() Params { return &LayerNorm{Groups: 1} }, Contract: contract("y", "x gamma?~ beta?~"),
 
-func (*LayerNorm) Kind() Kind         { return KindLayerNorm }
-func (*LayerNorm) Contract() Contract { return layerNormContract }
+	Pattern: Pattern{1, 1, "", onlyCount}, Check: validateLayerNorm,
+}
+
+func (*LayerNorm) Info() *KindInfo { return &layerNormInfo }
 
 func (p *LayerNorm) infer(o *operands) ([]Type, error) {
 	switch channels := o.dims(0)[C]; {
@@ -60,10 +65,15 @@ type InstanceNorm struct {
 	Epsilon float32 `net:"Epsilon?"`
 }
 
-var instanceNormContract = contract("y", "x gamma?~ beta?~")
+var instanceNormInfo = KindInfo{
+	Kind: KindInstanceNorm, Name: "InstanceNormalization", Standing: Descriptor, Desc: "InstanceNorm", Class: td.ClassInstanceNormalization,
+	Sources: "export desc B", Unsure: "its keys; gamma and beta as operands",
+	New: func() Params { return &InstanceNorm{} }, Contract: contract("y", "x gamma?~ beta?~"),
 
-func (*InstanceNorm) Kind() Kind         { return KindInstanceNorm }
-func (*InstanceNorm) Contract() Contract { return instanceNormContract }
+	Pattern: Pattern{1, 1, "", onlyCount}, Check: validateInstanceNorm,
+}
+
+func (*InstanceNorm) Info() *KindInfo { return &instanceNormInfo }
 
 func (p *InstanceNorm) infer(o *operands) ([]Type, error) {
 	if err := o.fits(Dims{1, 1, o.dims(0)[C], 1, 1}, allAxes, 1, 2); err != nil {
@@ -79,10 +89,15 @@ type L2Norm struct {
 	Epsilon float32
 }
 
-var l2NormContract = contract("y", "x")
+var l2NormInfo = KindInfo{
+	Kind: KindL2Norm, Name: "L2Normalization", Standing: Descriptor, Desc: "L2Norm", Class: td.ClassL2Normalization,
+	Sources: "export desc", Unsure: "its keys; an epsilon",
+	New: func() Params { return &L2Norm{} }, Contract: contract("y", "x"),
 
-func (*L2Norm) Kind() Kind         { return KindL2Norm }
-func (*L2Norm) Contract() Contract { return l2NormContract }
+	Pattern: Pattern{1, 1, "", "the contract of the kind" + textOurs}, Check: validateL2Norm,
+}
+
+func (*L2Norm) Info() *KindInfo { return &l2NormInfo }
 
 func (p *L2Norm) infer(o *operands) ([]Type, error) { return normalized(o, p.Axes, allAxes) }
 
@@ -93,10 +108,15 @@ type MinMaxNorm struct {
 	Epsilon float32 `net:"Epsilon"`
 }
 
-var minMaxNormContract = contract("y", "x")
+var minMaxNormInfo = KindInfo{
+	Kind: KindMinMaxNorm, Name: "MinMaxNormalization", Standing: Descriptor, Desc: "MinMaxNorm",
+	Class: td.ClassMinMaxNormalization, Sources: "export desc unit B",
+	New: func() Params { return &MinMaxNorm{Epsilon: 1e-12} }, Contract: contract("y", "x"),
 
-func (*MinMaxNorm) Kind() Kind         { return KindMinMaxNorm }
-func (*MinMaxNorm) Contract() Contract { return minMaxNormContract }
+	Pattern: Pattern{1, 1, "", onlyCount}, Check: validateMinMaxNorm, Codegen: minMaxNormCodegen,
+}
+
+func (*MinMaxNorm) Info() *KindInfo { return &minMaxNormInfo }
 
 func (p *MinMaxNorm) infer(o *operands) ([]Type, error) { return normalized(o, p.Axes, allAxes) }
 
@@ -111,10 +131,15 @@ type LRN struct {
 	K     float32 `net:"K"`
 }
 
-var lrnContract = contract("y", "x")
+var lrnInfo = KindInfo{
+	Kind: KindLRN, Name: "LocalResponseNormalization", Standing: Descriptor, Desc: "LRN",
+	Class: td.ClassLocalResponseNormalization, Sources: "export desc unit B",
+	New: func() Params { return &LRN{Size: 1, K: 1} }, Contract: contract("y", "x"),
 
-func (*LRN) Kind() Kind         { return KindLRN }
-func (*LRN) Contract() Contract { return lrnContract }
+	Pattern: Pattern{1, 1, "", onlyCount}, Check: validateLRN, Codegen: lrnCodegen,
+}
+
+func (*LRN) Info() *KindInfo { return &lrnInfo }
 
 func (p *LRN) infer(o *operands) ([]Type, error) {
 	if p.Size < 1 {
@@ -128,9 +153,13 @@ type Softmax struct {
 	Axes td.Axes `net:"Dimension"`
 }
 
-var softmaxContract = contract("y", "x")
+var softmaxInfo = KindInfo{
+	Kind: KindSoftmax, Name: "Softmax", Standing: Descriptor, Desc: "Softmax", Class: td.ClassSoftmax, Sources: "export desc unit B",
+	New: func() Params { return &Softmax{} }, Contract: contract("y", "x"),
 
-func (*Softmax) Kind() Kind         { return KindSoftmax }
-func (*Softmax) Contract() Contract { return softmaxContract }
+	Pattern: Pattern{1, 1, "Softmax layer must have only one single input.", fromDecompiled}, Check: validateSoftmax,
+}
+
+func (*Softmax) Info() *KindInfo { return &softmaxInfo }
 
 func (p *Softmax) infer(o *operands) ([]Type, error) { return normalized(o, p.Axes, allAxes) }

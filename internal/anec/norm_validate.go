@@ -149,3 +149,30 @@ func validateLRN(l *Layer, t *hal.Target) *diag.Finding {
 	}
 	return nil
 }
+
+var minMaxNormCodegen = []CodegenVerdict{
+	{
+		ID: diag.CodegenMinMaxChannel, Subject: "range normalization over channels", Route: Authored, From: firstFamily, To: lastFamily, Fails: true,
+		Text: "Min/max norm layer does not support batch/channel axis", Remedy: "transpose the channels to width",
+		Status: hal.Measured, Seen: []hal.Family{hal.A13, hal.A17}, Source: "guide B, on M1; " + fromForge + "; text: " + fromStrings,
+		found: func(l *Layer, _ *hal.Target) (string, bool) {
+			axes := l.Params.(*MinMaxNorm).Axes
+			return axesString(axes), axes.Has(C) || axes.Has(N)
+		},
+	},
+}
+
+var lrnCodegen = []CodegenVerdict{
+	{
+		ID: diag.CodegenLRN, Subject: "local response normalization of 16 channels or more", Route: Authored, From: firstFamily, To: lastFamily, Fails: true,
+		Text: "LRN of 16 or more channels fails code generation", Remedy: "normalize by squares, a pooling over channels and a power",
+		Status: hal.Measured, Seen: []hal.Family{hal.A13, hal.A17}, Source: "guide B, on M1; " + fromForge + ": the converted operation has no such limit; text: ours",
+		found: func(l *Layer, _ *hal.Target) (string, bool) {
+			x := l.bottom(0)
+			if x == nil {
+				return "", false
+			}
+			return fmt.Sprintf("%d channels", x.Type.Dims[C]), x.Type.Dims[C] >= 16
+		},
+	},
+}

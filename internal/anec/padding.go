@@ -16,10 +16,15 @@ type Padding struct {
 	Value  float32        `net:"BackgroundValue?"`
 }
 
-var paddingContract = contract("y", "x")
+var paddingInfo = KindInfo{
+	Kind: KindPadding, Name: "Padding", Standing: Descriptor, Desc: "Pad", Class: td.ClassPadding,
+	Sources: "export desc B C", Unsure: "its keys",
+	New: func() Params { return &Padding{Mode: td.PadZero} }, Contract: contract("y", "x"),
 
-func (*Padding) Kind() Kind         { return KindPadding }
-func (*Padding) Contract() Contract { return paddingContract }
+	Pattern: Pattern{1, 1, "", onlyCount}, Check: matched(validatePad), Codegen: paddingCodegen,
+}
+
+func (*Padding) Info() *KindInfo { return &paddingInfo }
 
 func (p *Padding) infer(o *operands) ([]Type, error) {
 	if err := valid(p.Mode); err != nil {

@@ -48,3 +48,14 @@ func validatePad(l *Layer, t *hal.Target) *diag.Finding {
 
 // maxHalf is the largest number of fp16.
 const maxHalf = 65504
+
+var paddingCodegen = []CodegenVerdict{
+	{
+		ID: diag.StandIn, Subject: "padding with mirrored elements on M1", Route: Converted, From: hal.A13, To: hal.A13, StandIn: true, Lifts: diag.PadMode,
+		Text: "runs by software: the texture engine is not there", Status: hal.Measured, Source: "guide A, pad; the authored layer is rejected: guide B",
+		found: func(l *Layer, _ *hal.Target) (string, bool) {
+			m := l.Params.(*Padding).Mode
+			return fmt.Sprint(m), m == td.PadSymmetric || m == td.PadReflective
+		},
+	},
+}

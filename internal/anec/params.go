@@ -16,10 +16,8 @@ import (
 // has the key, it is inferred from others. A field without a tag is ours, or one
 // of a descriptor whose key is not known.
 type Params interface {
-	Kind() Kind
-
-	// Contract says what the kind reads and makes.
-	Contract() Contract
+	// Info is the row of the kind.
+	Info() *KindInfo
 
 	// infer is the shape rule: the types of the tops from those of the bottoms.
 	// The bottoms have been held to the contract. The element types that it
@@ -27,7 +25,7 @@ type Params interface {
 	infer(*operands) ([]Type, error)
 }
 
-// A Contract says which operands a kind has.
+// A Contract says what a kind reads and makes.
 type Contract struct {
 	Bottoms []Operand
 	Tops    []string
@@ -226,7 +224,7 @@ func (l *Layer) TopTypes() ([]Type, error) {
 	if l.Params == nil {
 		return nil, fmt.Errorf("layer %q has no kind", l.Name)
 	}
-	o := operands{contract: l.Params.Contract()}
+	o := operands{contract: l.Info().Contract}
 	if err := o.contract.check(l.Bottoms); err != nil {
 		return nil, l.errorf("%w", err)
 	}
@@ -284,7 +282,7 @@ func (e *LayerError) Unwrap() error { return e.Err }
 func (l *Layer) errorf(format string, args ...any) error {
 	e := &LayerError{Layer: l.Name, Origin: l.Origin, Err: fmt.Errorf(format, args...)}
 	if l.Params != nil {
-		e.Kind = l.Params.Kind()
+		e.Kind = l.Kind()
 	}
 	return e
 }

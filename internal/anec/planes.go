@@ -1,5 +1,11 @@
 package anec
 
+import (
+	"github.com/espalier-ane/espalier/hal"
+	"github.com/espalier-ane/espalier/internal/diag"
+	"github.com/espalier-ane/espalier/td"
+)
+
 // PlaneReader takes an image that enters the network by its planes. (Known is
 // the class alone: what it reads and makes is inferred.)
 type PlaneReader struct{}
@@ -7,12 +13,40 @@ type PlaneReader struct{}
 // PlaneWriter leaves an image by its planes.
 type PlaneWriter struct{}
 
-var planeContract = contract("y", "x")
+var planeReaderInfo = KindInfo{
+	Kind: KindPlaneReader, Name: "PlaneReader", Standing: UnitOnly, Class: td.ClassPlaneReader,
+	Sources: "C", Unsure: "all but the class",
+	New: func() Params { return &PlaneReader{} }, Contract: contract("y", "x"),
 
-func (*PlaneReader) Kind() Kind                        { return KindPlaneReader }
-func (*PlaneReader) Contract() Contract                { return planeContract }
+	NoValidator: "image input by four-character code, behind an entitlement (guide 19): Codegen", Codegen: planeReaderCodegen,
+}
+
+func (*PlaneReader) Info() *KindInfo                   { return &planeReaderInfo }
 func (*PlaneReader) infer(o *operands) ([]Type, error) { return like(o) }
 
-func (*PlaneWriter) Kind() Kind                        { return KindPlaneWriter }
-func (*PlaneWriter) Contract() Contract                { return planeContract }
+var planeWriterInfo = KindInfo{
+	Kind: KindPlaneWriter, Name: "PlaneWriter", Standing: UnitOnly, Class: td.ClassPlaneWriter,
+	Sources: "C", Unsure: "all but the class",
+	New: func() Params { return &PlaneWriter{} }, Contract: contract("y", "x"),
+
+	NoValidator: "image output, as PlaneReader: Codegen", Codegen: planeWriterCodegen,
+}
+
+func (*PlaneWriter) Info() *KindInfo                   { return &planeWriterInfo }
 func (*PlaneWriter) infer(o *operands) ([]Type, error) { return like(o) }
+
+var planeReaderCodegen = []CodegenVerdict{
+	{
+		ID: diag.CodegenPlaneReader, Subject: "image input by four-character code", From: firstFamily, To: lastFamily, Fails: true,
+		Text: "true 4CC input faults at lowering; use the uint8 in-graph image input instead", Remedy: "take the image as uint8 and convert in the graph",
+		Status: hal.Measured, Seen: []hal.Family{hal.A13}, Source: "guide 19",
+	},
+}
+
+var planeWriterCodegen = []CodegenVerdict{
+	{
+		ID: diag.CodegenPlaneWriter, Subject: "image output by planes", From: firstFamily, To: lastFamily, Fails: true,
+		Text: "image output is internal to the compiler", Remedy: "give the tensor and convert outside",
+		Status: hal.Predicted, Source: "guide A: tensor_to_pixel_buffer is compiler-internal; text: ours",
+	},
+}

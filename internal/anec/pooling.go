@@ -19,10 +19,15 @@ type Pooling struct {
 	ExcludePad  bool           `net:"AverageCountExcludePadding"` // an average divides by the elements of x in the window
 }
 
-var poolingContract = contract("y", "x")
+var poolingInfo = KindInfo{
+	Kind: KindPooling, Name: "Pooling", Standing: Descriptor, Desc: "Pool", Class: td.ClassPooling,
+	Sources: "export desc unit C", Unsure: "that the channel kinds take all channels",
+	New: func() Params { return &Pooling{Window: UnitWindow, PaddingMode: td.PadZero} }, Contract: contract("y", "x"),
 
-func (*Pooling) Kind() Kind         { return KindPooling }
-func (*Pooling) Contract() Contract { return poolingContract }
+	Pattern: Pattern{1, 1, "Pool layer must have only one single input.", fromEnvelopes}, Check: validatePool,
+}
+
+func (*Pooling) Info() *KindInfo { return &poolingInfo }
 
 func (p *Pooling) infer(o *operands) ([]Type, error) {
 	if err := valid(p.Type, p.PaddingMode); err != nil {

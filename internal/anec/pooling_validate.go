@@ -208,3 +208,10 @@ func validateGlobalArgMinMax(l *Layer, t *hal.Target) *diag.Finding {
 	}
 	return wantArgExtent(l.Bottoms[0].Type.Dims, p.Axis)
 }
+
+var globalArgMinMaxCodegen = []CodegenVerdict{
+	{
+		Subject: "argmin and argmax over a whole axis", Route: Authored, From: hal.A13, To: lastFamily,
+		Text: "runs: the byte 0x4f2 is set from A13 on; the converter's floor is A15", Status: hal.Measured, Seen: []hal.Family{hal.A13}, Source: "guide 4, 24, 26, A and B (gates); guide B (catalog) rejects it on M1",
+	},
+}

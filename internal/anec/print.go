@@ -91,7 +91,7 @@ func printLayer(b *strings.Builder, l *Layer) {
 
 func printEpilogue(b *strings.Builder, e *Epilogue) {
 	if e.Texture != nil {
-		fmt.Fprintf(b, " | texture %v", e.Texture.Kind())
+		fmt.Fprintf(b, " | texture %v", e.Texture.Info().Kind)
 		formatParams(b, e.Texture)
 	}
 	if e.Broadcast != (Dims{}) {

@@ -13,10 +13,15 @@ type Quant struct {
 	To tensor.DType `net:"OutputType"`
 }
 
-var quantContract = contract("y", "x scale~ zero?~")
+var quantInfo = KindInfo{
+	Kind: KindQuant, Name: "Quant", Standing: UnitOnly, Class: td.ClassQuant,
+	Sources: "C 22 mil", Unsure: "its keys; scale and zero as operands",
+	New: func() Params { return &Quant{} }, Contract: contract("y", "x scale~ zero?~"),
 
-func (*Quant) Kind() Kind         { return KindQuant }
-func (*Quant) Contract() Contract { return quantContract }
+	NoValidator: "a unit; formats are held where it is lowered", Check: validateQuant,
+}
+
+func (*Quant) Info() *KindInfo { return &quantInfo }
 
 func (p *Quant) infer(o *operands) ([]Type, error) {
 	if !p.To.IsInteger() {
@@ -51,10 +56,15 @@ type DeQuant struct {
 	VectorAxis td.Axis
 }
 
-var deQuantContract = contract("y", "x scale?~ zero?~ table?~ mask?~")
+var deQuantInfo = KindInfo{
+	Kind: KindDeQuant, Name: "DeQuant", Standing: UnitOnly, Class: td.ClassDeQuant,
+	Sources: "C 22 mil", Unsure: "its keys; its operands but x",
+	New: func() Params { return &DeQuant{} }, Contract: contract("y", "x scale?~ zero?~ table?~ mask?~"),
 
-func (*DeQuant) Kind() Kind         { return KindDeQuant }
-func (*DeQuant) Contract() Contract { return deQuantContract }
+	NoValidator: "a unit; formats are held where it is lowered", Check: validateDeQuant,
+}
+
+func (*DeQuant) Info() *KindInfo { return &deQuantInfo }
 
 func (p *DeQuant) infer(o *operands) ([]Type, error) {
 	const x, scale, zero, table, mask = 0, 1, 2, 3, 4

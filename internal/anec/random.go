@@ -3,6 +3,7 @@ package anec
 import (
 	"fmt"
 
+	"github.com/espalier-ane/espalier/td"
 	"github.com/espalier-ane/espalier/tensor"
 )
 
@@ -18,10 +19,15 @@ type Random struct {
 	Fresh bool
 }
 
-var randomContract = contract("y", "")
+var randomInfo = KindInfo{
+	Kind: KindRandom, Name: "RandomGenerator", Standing: Descriptor, Desc: "Random", Class: td.ClassRandomGenerator,
+	Sources: "export desc B", Unsure: "its keys",
+	New: func() Params { return &Random{High: 1} }, Contract: contract("y", ""),
 
-func (*Random) Kind() Kind         { return KindRandom }
-func (*Random) Contract() Contract { return randomContract }
+	Pattern: Pattern{0, 0, "", onlyCount}, Check: validateRandom,
+}
+
+func (*Random) Info() *KindInfo { return &randomInfo }
 
 func (p *Random) infer(o *operands) ([]Type, error) {
 	if !(p.Low < p.High) {
@@ -37,10 +43,14 @@ type Dropout struct {
 	Seed int     `net:"Seed"`
 }
 
-var dropoutContract = contract("y", "x")
+var dropoutInfo = KindInfo{
+	Kind: KindDropout, Name: "Dropout", Standing: Descriptor, Desc: "Dropout", Class: td.ClassDropout, Sources: "export desc unit B",
+	New: func() Params { return &Dropout{} }, Contract: contract("y", "x"),
 
-func (*Dropout) Kind() Kind         { return KindDropout }
-func (*Dropout) Contract() Contract { return dropoutContract }
+	Pattern: Pattern{1, 1, "", onlyCount}, Check: validateDropout,
+}
+
+func (*Dropout) Info() *KindInfo { return &dropoutInfo }
 
 func (p *Dropout) infer(o *operands) ([]Type, error) {
 	if !(p.Rate >= 0 && p.Rate < 1) {

@@ -45,36 +45,63 @@ func (f *Factors) scatter(x Dims, outer td.Axis) (Dims, error) {
 	return x, nil
 }
 
-var rearrangeContract = contract("y", "x")
-
 // PixelShuffle moves channels into blocks of space; the place in a block is the
 // inner part of a channel's number, z before y before x.
 type PixelShuffle struct{ Factors }
 
-func (*PixelShuffle) Kind() Kind                          { return KindPixelShuffle }
-func (*PixelShuffle) Contract() Contract                  { return rearrangeContract }
+var pixelShuffleInfo = KindInfo{
+	Kind: KindPixelShuffle, Name: "PixelShuffle", Standing: Descriptor, Desc: "PixelShuffle",
+	Class: td.ClassPixelShuffle, Sources: "export desc unit B",
+	New: func() Params { return &PixelShuffle{UnitFactors} }, Contract: contract("y", "x"),
+
+	Pattern: Pattern{1, 1, "", onlyCount}, Check: matched(validatePixelShuffle),
+}
+
+func (*PixelShuffle) Info() *KindInfo                     { return &pixelShuffleInfo }
 func (p *PixelShuffle) infer(o *operands) ([]Type, error) { return rearranged(o, p.scatter, C) }
 
 // PixelUnshuffle undoes a PixelShuffle.
 type PixelUnshuffle struct{ Factors }
 
-func (*PixelUnshuffle) Kind() Kind                          { return KindPixelUnshuffle }
-func (*PixelUnshuffle) Contract() Contract                  { return rearrangeContract }
+var pixelUnshuffleInfo = KindInfo{
+	Kind: KindPixelUnshuffle, Name: "PixelUnshuffle", Standing: Descriptor, Desc: "PixelUnshuffle",
+	Class: td.ClassPixelUnshuffle, Sources: "export desc unit B",
+	New: func() Params { return &PixelUnshuffle{UnitFactors} }, Contract: contract("y", "x"),
+
+	Pattern: Pattern{1, 1, "", onlyCount}, Check: matched(validatePixelUnshuffle),
+}
+
+func (*PixelUnshuffle) Info() *KindInfo                     { return &pixelUnshuffleInfo }
 func (p *PixelUnshuffle) infer(o *operands) ([]Type, error) { return rearranged(o, p.gather, C) }
 
 // ChannelToSpace moves channels into blocks of space; the place in a block is
 // the outer part of a channel's number. MIL calls it depth_to_space.
 type ChannelToSpace struct{ Factors }
 
-func (*ChannelToSpace) Kind() Kind                          { return KindChannelToSpace }
-func (*ChannelToSpace) Contract() Contract                  { return rearrangeContract }
+var channelToSpaceInfo = KindInfo{
+	Kind: KindChannelToSpace, Name: "ChannelToSpace", Standing: Descriptor, Desc: "ChannelToSpace",
+	Class: td.ClassChannelToSpace, Sources: "export desc unit B",
+	New: func() Params { return &ChannelToSpace{UnitFactors} }, Contract: contract("y", "x"),
+
+	Pattern: Pattern{1, 1, "", onlyCount}, Check: matched(validateChannelToSpace),
+}
+
+func (*ChannelToSpace) Info() *KindInfo                     { return &channelToSpaceInfo }
 func (p *ChannelToSpace) infer(o *operands) ([]Type, error) { return rearranged(o, p.scatter, C) }
 
 // SpaceToChannel undoes a ChannelToSpace. MIL calls it space_to_depth.
 type SpaceToChannel struct{ Factors }
 
-func (*SpaceToChannel) Kind() Kind                          { return KindSpaceToChannel }
-func (*SpaceToChannel) Contract() Contract                  { return rearrangeContract }
+var spaceToChannelInfo = KindInfo{
+	Kind: KindSpaceToChannel, Name: "SpaceToChannel", Standing: Descriptor, Desc: "SpaceToChannel",
+	Class: td.ClassSpaceToChannel, Sources: "export desc unit B",
+	New: func() Params { return &SpaceToChannel{UnitFactors} }, Contract: contract("y", "x"),
+
+	Pattern: Pattern{1, 1, "SpaceToChannel layer must have only one input", fromStrings},
+	Check:   matched(validateSpaceToChannel),
+}
+
+func (*SpaceToChannel) Info() *KindInfo                     { return &spaceToChannelInfo }
 func (p *SpaceToChannel) infer(o *operands) ([]Type, error) { return rearranged(o, p.gather, C) }
 
 // SpaceToBatch moves blocks of space into the batch; the place in a block, y
@@ -82,15 +109,29 @@ func (p *SpaceToChannel) infer(o *operands) ([]Type, error) { return rearranged(
 // that was seen for a batch of one alone, where there is no other part.
 type SpaceToBatch struct{ Factors }
 
-func (*SpaceToBatch) Kind() Kind                          { return KindSpaceToBatch }
-func (*SpaceToBatch) Contract() Contract                  { return rearrangeContract }
+var spaceToBatchInfo = KindInfo{
+	Kind: KindSpaceToBatch, Name: "SpaceToBatch", Standing: Descriptor, Desc: "SpaceToBatch", Class: td.ClassSpaceToBatch,
+	Sources: "export desc unit B", Unsure: "the order with a batch of more than one",
+	New: func() Params { return &SpaceToBatch{UnitFactors} }, Contract: contract("y", "x"),
+
+	Pattern: Pattern{1, 1, "", onlyCount}, Check: matched(validateSpaceToBatch),
+}
+
+func (*SpaceToBatch) Info() *KindInfo                     { return &spaceToBatchInfo }
 func (p *SpaceToBatch) infer(o *operands) ([]Type, error) { return rearranged(o, p.gather, N) }
 
 // BatchToSpace undoes a SpaceToBatch.
 type BatchToSpace struct{ Factors }
 
-func (*BatchToSpace) Kind() Kind                          { return KindBatchToSpace }
-func (*BatchToSpace) Contract() Contract                  { return rearrangeContract }
+var batchToSpaceInfo = KindInfo{
+	Kind: KindBatchToSpace, Name: "BatchToSpace", Standing: Descriptor, Desc: "BatchToSpace", Class: td.ClassBatchToSpace,
+	Sources: "export desc unit B", Unsure: "the order with a batch of more than one",
+	New: func() Params { return &BatchToSpace{UnitFactors} }, Contract: contract("y", "x"),
+
+	Pattern: Pattern{1, 1, "", onlyCount}, Check: matched(validateBatchToSpace),
+}
+
+func (*BatchToSpace) Info() *KindInfo                     { return &batchToSpaceInfo }
 func (p *BatchToSpace) infer(o *operands) ([]Type, error) { return rearranged(o, p.scatter, N) }
 
 func rearranged(o *operands, move func(Dims, td.Axis) (Dims, error), outer td.Axis) ([]Type, error) {

@@ -17,10 +17,15 @@ type Reduction struct {
 	Square bool
 }
 
-var reductionContract = contract("y", "x")
+var reductionInfo = KindInfo{
+	Kind: KindReduction, Name: "Reduction", Standing: Descriptor, Desc: "Reduction", Class: td.ClassReduction,
+	Sources: "export desc unit B C", Unsure: "the key of the post-operation",
+	New: func() Params { return &Reduction{} }, Contract: contract("y", "x"),
 
-func (*Reduction) Kind() Kind         { return KindReduction }
-func (*Reduction) Contract() Contract { return reductionContract }
+	Pattern: Pattern{1, 1, "Reduction layer can only have one bottom", fromEnvelopes}, Check: validateReduction,
+}
+
+func (*Reduction) Info() *KindInfo { return &reductionInfo }
 
 func (p *Reduction) infer(o *operands) ([]Type, error) {
 	if err := valid(p.Type); err != nil {

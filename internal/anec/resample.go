@@ -26,10 +26,15 @@ type Resample struct {
 	Sampling
 }
 
-var resampleContract = contract("y", "x coordinates")
+var resampleInfo = KindInfo{
+	Kind: KindResample, Name: "Resample", Standing: Descriptor, Desc: "Resample", Class: td.ClassResample,
+	Sources: "export desc B", Unsure: "which coordinate comes first; its keys",
+	New: func() Params { return &Resample{Sampling: defaultSampling} }, Contract: contract("y", "x coordinates"),
 
-func (*Resample) Kind() Kind         { return KindResample }
-func (*Resample) Contract() Contract { return resampleContract }
+	Pattern: Pattern{2, 2, "", onlyCount}, Check: matched(validateResample),
+}
+
+func (*Resample) Info() *KindInfo { return &resampleInfo }
 
 func (p *Resample) infer(o *operands) ([]Type, error) {
 	if err := p.check(); err != nil {
@@ -60,10 +65,15 @@ type AffineTransform struct {
 	Size [2]int // H, W
 }
 
-var affineTransformContract = contract("y", "x matrix")
+var affineTransformInfo = KindInfo{
+	Kind: KindAffineTransform, Name: "AffineTransform", Standing: Descriptor, Desc: "AffineTransform", Class: td.ClassAffineTransform,
+	Sources: "export desc B mil", Unsure: "the layout of the matrix; its keys",
+	New: func() Params { return &AffineTransform{Sampling: defaultSampling} }, Contract: contract("y", "x matrix"),
 
-func (*AffineTransform) Kind() Kind         { return KindAffineTransform }
-func (*AffineTransform) Contract() Contract { return affineTransformContract }
+	Pattern: Pattern{2, 2, "", onlyCount}, Check: matched(validateAffineTransform),
+}
+
+func (*AffineTransform) Info() *KindInfo { return &affineTransformInfo }
 
 func (p *AffineTransform) infer(o *operands) ([]Type, error) {
 	if err := p.check(); err != nil {
@@ -94,10 +104,18 @@ type CropResize struct {
 	Scale float32         // by which the numbers of a box are multiplied
 }
 
-var cropResizeContract = contract("y", "x boxes")
+var cropResizeInfo = KindInfo{
+	Kind: KindCropResize, Name: "CropResize", Standing: Descriptor, Desc: "CropResize", Class: td.ClassCropResize,
+	Sources: "export desc B mil", Unsure: "the layout of the boxes; its keys",
+	Contract: contract("y", "x boxes"),
+	New: func() Params {
+		return &CropResize{Sampling: defaultSampling, Grid: td.GridDefault, Boxes: td.BoxCornersHeightFirst, Scale: 1}
+	},
 
-func (*CropResize) Kind() Kind         { return KindCropResize }
-func (*CropResize) Contract() Contract { return cropResizeContract }
+	Pattern: Pattern{2, 2, "", onlyCount}, Check: matched(validateCropResize), Codegen: cropResizeCodegen,
+}
+
+func (*CropResize) Info() *KindInfo { return &cropResizeInfo }
 
 func (p *CropResize) infer(o *operands) ([]Type, error) {
 	if err := p.check(); err != nil {

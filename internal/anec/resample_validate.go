@@ -62,3 +62,17 @@ func validateHalf(id diag.ID, text, source string, v *Value) *diag.Finding {
 	}
 	return nil
 }
+
+var cropResizeCodegen = []CodegenVerdict{
+	{
+		ID: diag.CodegenCropResize, Subject: "crop-resize without a texture engine", From: firstFamily, To: lastFamily, Fails: true,
+		Text: "Codegen Error: Invalid Texture CropCfg", Remedy: "crop and resize in two layers where the boxes are known; else leave it to the host",
+		Status: hal.Measured, Seen: []hal.Family{hal.A13}, Source: "guide B: passes the validator on M1 and fails lowering",
+		found: func(_ *Layer, t *hal.Target) (string, bool) { return "no texture engine", !t.Has(hal.CapTexture) },
+	},
+	{
+		ID: diag.CodegenCropResizeAuthored, Subject: "crop-resize as a unit", Route: Authored, From: hal.A17, To: hal.A17, Fails: true,
+		Text: "Codegen Error: Invalid Texture CropCfg", Remedy: "take the conversion route",
+		Status: hal.Measured, Source: fromForge + ": a constraint on the plane equations; text: guide B",
+	},
+}

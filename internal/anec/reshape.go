@@ -3,6 +3,7 @@ package anec
 import (
 	"fmt"
 
+	"github.com/espalier-ane/espalier/td"
 	"github.com/espalier-ane/espalier/tensor"
 )
 
@@ -12,10 +13,14 @@ type Reshape struct {
 	Dims Dims `net:"Reshaped{Batch,Depth,Channel,Height,Width}"`
 }
 
-var reshapeContract = contract("y", "x")
+var reshapeInfo = KindInfo{
+	Kind: KindReshape, Name: "Reshape", Standing: Descriptor, Desc: "Reshape", Class: td.ClassReshape, Sources: "export desc plist unit",
+	New: func() Params { return &Reshape{} }, Contract: contract("y", "x"),
 
-func (*Reshape) Kind() Kind         { return KindReshape }
-func (*Reshape) Contract() Contract { return reshapeContract }
+	Pattern: Pattern{1, 1, "", fromEnvelopes + textOurs}, Check: matched(validateReshape),
+}
+
+func (*Reshape) Info() *KindInfo { return &reshapeInfo }
 
 func (p *Reshape) infer(o *operands) ([]Type, error) {
 	have, _ := o.dims(0).Count()
@@ -48,10 +53,15 @@ type Flatten struct {
 	Order FlattenOrder `net:"FlattenType"` // netplists say Mode too, with the same value
 }
 
-var flattenContract = contract("y", "x")
+var flattenInfo = KindInfo{
+	Kind: KindFlatten, Name: "Flatten", Standing: Descriptor, Desc: "Flatten", Class: td.ClassFlatten,
+	Sources: "export desc unit B C", Unsure: "that the elements go along C",
+	New: func() Params { return &Flatten{Order: FlattenNCHW} }, Contract: contract("y", "x"),
 
-func (*Flatten) Kind() Kind         { return KindFlatten }
-func (*Flatten) Contract() Contract { return flattenContract }
+	Pattern: Pattern{1, 1, "", "the contract of the kind" + textOurs}, Check: validateFlatten,
+}
+
+func (*Flatten) Info() *KindInfo { return &flattenInfo }
 
 func (p *Flatten) infer(o *operands) ([]Type, error) {
 	if err := valid(p.Order); err != nil {
@@ -70,10 +80,16 @@ type Unflatten struct {
 	Dims  [3]int       // C, H, W; the descriptor has three numbers, in an order that is not known
 }
 
-var unflattenContract = contract("y", "x")
+var unflattenInfo = KindInfo{
+	Kind: KindUnflatten, Name: "Unflatten", Standing: Descriptor, Desc: "Unflatten", Class: td.ClassUnflatten,
+	Sources: "export desc C", Unsure: "which axes its three numbers are for; its keys",
+	New: func() Params { return &Unflatten{Order: FlattenNCHW} }, Contract: contract("y", "x"),
 
-func (*Unflatten) Kind() Kind         { return KindUnflatten }
-func (*Unflatten) Contract() Contract { return unflattenContract }
+	Pattern: Pattern{1, 1, "Unflatten layer can only have one bottom", fromDecompiled},
+	Check:   validateUnflatten, Codegen: unflattenCodegen,
+}
+
+func (*Unflatten) Info() *KindInfo { return &unflattenInfo }
 
 func (p *Unflatten) infer(o *operands) ([]Type, error) {
 	if err := valid(p.Order); err != nil {
@@ -92,10 +108,15 @@ func (p *Unflatten) infer(o *operands) ([]Type, error) {
 // Alias is another name for x.
 type Alias struct{}
 
-var aliasContract = contract("y", "x")
+var aliasInfo = KindInfo{
+	Kind: KindAlias, Name: "Alias", Standing: UnitOnly, Class: td.ClassAlias,
+	Sources: "C", Unsure: "that it has one operand",
+	New: func() Params { return &Alias{} }, Contract: contract("y", "x"),
 
-func (*Alias) Kind() Kind                        { return KindAlias }
-func (*Alias) Contract() Contract                { return aliasContract }
+	NoValidator: "another name for a value: nothing to hold",
+}
+
+func (*Alias) Info() *KindInfo                   { return &aliasInfo }
 func (*Alias) infer(o *operands) ([]Type, error) { return like(o) }
 
 // Transpose permutes the axes. A netplist and the descriptor have pairs of axes.
@@ -103,10 +124,15 @@ type Transpose struct {
 	Perm Perm
 }
 
-var transposeContract = contract("y", "x")
+var transposeInfo = KindInfo{
+	Kind: KindTranspose, Name: "Transpose", Standing: Descriptor, Desc: "Transpose", Class: td.ClassTranspose,
+	Sources: "export desc B", Unsure: "its key",
+	New: func() Params { return &Transpose{Perm: Identity} }, Contract: contract("y", "x"),
 
-func (*Transpose) Kind() Kind         { return KindTranspose }
-func (*Transpose) Contract() Contract { return transposeContract }
+	Pattern: Pattern{1, 1, "", onlyCount}, Check: matched(validateTranspose),
+}
+
+func (*Transpose) Info() *KindInfo { return &transposeInfo }
 
 func (p *Transpose) infer(o *operands) ([]Type, error) {
 	if !p.Perm.Valid() {

@@ -18,10 +18,15 @@ type Resize struct {
 	Rounding td.NearestRounding // which element is nearest (anec: nearest_rounding_mode)
 }
 
-var resizeContract = contract("y", "x")
+var resizeInfo = KindInfo{
+	Kind: KindResize, Name: "Resize", Standing: Descriptor, Desc: "Resize", Class: td.ClassResize,
+	Sources: "export desc B C", Unsure: "its keys",
+	New: func() Params { return &Resize{Grid: td.GridDefault} }, Contract: contract("y", "x"),
 
-func (*Resize) Kind() Kind         { return KindResize }
-func (*Resize) Contract() Contract { return resizeContract }
+	Pattern: Pattern{1, 1, "", onlyCount}, Check: matched(validateResize), Codegen: resizeCodegen,
+}
+
+func (*Resize) Info() *KindInfo { return &resizeInfo }
 
 var planeAxes = [2]td.Axis{H, W}
 
@@ -50,10 +55,15 @@ type ResizeAs struct {
 	Rounding td.NearestRounding
 }
 
-var resizeAsContract = contract("y", "x like")
+var resizeAsInfo = KindInfo{
+	Kind: KindResizeAs, Name: "ResizeAs", Standing: Descriptor, Desc: "ResizeAs", Class: td.ClassResizeAs,
+	Sources: "export C", Unsure: "its fields, taken from Resize; the second operand",
+	New: func() Params { return &ResizeAs{Grid: td.GridDefault} }, Contract: contract("y", "x like"),
 
-func (*ResizeAs) Kind() Kind         { return KindResizeAs }
-func (*ResizeAs) Contract() Contract { return resizeAsContract }
+	Pattern: Pattern{2, 2, "", "the contract of the kind" + textOurs}, Check: matched(validateResizeAs),
+}
+
+func (*ResizeAs) Info() *KindInfo { return &resizeAsInfo }
 
 func (p *ResizeAs) infer(o *operands) ([]Type, error) {
 	r := Resize{Size: [2]int{o.dims(1)[H], o.dims(1)[W]}, Method: p.Method, Grid: p.Grid, Rounding: p.Rounding}

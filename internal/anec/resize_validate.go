@@ -39,3 +39,10 @@ func validateResizeRoute(t *hal.Target) *diag.Finding {
 		Remedy: "upsample by a transposed convolution", Source: fromGates + "; guide 35: resize from A13 on",
 	})
 }
+
+var resizeCodegen = []CodegenVerdict{
+	{
+		ID: diag.StandIn, Subject: "resize on M1", From: hal.A13, To: hal.A13, StandIn: true,
+		Text: "runs by software: transposes and convolutions, with other rounding", Status: hal.Measured, Source: "guide 24, 35 and A",
+	},
+}

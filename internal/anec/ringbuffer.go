@@ -20,10 +20,16 @@ type RingBufferWriter struct {
 	Live     []td.Axis // the descriptor's live_param0, live_param1, …
 }
 
-var ringBufferWriterContract = contract("y", "state update start?")
+var ringBufferWriterInfo = KindInfo{
+	Kind: KindRingBufferWriter, Name: "RingBufferWriter", Standing: Descriptor, Desc: "RingBufferWriter", Class: td.ClassRingBufferWriter,
+	Sources: "export desc B", Unsure: "its keys; offsets as an operand",
+	New: func() Params { return &RingBufferWriter{} }, Contract: contract("y", "state update start?"),
 
-func (*RingBufferWriter) Kind() Kind         { return KindRingBufferWriter }
-func (*RingBufferWriter) Contract() Contract { return ringBufferWriterContract }
+	Pattern: Pattern{2, 3, "", "guide B: 2; the descriptor's live parameters: one more" + textOurs},
+	Check:   matched(validateRingBufferWriter), Codegen: ringBufferWriterCodegen,
+}
+
+func (*RingBufferWriter) Info() *KindInfo { return &ringBufferWriterInfo }
 
 func (p *RingBufferWriter) infer(o *operands) ([]Type, error) {
 	if o.types[0].DType != o.types[1].DType {
@@ -47,10 +53,15 @@ type RingBufferReader struct {
 	Live     []td.Axis
 }
 
-var ringBufferReaderContract = contract("y", "state start?")
+var ringBufferReaderInfo = KindInfo{
+	Kind: KindRingBufferReader, Name: "RingBufferReader", Standing: UnitOnly, Class: td.ClassRingBufferReader,
+	Sources: "C 26", Unsure: "all but the class",
+	New: func() Params { return &RingBufferReader{} }, Contract: contract("y", "state start?"),
 
-func (*RingBufferReader) Kind() Kind         { return KindRingBufferReader }
-func (*RingBufferReader) Contract() Contract { return ringBufferReaderContract }
+	NoValidator: "a unit; held to what the writer is held to", Check: validateRingBufferReader,
+}
+
+func (*RingBufferReader) Info() *KindInfo { return &ringBufferReaderInfo }
 
 func (p *RingBufferReader) infer(o *operands) ([]Type, error) {
 	if err := ringOffsets(o, 1, p.Live); err != nil {

@@ -53,3 +53,11 @@ func validateCircular(circular td.Axes, t *hal.Target) *diag.Finding {
 		Source: fromGates + "; guide 26: above the M1",
 	}
 }
+
+var ringBufferWriterCodegen = []CodegenVerdict{
+	{
+		ID: diag.CodegenRingBuffer, Subject: "a ring buffer in a network of one procedure", Route: Authored, From: firstFamily, To: lastFamily, Fails: true,
+		Text: "RingBufferWriter needs a network of several procedures", Remedy: "keep the cache in a buffer that the host binds, and write windows of fixed places",
+		Status: hal.Measured, Seen: []hal.Family{hal.A17}, Source: fromForge + "; guide 19 and 26; text: ours",
+	},
+}

@@ -1,6 +1,10 @@
 package anec
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/espalier-ane/espalier/td"
+)
 
 // SDPA is attention: softmax(q·kᵀ·scale + mask)·v. Positions lie along H and
 // features along W; N, D and C are batch axes, along which k, v and mask
@@ -13,10 +17,15 @@ type SDPA struct {
 	SubtractMax bool `net:"SubtractMax"` // subtract the largest before exp; the softmax is wrong without
 }
 
-var sdpaContract = contract("y", "q k v scale! mask?")
+var sdpaInfo = KindInfo{
+	Kind: KindSDPA, Name: "SDPA", Standing: Descriptor, Desc: "SDPA", Class: td.ClassSDPA, Sources: "desc 22 26 B",
+	New: func() Params { return &SDPA{} }, Contract: contract("y", "q k v scale! mask?"),
 
-func (*SDPA) Kind() Kind         { return KindSDPA }
-func (*SDPA) Contract() Contract { return sdpaContract }
+	Pattern: Pattern{4, 5, "SDPA layer must have only 4 or 5(optional mask) inputs", fromGates + "; guide 22 and 26 have another string: 4 or 5 bottoms must be present for SDPA"},
+	Check:   validateSDPA,
+}
+
+func (*SDPA) Info() *KindInfo { return &sdpaInfo }
 
 func (p *SDPA) infer(o *operands) ([]Type, error) {
 	q, k, v := o.dims(0), o.dims(1), o.dims(2)

@@ -51,16 +51,20 @@ func (s *Sorting) tops(o *operands, left int) ([]Type, error) {
 	return []Type{values}, nil
 }
 
-var sortContract = contract("values indices", "x")
-
 // Sort sorts along an axis.
 type Sort struct {
 	Direction td.SortDirection `net:"Direction"`
 	Sorting
 }
 
-func (*Sort) Kind() Kind         { return KindSort }
-func (*Sort) Contract() Contract { return sortContract }
+var sortInfo = KindInfo{
+	Kind: KindSort, Name: "Sort", Standing: Descriptor, Desc: "Sort", Class: td.ClassSort, Sources: "export desc unit B C",
+	New: func() Params { return &Sort{Direction: td.Ascending} }, Contract: contract("values indices", "x"),
+
+	Pattern: Pattern{1, 1, "", onlyCount}, Check: matched(validateSort), Codegen: sortCodegen,
+}
+
+func (*Sort) Info() *KindInfo { return &sortInfo }
 
 func (p *Sort) infer(o *operands) ([]Type, error) {
 	if err := valid(p.Direction); err != nil {
@@ -79,8 +83,14 @@ type TopK struct {
 	Sorting
 }
 
-func (*TopK) Kind() Kind         { return KindTopK }
-func (*TopK) Contract() Contract { return sortContract }
+var topKInfo = KindInfo{
+	Kind: KindTopK, Name: "TopK", Standing: Descriptor, Desc: "TopK", Class: td.ClassTopK, Sources: "export desc unit B C",
+	New: func() Params { return &TopK{Type: td.Max} }, Contract: contract("values indices", "x"),
+
+	Pattern: Pattern{1, 1, "", onlyCount}, Check: matched(validateTopK), Codegen: topKCodegen,
+}
+
+func (*TopK) Info() *KindInfo { return &topKInfo }
 
 func (p *TopK) infer(o *operands) ([]Type, error) {
 	if err := valid(p.Type); err != nil {

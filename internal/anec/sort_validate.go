@@ -1,6 +1,8 @@
 package anec
 
 import (
+	"fmt"
+
 	"github.com/espalier-ane/espalier/hal"
 	"github.com/espalier-ane/espalier/internal/diag"
 	"github.com/espalier-ane/espalier/td"
@@ -33,4 +35,34 @@ func validateSorted(l *Layer, results td.Results, id diag.ID, text string) *diag
 		}
 	}
 	return nil
+}
+
+var sortCodegen = []CodegenVerdict{
+	{
+		ID: diag.CodegenSort, Subject: "sort", From: firstFamily, To: hal.A13, Fails: true,
+		Text: "Sort passes validation and is rejected at code generation on this architecture", Remedy: "sort on the host",
+		Status: hal.Measured, Seen: []hal.Family{hal.A13}, Source: "guide 4, 17, 22, 24, 26, 35, A and B, on M1; text: ours",
+	},
+}
+
+var topKCodegen = []CodegenVerdict{
+	{
+		ID: diag.CodegenTopK, Subject: "top-k", From: firstFamily, To: hal.A13, Fails: true,
+		Text: "TopK passes validation and is rejected at code generation on this architecture", Remedy: "sort on the host, or take the maximum k times",
+		Status: hal.Measured, Seen: []hal.Family{hal.A13}, Source: "guide 4, 22, 24, 35, A and B (gates), on M1; text: ours",
+		Disputed: []hal.Family{hal.A13}, Against: "it runs on the M1 for other k than 3 and 4: guide B (catalog), 17 and 26",
+	},
+	{
+		ID: diag.CodegenTopKBand, Subject: "top-k with k 3 or 4", Route: Authored, From: hal.A14, To: hal.A17, Fails: true,
+		Text: "Validation for RCAS failed", Remedy: "ask for 5 and take the first of them",
+		Status: hal.Measured, Seen: []hal.Family{hal.A16, hal.A17}, Source: "guide B; " + fromForge + "; text, for k 4 on h16g: " + fromStudy,
+		found: func(l *Layer, _ *hal.Target) (string, bool) {
+			k := l.Params.(*TopK).K
+			return fmt.Sprintf("k = %d", k), k == 3 || k == 4
+		},
+	},
+	{
+		Subject: "top-k with k 4", Route: Authored, From: hal.A18, To: hal.A18,
+		Text: "compiles", Status: hal.Measured, Source: fromStudy + ": h18g, k 4 along width",
+	},
 }

@@ -8,6 +8,9 @@ import (
 	"github.com/espalier-ane/espalier/td"
 )
 
+// A Check is the validator of a kind.
+type Check func(l *Layer, t *hal.Target) *diag.Finding
+
 // Validate is the per-layer validator: it asks whether a target takes a layer at
 // all, and returns nil if so. What it returns else has Apple's own string where a
 // source has it; where in the model that is and how grave, the caller knows. That code can be generated for it is another
@@ -25,7 +28,7 @@ func Validate(l *Layer, t *hal.Target) *diag.Finding {
 	if r := validateTensors(l, t); r != nil {
 		return r
 	}
-	if check := checks[l.Kind()]; check != nil {
+	if check := l.Info().Check; check != nil {
 		if r := check(l, t); r != nil {
 			return r
 		}
@@ -55,8 +58,7 @@ func validateTensors(l *Layer, t *hal.Target) *diag.Finding {
 // isKernel reports whether bottom i is part of the program and no surface: a
 // constant where the kind takes one.
 func (l *Layer) isKernel(i int) bool {
-	contract := l.Params.Contract()
-	row, ok := contract.operand(i)
+	row, ok := l.Info().Contract.operand(i)
 	return ok && (row.Const || row.Weight) && l.Bottoms[i].Const != nil
 }
 

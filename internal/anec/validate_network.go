@@ -10,10 +10,10 @@ import (
 
 // Validation has three layers (guide 22), and ours are where the compiler's are:
 //
-//	exported  _ANECValidate<Name>Layer, 50 of them  Validate, over the table in validators.go
+//	exported  _ANECValidate<Name>Layer, 50 of them  Validate: the check in a kind's row
 //	          _ANECValidate, for one unit           Validate
 //	          the four others, for networks         this file
-//	pattern   ValidateSemantics_Impl: MatchParams,  the patterns of grammar.go, which validators
+//	pattern   ValidateSemantics_Impl: MatchParams,  the pattern in the row, which validators
 //	          MatchStatus                           match before they read a field
 //	program   ZinComputeProgramValidate*, at load   package engine: Load refuses a program whose
 //	                                                tasks, operands or surfaces do not fit

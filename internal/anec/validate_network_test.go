@@ -183,15 +183,14 @@ func TestValidateMutableProcedure(t *testing.T) {
 	}
 }
 
-// The grammar has the 50, and the kinds' contracts fit it: what our shape rules
-// let in, the compiler's patterns match.
+// The kinds' contracts fit the grammar: what our shape rules let in, the
+// compiler's patterns match.
 func TestPatterns(t *testing.T) {
-	seen := map[Kind]bool{}
-	for _, p := range patterns {
-		seen[p.kind] = true
+	for _, k := range exportedKinds() {
+		p := &k.Info().Pattern
 		least, most := 0, 0
-		for _, o := range NewParams(p.kind).Contract().Bottoms {
-			if folded(p.kind, o) {
+		for _, o := range k.Info().Contract.Bottoms {
+			if folded(k, o) {
 				continue
 			}
 			if !o.Optional {
@@ -202,59 +201,27 @@ func TestPatterns(t *testing.T) {
 				most = 1 << 20
 			}
 		}
-		if p.max >= 0 && most > p.max || most < p.min {
-			t.Errorf("%v takes %d to %d bottoms, the pattern %d to %d", p.kind, least, most, p.min, p.max)
+		if p.Max >= 0 && most > p.Max || most < p.Min {
+			t.Errorf("%v takes %d to %d bottoms, the pattern %d to %d", k, least, most, p.Min, p.Max)
 		}
-		if p.source == "" {
-			t.Errorf("%v: no source", p.kind)
-		}
-	}
-	// Where a pattern has a text, the validator says it of a layer with a bottom
-	// too many, or one too few where any number goes.
-	for _, p := range patterns {
-		if p.text == "" {
+		// Where a pattern has a text, the validator says it of a layer with a bottom
+		// too many, or one too few where any number goes.
+		if p.Text == "" {
 			continue
 		}
-		n := p.max + 1
-		if p.max < 0 {
-			n = p.min - 1
+		n := p.Max + 1
+		if p.Max < 0 {
+			n = p.Min - 1
 		}
-		l := &Layer{Name: "l", Params: NewParams(p.kind)}
+		l := &Layer{Name: "l", Params: NewParams(k)}
 		if s, ok := l.Params.(*Softmax); ok {
 			s.Axes = td.AxesOf(C) // without axes it says that first
 		}
 		for range n {
 			l.Bottoms = append(l.Bottoms, halfs(1, 1, 4, 1, 1))
 		}
-		if r := Validate(l, lookup(t, "h13")); r == nil || r.Text != p.text {
-			t.Errorf("%v with %d bottoms: %v, want %q", p.kind, n, r, p.text)
-		}
-	}
-	for _, v := range Validators() {
-		if !seen[v.Kind] {
-			t.Errorf("%v has no pattern", v.Kind)
-		}
-	}
-	if len(seen) != len(patterns) || len(patterns) != len(Validators()) {
-		t.Errorf("%d patterns for %d kinds and %d validators", len(patterns), len(seen), len(Validators()))
-	}
-}
-
-// Every kind has an exported validator, or a reason for none.
-func TestWithoutValidator(t *testing.T) {
-	has := map[Kind]bool{}
-	for _, v := range Validators() {
-		has[v.Kind] = true
-	}
-	for _, row := range withoutValidator {
-		if row.Why == "" || row.Kind != 0 && (has[row.Kind] || row.Name != row.Kind.String()) {
-			t.Errorf("%s is not right", row.Name)
-		}
-		has[row.Kind] = true
-	}
-	for _, k := range Kinds() {
-		if !has[k] {
-			t.Errorf("%v has neither a validator nor a reason", k)
+		if r := Validate(l, lookup(t, "h13")); r == nil || r.Text != p.Text {
+			t.Errorf("%v with %d bottoms: %v, want %q", k, n, r, p.Text)
 		}
 	}
 }

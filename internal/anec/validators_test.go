@@ -103,29 +103,10 @@ func TestValidatorsAreTried(t *testing.T) {
 		accepted[kind] = accepted[kind] || c.want == ""
 		rejected[kind] = rejected[kind] || c.want != ""
 	}
-	for _, v := range slices.Concat(validators, unitChecks) {
-		if v.check == nil {
-			t.Errorf("%v has no check", v.Kind)
-			continue
+	for _, k := range Kinds() {
+		if k.Info().Check != nil && (!accepted[k] || !rejected[k]) {
+			t.Errorf("%v: accepted %v, rejected %v", k, accepted[k], rejected[k])
 		}
-		if !accepted[v.Kind] || !rejected[v.Kind] {
-			t.Errorf("%v: accepted %v, rejected %v", v.Kind, accepted[v.Kind], rejected[v.Kind])
-		}
-	}
-}
-
-// TestValidatorNames: 45 and 5, and each is named as the table of kinds has it.
-func TestValidatorNames(t *testing.T) {
-	count := map[Standing]int{}
-	for _, v := range Validators() {
-		info := v.Kind.Info()
-		count[info.Standing]++
-		if info.Desc != v.Name {
-			t.Errorf("_ANECValidate%sLayer is of %v, which has %q", v.Name, v.Kind, info.Desc)
-		}
-	}
-	if count[Descriptor] != 45 || count[Computed] != 5 || len(Validators()) != 50 {
-		t.Errorf("%d validators: %v", len(Validators()), count)
 	}
 }
 

@@ -17,10 +17,15 @@ type InputView struct {
 	Crop   bool
 }
 
-var inputViewContract = contract("y", "x")
+var inputViewInfo = KindInfo{
+	Kind: KindInputView, Name: "InputView", Standing: Descriptor, Desc: "InputView",
+	Class: td.ClassInputView, Sources: "export desc plist B",
+	New: func() Params { return &InputView{Step: 1} }, Contract: contract("y", "x"),
 
-func (*InputView) Kind() Kind         { return KindInputView }
-func (*InputView) Contract() Contract { return inputViewContract }
+	Pattern: Pattern{1, 1, "", "guide B, catalog" + textOurs}, Check: matched(validateInputView),
+}
+
+func (*InputView) Info() *KindInfo { return &inputViewInfo }
 
 func (p *InputView) infer(o *operands) ([]Type, error) {
 	if err := checkAxis(p.Axis); err != nil {
@@ -60,10 +65,16 @@ type DynamicSlice struct {
 	FromEnd    bool
 }
 
-var dynamicSliceContract = contract("y", "x start")
+var dynamicSliceInfo = KindInfo{
+	Kind: KindDynamicSlice, Name: "DynamicSlice", Standing: Descriptor, Desc: "DynamicSlice",
+	Class: td.ClassDynamicSlice, Sources: "export desc unit B",
+	New: func() Params { return &DynamicSlice{Padding: td.PadBackground} }, Contract: contract("y", "x start"),
 
-func (*DynamicSlice) Kind() Kind         { return KindDynamicSlice }
-func (*DynamicSlice) Contract() Contract { return dynamicSliceContract }
+	Pattern: Pattern{2, 2, "", "guide B, catalog: a start that is bound" + textOurs},
+	Check:   matched(validateDynamicSlice), Codegen: dynamicSliceCodegen,
+}
+
+func (*DynamicSlice) Info() *KindInfo { return &dynamicSliceInfo }
 
 func (p *DynamicSlice) infer(o *operands) ([]Type, error) {
 	if err := valid(p.Coordinate, p.Padding); err != nil {

@@ -52,3 +52,11 @@ func validateDynamicSlice(l *Layer, _ *hal.Target) *diag.Finding {
 	}
 	return nil
 }
+
+var dynamicSliceCodegen = []CodegenVerdict{
+	{
+		ID: diag.CodegenDynamicSlice, Subject: "a slice that begins where a tensor says", From: firstFamily, To: hal.A13, Fails: true,
+		Text: "DynamicSlice passes validation and is rejected at code generation on this architecture", Remedy: "slice at a constant, or multiply with a one-hot matrix",
+		Status: hal.Measured, Seen: []hal.Family{hal.A13}, Source: "guide 4, 17, 22, 24, 26, 35, A and B, on M1; text: ours",
+	},
+}

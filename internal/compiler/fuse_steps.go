@@ -284,7 +284,7 @@ func reads(steps []anec.Step, earlier int) bool {
 
 // fits reports whether a task holds a layer: its operands and its steps.
 func fits(l *anec.Layer) bool {
-	c := l.Params.Contract()
+	c := &l.Info().Contract
 	e := &l.Epilogue
 	var operands []*anec.Value
 	need := func(v *anec.Value) {

@@ -76,7 +76,7 @@ func originOf(v *anec.Value) (origin []string) {
 
 // mayBeLive refuses a layer that wants a value as a constant.
 func mayBeLive(l *anec.Layer, v *anec.Value) error {
-	for i, row := range l.Params.Contract().Bottoms {
+	for i, row := range l.Info().Contract.Bottoms {
 		if row.Const && i < len(l.Bottoms) && l.Bottoms[i] == v {
 			return &anec.LayerError{Layer: l.Name, Kind: l.Kind(), Origin: l.Origin,
 				Err: fmt.Errorf("%s is stored compressed, want plain numbers", row.Name)}

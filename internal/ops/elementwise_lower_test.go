@@ -52,7 +52,7 @@ func TestLowerFunctions(t *testing.T) {
 		t.Run(tt.kind, func(t *testing.T) {
 			g := lowerOp(t, IOS17, tt.kind, tt.a)
 			if len(g.Layers) != 1 || !reflect.DeepEqual(g.Layers[0].Params, tt.want) {
-				t.Errorf("lowered to\n%s\nexpected one layer %v %+v", anec.Print(g), tt.want.Kind(), tt.want)
+				t.Errorf("lowered to\n%s\nexpected one layer %v %+v", anec.Print(g), tt.want.Info().Kind, tt.want)
 			}
 		})
 	}

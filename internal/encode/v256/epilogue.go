@@ -17,7 +17,7 @@ import (
 func (e *emission) epilogue() error {
 	ep := &e.Epilogue
 	if ep.Texture != nil {
-		return fmt.Errorf("an epilogue with %v: pass slots takes it out", ep.Texture.Kind())
+		return fmt.Errorf("an epilogue with %v: pass slots takes it out", ep.Texture.Info().Kind)
 	}
 	if ep.Broadcast != (anec.Dims{}) && !segment.Broadcasting[e.Kind()] {
 		return fmt.Errorf("an epilogue that broadcasts: pass slots takes it out")
