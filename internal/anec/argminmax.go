@@ -18,6 +18,9 @@ var argMinMaxInfo = KindInfo{
 	New: func() Params { return &ArgMinMax{Window: UnitWindow} }, Contract: contract("y", "x"),
 
 	Pattern: Pattern{1, 1, "ArgMinMax layer must have one input", fromGates}, Check: validateArgMinMax,
+
+	Unit: OnPlanar, Epilogue: EpilogueOwn, TextureSlot: No, Broadcasts: No, Integers: No,
+	View: noView, InPlace: overNone, Rows: allRows, AtLoad: always, Cost: Cost{None: whyNoTree},
 }
 
 func (*ArgMinMax) Info() *KindInfo { return &argMinMaxInfo }
@@ -48,6 +51,9 @@ var globalArgMinMaxInfo = KindInfo{
 	New: func() Params { return &GlobalArgMinMax{Type: td.Max} }, Contract: contract("y", "x"),
 
 	Pattern: Pattern{1, 1, "", onlyCount}, Check: validateGlobalArgMinMax, Codegen: globalArgMinMaxCodegen,
+
+	Unit: OnPlanar, Epilogue: EpilogueOwn, TextureSlot: No, Broadcasts: No, Integers: No,
+	View: noView, InPlace: overNone, Rows: allRows, AtLoad: always, Cost: Cost{None: whyNoTree},
 }
 
 func (*GlobalArgMinMax) Info() *KindInfo { return &globalArgMinMaxInfo }

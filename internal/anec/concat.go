@@ -18,6 +18,10 @@ var concatInfo = KindInfo{
 	New: func() Params { return &Concat{} }, Contract: contract("y", "x*"),
 
 	Pattern: Pattern{2, -1, "Concat layer must have at least 2 inputs", fromGates}, Check: matched(validateConcat),
+
+	Unit: OnArray, Epilogue: EpilogueNone, TextureSlot: No, Broadcasts: No, Integers: No,
+	View: noView, InPlace: overNone, Rows: allRows, AtLoad: always, Cost: perResult(0),
+	NoTask: "one copy for each part that is not written in place",
 }
 
 func (*Concat) Info() *KindInfo { return &concatInfo }
@@ -55,6 +59,9 @@ var tileInfo = KindInfo{
 	New: func() Params { return &Tile{Reps: Dims{1, 1, 1, 1, 1}} }, Contract: contract("y", "x"),
 
 	Pattern: Pattern{1, 1, "", "the contract of the kind" + textOurs}, Check: matched(validateTile),
+
+	Unit: OnArray, Epilogue: EpilogueOwn, TextureSlot: No, Broadcasts: No, Integers: No,
+	View: noView, InPlace: overNone, Rows: allRows, AtLoad: always, Cost: perResult(0),
 }
 
 func (*Tile) Info() *KindInfo { return &tileInfo }
@@ -80,6 +87,10 @@ var broadcastInfo = KindInfo{
 	New: func() Params { return &Broadcast{} }, Contract: contract("y", "x"),
 
 	Pattern: Pattern{1, 1, "", onlyCount}, Check: matched(validateBroadcast),
+
+	Unit: OnArray, Epilogue: EpilogueOwn, TextureSlot: No, Broadcasts: No, Integers: No,
+	View: aView, InPlace: overNone, Rows: allRows, AtLoad: always, Cost: perResult(0),
+	NoTask: "a view",
 }
 
 func (*Broadcast) Info() *KindInfo { return &broadcastInfo }

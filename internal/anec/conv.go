@@ -102,6 +102,9 @@ var convInfo = KindInfo{
 	Contract: contract("y", "x w~ bias?~"),
 
 	Pattern: Pattern{1, 1, "", onlyCount}, Check: validateConv, Codegen: convCodegen,
+
+	Unit: OnArray, Epilogue: EpilogueArray, TextureSlot: No, Broadcasts: No, Integers: No,
+	View: noView, InPlace: overNone, Rows: convRows, AtLoad: always, Cost: Cost{FLOPs: convFLOPs},
 }
 
 func (*Conv) Info() *KindInfo { return &convInfo }
@@ -143,4 +146,29 @@ func (p *Conv) infer(o *operands) ([]Type, error) {
 		return nil, err
 	}
 	return one(o.types[0].DType, y.With(C, out))
+}
+
+// convRows: a transposed one reads from all over.
+func convRows(l *Layer, v *Value, tile int) int {
+	if p := l.Params.(*Conv); l.bottom(0) == v && !p.Transposed {
+		return p.Window.rows(v, tile)
+	}
+	return v.Type.Dims[H]
+}
+
+// convFLOPs: each element of the result takes a product for each input channel of its group and each place of the
+// kernel; transposed, each element of x makes one for each output channel. (An epilogue may change the extents of the
+// top: they are taken from the window.)
+func convFLOPs(l *Layer) float64 {
+	p := l.Params.(*Conv)
+	x, w := l.Bottoms[0].Type.Dims, l.Bottoms[1]
+	products := p.Volume() * float64(w.Type.Dims[C])
+	if p.Transposed {
+		return 2 * products * x.Elements() * nonZero(w)
+	}
+	places := float64(x[N])
+	for i, a := range windowAxes {
+		places *= float64((x[a]+p.PadBefore[i]+p.PadAfter[i]-p.reach(i))/p.Stride[i] + 1)
+	}
+	return 2 * products * places * float64(w.Type.Dims[N]) * nonZero(w)
 }

@@ -18,6 +18,9 @@ var copyInfo = KindInfo{
 	New: func() Params { return &Copy{} }, Contract: contract("y", "x"),
 
 	NoValidator: "ours: the bypass of the array",
+
+	Unit: OnArray, Epilogue: EpilogueArray, TextureSlot: No, Broadcasts: Yes, Integers: No,
+	View: copyView, InPlace: overAny, Rows: sameRows, AtLoad: always, Cost: perResult(0),
 }
 
 func (*Copy) Info() *KindInfo                   { return &copyInfo }
@@ -35,6 +38,9 @@ var typeCastInfo = KindInfo{
 	New: func() Params { return &TypeCast{} }, Contract: contract("y", "x"),
 
 	NoValidator: "ours: a micro-operation; casts to int32 are Codegen's", Codegen: typeCastCodegen,
+
+	Unit: OnArray, Epilogue: EpilogueSteps, TextureSlot: No, Broadcasts: Yes, Integers: No,
+	View: noView, InPlace: overAny, Rows: sameRows, AtLoad: always, Cost: perResult(1),
 }
 
 func (*TypeCast) Info() *KindInfo { return &typeCastInfo }
@@ -80,6 +86,10 @@ var shapeInfo = KindInfo{
 	New: func() Params { return &Shape{} }, Contract: contract("y", "x"),
 
 	Pattern: Pattern{1, 1, "", "the contract of the kind" + textOurs}, Check: matched(validateShape),
+
+	Unit: UnknownUnit, Epilogue: EpilogueOwn, TextureSlot: No, Broadcasts: No, Integers: No,
+	View: noView, InPlace: overNone, Rows: allRows, AtLoad: always, Cost: free,
+	NoTask: "pass shape makes a constant of it",
 }
 
 func (*Shape) Info() *KindInfo { return &shapeInfo }

@@ -25,6 +25,9 @@ var crossCorrelationInfo = KindInfo{
 
 	Pattern: Pattern{2, 2, "Input size for Cross Correlation layer must be 2", fromStrings},
 	Check:   matched(validateCrossCorrelation),
+
+	Unit: OnArray, Epilogue: EpilogueSteps, TextureSlot: No, Broadcasts: No, Integers: No,
+	View: noView, InPlace: overNone, Rows: allRows, AtLoad: always, Cost: Cost{FLOPs: correlationFLOPs},
 }
 
 func (*CrossCorrelation) Info() *KindInfo { return &crossCorrelationInfo }
@@ -53,6 +56,12 @@ func (p *CrossCorrelation) infer(o *operands) ([]Type, error) {
 	return one(o.types[0].DType, y.With(C, p.OutChannels))
 }
 
+func correlationFLOPs(l *Layer) float64 {
+	p := l.Params.(*CrossCorrelation)
+	products := float64(p.Template[0]) * float64(p.Template[1]) * float64(l.Bottoms[0].Type.Dims[C]/p.Groups)
+	return 2 * l.Top().Type.Dims.Elements() * products
+}
+
 // KernelRasterizer unfolds the windows of x: y has the elements of one window
 // along C and the windows, row by row, along W. (Known are its keys; the extents
 // are inferred from its use, the kernel of a convolution that is live.)
@@ -67,6 +76,10 @@ var kernelRasterizerInfo = KindInfo{
 	New: func() Params { return &KernelRasterizer{Groups: 1} }, Contract: contract("y", "x"),
 
 	NoValidator: "a unit; what compiles of it is Codegen's", Codegen: kernelRasterizerCodegen,
+
+	Unit: UnknownUnit, Epilogue: EpilogueOwn, TextureSlot: No, Broadcasts: No, Integers: No,
+	View: noView, InPlace: overNone, Rows: allRows, AtLoad: always, Cost: perResult(0),
+	NoTask: "no encoding has such a class",
 }
 
 func (*KernelRasterizer) Info() *KindInfo { return &kernelRasterizerInfo }

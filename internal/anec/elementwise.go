@@ -19,6 +19,9 @@ var elementWiseInfo = KindInfo{
 	New: func() Params { return &ElementWise{} }, Contract: contract("y", "x z?"),
 
 	Pattern: Pattern{1, 2, "", "the contract of the kind" + textOurs}, Check: validateElementWise,
+
+	Unit: OnPlanar, Epilogue: EpiloguePlanar, TextureSlot: No, Broadcasts: Yes, Integers: Yes,
+	View: noView, InPlace: overAny, Rows: sameRows, AtLoad: always, Cost: perResult(1),
 }
 
 func (*ElementWise) Info() *KindInfo { return &elementWiseInfo }
@@ -68,6 +71,9 @@ var scaledElementWiseInfo = KindInfo{
 
 	Pattern: Pattern{1, 2, "Scaled Elementwise must have 1 or 2 input", fromStrings},
 	Check:   validateScaledElementWise, Codegen: scaledElementWiseCodegen,
+
+	Unit: OnPlanar, Epilogue: EpiloguePlanar, TextureSlot: No, Broadcasts: Yes, Integers: Yes,
+	View: noView, InPlace: overAny, Rows: sameRows, AtLoad: always, Cost: perResult(2),
 }
 
 func (*ScaledElementWise) Info() *KindInfo { return &scaledElementWiseInfo }
@@ -91,6 +97,9 @@ var selectInfo = KindInfo{
 	New: func() Params { return &Select{} }, Contract: contract("y", "condition a b"),
 
 	NoValidator: "ours: an elementwise operation of three operands",
+
+	Unit: OnPlanar, Epilogue: EpilogueSteps, TextureSlot: No, Broadcasts: Yes, Integers: No,
+	View: noView, InPlace: overAny, Rows: sameRows, AtLoad: always, Cost: perResult(1),
 }
 
 func (*Select) Info() *KindInfo { return &selectInfo }

@@ -17,7 +17,7 @@ import (
 //
 // Only layers with one top have one. The zero Epilogue does nothing.
 type Epilogue struct {
-	Texture   Params // a kind that moves elements of one tensor: see textureKinds
+	Texture   Params // a kind that only moves or resamples the elements of one tensor (guide 22 has the slot, which kinds is ours)
 	Broadcast Dims   // extents after; all 0: the slot is empty
 	Pre       *Activation
 	GOC       *GainOffset
@@ -108,14 +108,6 @@ type Step struct {
 	Type     tensor.DType
 }
 
-// textureKinds are the kinds that the texture slot takes: those with one bottom
-// that only move or resample its elements. Apple's compiler names the slot and
-// not its kinds (guide 22): the list is ours.
-var textureKinds = []Kind{
-	KindPixelShuffle, KindPixelUnshuffle, KindChannelToSpace, KindSpaceToChannel,
-	KindSpaceToBatch, KindBatchToSpace, KindResize, KindPadding,
-}
-
 // Empty reports whether the epilogue does nothing.
 func (e *Epilogue) Empty() bool {
 	return e.Texture == nil && e.Broadcast == Dims{} && e.Pre == nil && e.GOC == nil && e.Post == nil &&
@@ -157,7 +149,7 @@ func copyOf[T any](p *T) *T {
 // apply returns the type after the epilogue.
 func (e *Epilogue) apply(t Type) (Type, error) {
 	if e.Texture != nil {
-		if !slices.Contains(textureKinds, e.Texture.Info().Kind) {
+		if e.Texture.Info().TextureSlot != Yes {
 			return t, fmt.Errorf("epilogue: %v does not go into the texture slot", e.Texture.Info().Kind)
 		}
 		types, err := e.Texture.infer(&operands{contract: e.Texture.Info().Contract, types: []Type{t}})

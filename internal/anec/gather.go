@@ -25,9 +25,12 @@ type Gather struct {
 var gatherInfo = KindInfo{
 	Kind: KindGather, Name: "Gather", Standing: Descriptor, Desc: "Gather", Class: td.ClassGather,
 	Sources: "export desc unit B", Unsure: "the extents with several axes",
-	New: func() Params { return &Gather{} }, Contract: contract("y", "x indices"),
+	New: func() Params { return &Gather{} }, Contract: contract("y", "x indices#"),
 
 	Pattern: Pattern{2, 2, "", onlyCount}, Check: matched(validateGather), Codegen: gatherCodegen,
+
+	Unit: OnTexture, Epilogue: EpilogueSteps, TextureSlot: No, Broadcasts: No, Integers: No,
+	View: noView, InPlace: overNone, Rows: allRows, AtLoad: always, Cost: Cost{None: whyNoTree},
 }
 
 func (*Gather) Info() *KindInfo { return &gatherInfo }

@@ -17,6 +17,9 @@ var crossProductInfo = KindInfo{
 
 	Pattern: Pattern{2, 2, "", "guide B, catalog" + textOurs},
 	Check:   matched(validateCrossProduct), Codegen: crossProductCodegen,
+
+	Unit: OnPlanar, Epilogue: EpilogueSteps, TextureSlot: No, Broadcasts: No, Integers: No,
+	View: noView, InPlace: overNone, Rows: allRows, AtLoad: always, Cost: perResult(3),
 }
 
 func (*CrossProduct) Info() *KindInfo { return &crossProductInfo }
@@ -45,6 +48,9 @@ var furthestPointSamplingInfo = KindInfo{
 	New: func() Params { return &FurthestPointSampling{Metric: td.DistanceL2} }, Contract: contract("y", "points"),
 
 	NoValidator: "a unit; metric and sizes are held where it is parsed", Check: validateFurthestPointSampling,
+
+	Unit: UnknownUnit, Epilogue: EpilogueOwn, TextureSlot: No, Broadcasts: No, Integers: No,
+	View: noView, InPlace: overNone, Rows: allRows, AtLoad: always, Cost: Cost{None: whyData},
 }
 
 func (*FurthestPointSampling) Info() *KindInfo { return &furthestPointSamplingInfo }
@@ -80,6 +86,9 @@ var radiusSearchInfo = KindInfo{
 	New: func() Params { return &RadiusSearch{} }, Contract: contract("y", "centroids points"),
 
 	NoValidator: "a unit; its extents are held where it is parsed", Check: validateRadiusSearch,
+
+	Unit: UnknownUnit, Epilogue: EpilogueOwn, TextureSlot: No, Broadcasts: No, Integers: No,
+	View: noView, InPlace: overNone, Rows: allRows, AtLoad: always, Cost: Cost{None: whyNoTree},
 }
 
 func (*RadiusSearch) Info() *KindInfo { return &radiusSearchInfo }
@@ -112,6 +121,9 @@ var costVolumeInfo = KindInfo{
 	New: func() Params { return &CostVolume{} }, Contract: contract("y", "aux ref"),
 
 	NoValidator: "a unit; its widths are held where it is parsed", Check: validateCostVolume, Codegen: costVolumeCodegen,
+
+	Unit: UnknownUnit, Epilogue: EpilogueSteps, TextureSlot: No, Broadcasts: No, Integers: No,
+	View: noView, InPlace: overNone, Rows: allRows, AtLoad: always, Cost: perResult(2),
 }
 
 func (*CostVolume) Info() *KindInfo { return &costVolumeInfo }
@@ -169,6 +181,10 @@ var matrixDecompositionInfo = KindInfo{
 	New: func() Params { return &MatrixDecomposition{} }, Contract: contract("y", "x"),
 
 	NoValidator: "a unit that was never seen to compile (guide A): Codegen", Codegen: matrixDecompositionCodegen,
+
+	Unit: UnknownUnit, Epilogue: EpilogueOwn, TextureSlot: No, Broadcasts: No, Integers: No,
+	View: noView, InPlace: overNone, Rows: allRows, AtLoad: always, Cost: Cost{None: whyNoTree},
+	NoTask: "what it computes is not known",
 }
 
 func (*MatrixDecomposition) Info() *KindInfo { return &matrixDecompositionInfo }

@@ -20,6 +20,9 @@ var gocInfo = KindInfo{
 	New: func() Params { return &GOC{Scale: 1} }, Contract: contract("y", "x scale?! bias?!"),
 
 	Pattern: Pattern{1, 1, "", "guide 26: one, plus scale and bias" + textOurs}, Check: validateGOC,
+
+	Unit: OnPlanar, Epilogue: EpilogueArray, TextureSlot: No, Broadcasts: Yes, Integers: Yes,
+	View: noView, InPlace: overAny, Rows: sameRows, AtLoad: always, Cost: perResult(2),
 }
 
 func (*GOC) Info() *KindInfo { return &gocInfo }
@@ -44,6 +47,9 @@ var dynamicGOCInfo = KindInfo{
 	New: func() Params { return &DynamicGOC{} }, Contract: contract("y", "x scale? bias?"),
 
 	Pattern: Pattern{1, 3, "", "the contract of the kind" + textOurs}, Check: validateDynamicGOC,
+
+	Unit: OnPlanar, Epilogue: EpilogueArray, TextureSlot: No, Broadcasts: Yes, Integers: Yes,
+	View: noView, InPlace: overAny, Rows: allRows, AtLoad: always, Cost: perResult(2),
 }
 
 func (*DynamicGOC) Info() *KindInfo { return &dynamicGOCInfo }
@@ -73,6 +79,10 @@ var batchNormInfo = KindInfo{
 	New: func() Params { return &BatchNorm{} }, Contract: contract("y", "x mean~ variance~ gamma?~ beta?~"),
 
 	NoValidator: "a unit; folded into gain and offset", Check: validateBatchNorm,
+
+	Unit: OnPlanar, Epilogue: EpilogueOwn, TextureSlot: No, Broadcasts: No, Integers: No,
+	View: noView, InPlace: overNone, Rows: allRows, AtLoad: always, Cost: perResult(2),
+	NoTask: "pass batchnorm makes a Copy with steps of it",
 }
 
 func (*BatchNorm) Info() *KindInfo { return &batchNormInfo }

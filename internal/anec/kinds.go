@@ -131,6 +131,31 @@ type KindInfo struct {
 
 	// Codegen is what is known of the code that comes of layers which pass it.
 	Codegen []CodegenVerdict
+
+	Unit Unit
+
+	// Epilogue is what can follow in the task. TextureSlot: the kind can itself stand in the texture slot of another's
+	// epilogue. Broadcasts: the class takes sources with extent 1 along any axis of the result, also where all of them
+	// have, so an epilogue that broadcasts costs nothing.
+	Epilogue                EpilogueForm
+	TextureSlot, Broadcasts Answer
+
+	// Integers: of integers it computes in integers also where the result is of another type, as comparisons do. Steps
+	// behind it would make fp32 of that, which does not hold all integers.
+	Integers Answer
+
+	View    View
+	InPlace InPlace
+	Rows    Rows
+
+	// AtLoad: a layer of constants alone gives the same in every dispatch, and can run once, when the program is loaded.
+	AtLoad func(Params) bool
+
+	Cost Cost
+
+	// NoTask is why layers of the kind become no tasks as they are: views, parts that are written in place, what a pass
+	// writes as other layers ("pass <name> …"), and what nobody can compute. Empty: they do.
+	NoTask string
 }
 
 // sources are what the rows cite.

@@ -24,6 +24,9 @@ var matMulInfo = KindInfo{
 	New: func() Params { return &MatMul{} }, Contract: contract("y", "x z"),
 
 	Pattern: Pattern{2, 2, "Matrix mult. layer can only have two bottoms", "guide 22"}, Check: validateMatMul,
+
+	Unit: OnArray, Epilogue: EpilogueArray, TextureSlot: No, Broadcasts: No, Integers: No,
+	View: noView, InPlace: overNone, Rows: matMulRows, AtLoad: always, Cost: Cost{FLOPs: matMulFLOPs},
 }
 
 func (*MatMul) Info() *KindInfo { return &matMulInfo }
@@ -51,6 +54,32 @@ func (p *MatMul) infer(o *operands) ([]Type, error) {
 	return one(o.types[0].DType, y)
 }
 
+// matMulRows: the rows of the result are those of x.
+func matMulRows(l *Layer, v *Value, tile int) int {
+	if l.Params.(*MatMul).TransposeX {
+		return v.Type.Dims[H]
+	}
+	return firstSameRows(l, v, tile)
+}
+
+// matMulFLOPs takes the extents of the product, not of the top, which an epilogue may broadcast.
+func matMulFLOPs(l *Layer) float64 {
+	p := l.Params.(*MatMul)
+	x, z := l.Bottoms[0].Type.Dims, l.Bottoms[1].Type.Dims
+	rows, inner, columns := x[H], x[W], z[W]
+	if p.TransposeX {
+		rows, inner = inner, rows
+	}
+	if p.TransposeZ {
+		columns = z[H]
+	}
+	batch := 1.0
+	for _, a := range []td.Axis{N, D, C} {
+		batch *= float64(max(x[a], z[a]))
+	}
+	return 2 * batch * float64(rows) * float64(inner) * float64(columns) * nonZero(l.Bottoms[1])
+}
+
 // Linear multiplies the vectors along an axis of x with a matrix and adds a
 // bias. w has an output along each row (H) and an input along each column (W);
 // bias has the outputs along the axis.
@@ -66,6 +95,9 @@ var linearInfo = KindInfo{
 	New: func() Params { return &Linear{Axis: W} }, Contract: contract("y", "x w~ bias?~"),
 
 	Pattern: Pattern{1, 1, "Linear layer must have only one single input.", fromGates}, Check: validateLinear,
+
+	Unit: OnArray, Epilogue: EpilogueArray, TextureSlot: No, Broadcasts: No, Integers: No,
+	View: noView, InPlace: overNone, Rows: firstSameRows, AtLoad: always, Cost: Cost{FLOPs: linearFLOPs},
 }
 
 func (*Linear) Info() *KindInfo { return &linearInfo }
@@ -98,4 +130,8 @@ func checkAxes(axes td.Axes) error {
 		return fmt.Errorf("axes %#b: want at least one of N, D, C, H, W", uint8(axes))
 	}
 	return nil
+}
+
+func linearFLOPs(l *Layer) float64 {
+	return 2 * l.Bottoms[0].Type.Dims.Elements() * float64(l.Bottoms[1].Type.Dims[H]) * nonZero(l.Bottoms[1])
 }

@@ -25,6 +25,9 @@ var neuronInfo = KindInfo{
 	New: func() Params { return &Neuron{} }, Contract: contract("y", "x slope?~"),
 
 	Pattern: Pattern{1, 1, "", onlyCount}, Check: validateNeuron,
+
+	Unit: OnArray, Epilogue: EpilogueArray, TextureSlot: No, Broadcasts: Yes, Integers: Yes,
+	View: noView, InPlace: overAny, Rows: sameRows, AtLoad: always, Cost: perResult(1),
 }
 
 func (*Neuron) Info() *KindInfo { return &neuronInfo }
@@ -59,6 +62,10 @@ var neuronCustomInfo = KindInfo{
 
 	NoValidator: "its parser wants two sets of keys and then rejects both together (guide 26): Codegen",
 	Codegen:     neuronCustomCodegen,
+
+	Unit: OnArray, Epilogue: EpilogueOwn, TextureSlot: No, Broadcasts: No, Integers: No,
+	View: noView, InPlace: overNone, Rows: allRows, AtLoad: always, Cost: perResult(1),
+	NoTask: "no encoding has tables of functions",
 }
 
 func (*NeuronCustom) Info() *KindInfo { return &neuronCustomInfo }

@@ -27,6 +27,10 @@ var nmsInfo = KindInfo{
 	New: func() Params { return &NMS{} }, Contract: contract("boxes scores indices count", "boxes scores"),
 
 	Pattern: Pattern{2, -1, "", onlyCount}, Check: matched(validateNMS), Codegen: nmsCodegen,
+
+	Unit: UnknownUnit, Epilogue: EpilogueOwn, TextureSlot: No, Broadcasts: No, Integers: No,
+	View: noView, InPlace: overNone, Rows: allRows, AtLoad: always, Cost: Cost{None: whyData},
+	NoTask: "no encoding has such a class: it runs on the host",
 }
 
 func (*NMS) Info() *KindInfo { return &nmsInfo }

@@ -23,6 +23,9 @@ var layerNormInfo = KindInfo{
 	New: func() Params { return &LayerNorm{Groups: 1} }, Contract: contract("y", "x gamma?~ beta?~"),
 
 	Pattern: Pattern{1, 1, "", onlyCount}, Check: validateLayerNorm,
+
+	Unit: OnPlanar, Epilogue: EpiloguePlanar, TextureSlot: No, Broadcasts: No, Integers: No,
+	View: noView, InPlace: overUngrouped, Rows: allRows, AtLoad: always, Cost: perOperand(5), // mean, difference, square, mean, product
 }
 
 func (*LayerNorm) Info() *KindInfo { return &layerNormInfo }
@@ -37,6 +40,11 @@ func (p *LayerNorm) infer(o *operands) ([]Type, error) {
 		return nil, fmt.Errorf("%d channels do not divide into %d groups", channels, p.Groups)
 	}
 	return normalized(o, p.Axes, allAxes)
+}
+
+// overUngrouped: groups are normalized in another view of x.
+func overUngrouped(l *Layer, bottom int) bool {
+	return bottom == 0 && l.Params.(*LayerNorm).Groups <= 1
 }
 
 // normalized is the rule of all: x of floats, what follows it broadcasts to it.
@@ -71,6 +79,9 @@ var instanceNormInfo = KindInfo{
 	New: func() Params { return &InstanceNorm{} }, Contract: contract("y", "x gamma?~ beta?~"),
 
 	Pattern: Pattern{1, 1, "", onlyCount}, Check: validateInstanceNorm,
+
+	Unit: OnPlanar, Epilogue: EpiloguePlanar, TextureSlot: No, Broadcasts: No, Integers: No,
+	View: noView, InPlace: overFirst, Rows: allRows, AtLoad: always, Cost: perOperand(5),
 }
 
 func (*InstanceNorm) Info() *KindInfo { return &instanceNormInfo }
@@ -95,6 +106,9 @@ var l2NormInfo = KindInfo{
 	New: func() Params { return &L2Norm{} }, Contract: contract("y", "x"),
 
 	Pattern: Pattern{1, 1, "", "the contract of the kind" + textOurs}, Check: validateL2Norm,
+
+	Unit: OnPlanar, Epilogue: EpiloguePlanar, TextureSlot: No, Broadcasts: No, Integers: No,
+	View: noView, InPlace: overFirst, Rows: allRows, AtLoad: always, Cost: perOperand(3),
 }
 
 func (*L2Norm) Info() *KindInfo { return &l2NormInfo }
@@ -114,6 +128,9 @@ var minMaxNormInfo = KindInfo{
 	New: func() Params { return &MinMaxNorm{Epsilon: 1e-12} }, Contract: contract("y", "x"),
 
 	Pattern: Pattern{1, 1, "", onlyCount}, Check: validateMinMaxNorm, Codegen: minMaxNormCodegen,
+
+	Unit: OnPlanar, Epilogue: EpiloguePlanar, TextureSlot: No, Broadcasts: No, Integers: No,
+	View: noView, InPlace: overFirst, Rows: allRows, AtLoad: always, Cost: perOperand(4),
 }
 
 func (*MinMaxNorm) Info() *KindInfo { return &minMaxNormInfo }
@@ -137,6 +154,9 @@ var lrnInfo = KindInfo{
 	New: func() Params { return &LRN{Size: 1, K: 1} }, Contract: contract("y", "x"),
 
 	Pattern: Pattern{1, 1, "", onlyCount}, Check: validateLRN, Codegen: lrnCodegen,
+
+	Unit: OnPlanar, Epilogue: EpilogueSteps, TextureSlot: No, Broadcasts: No, Integers: No,
+	View: noView, InPlace: overNone, Rows: allRows, AtLoad: always, Cost: Cost{FLOPs: lrnFLOPs},
 }
 
 func (*LRN) Info() *KindInfo { return &lrnInfo }
@@ -146,6 +166,10 @@ func (p *LRN) infer(o *operands) ([]Type, error) {
 		return nil, fmt.Errorf("a window of %d channels", p.Size)
 	}
 	return normalized(o, td.AxesOf(C), allAxes)
+}
+
+func lrnFLOPs(l *Layer) float64 {
+	return float64(l.Params.(*LRN).Size+3) * l.Top().Type.Dims.Elements()
 }
 
 // Softmax is exp(x) over its sum along the axes.
@@ -158,8 +182,15 @@ var softmaxInfo = KindInfo{
 	New: func() Params { return &Softmax{} }, Contract: contract("y", "x"),
 
 	Pattern: Pattern{1, 1, "Softmax layer must have only one single input.", fromDecompiled}, Check: validateSoftmax,
+
+	Unit: OnPlanar, Epilogue: EpiloguePlanar, TextureSlot: No, Broadcasts: No, Integers: No,
+	View: noView, InPlace: overFirst, Rows: softmaxRows, AtLoad: always, Cost: perOperand(4), // largest, exp of the difference, sum, quotient
 }
 
 func (*Softmax) Info() *KindInfo { return &softmaxInfo }
 
 func (p *Softmax) infer(o *operands) ([]Type, error) { return normalized(o, p.Axes, allAxes) }
+
+func softmaxRows(l *Layer, v *Value, tile int) int {
+	return rowsOver(l.Params.(*Softmax).Axes, v, tile)
+}

@@ -22,6 +22,9 @@ var paddingInfo = KindInfo{
 	New: func() Params { return &Padding{Mode: td.PadZero} }, Contract: contract("y", "x"),
 
 	Pattern: Pattern{1, 1, "", onlyCount}, Check: matched(validatePad), Codegen: paddingCodegen,
+
+	Unit: OnTexture, Epilogue: EpilogueSteps, TextureSlot: Yes, Broadcasts: No, Integers: No,
+	View: noView, InPlace: overNone, Rows: allRows, AtLoad: always, Cost: perResult(0),
 }
 
 func (*Padding) Info() *KindInfo { return &paddingInfo }

@@ -37,6 +37,9 @@ type Operand struct {
 	Optional bool // may be missing
 	Repeats  bool // any number of them, one or more; it is the last
 
+	// Indices count elements. Apple's layers take them in fp16 too, tasks in integers alone.
+	Indices bool
+
 	// Const: must be a constant. Weight: is one on every chip, but the graph
 	// holds live ones too, for targets that take them.
 	Const, Weight bool
@@ -44,11 +47,11 @@ type Operand struct {
 
 // contract reads the short form of a contract: the names of the tops, then those
 // of the bottoms. After a name, "?" is optional, "!" constant, "~" weight, "*"
-// repeats.
+// repeats, "#" indices.
 func contract(tops, bottoms string) Contract {
 	c := Contract{Tops: strings.Fields(tops)}
 	for _, word := range strings.Fields(bottoms) {
-		name := strings.TrimRight(word, "?!~*")
+		name := strings.TrimRight(word, "?!~*#")
 		marks := word[len(name):]
 		c.Bottoms = append(c.Bottoms, Operand{
 			Name:     name,
@@ -56,6 +59,7 @@ func contract(tops, bottoms string) Contract {
 			Const:    strings.Contains(marks, "!"),
 			Weight:   strings.Contains(marks, "~"),
 			Repeats:  strings.Contains(marks, "*"),
+			Indices:  strings.Contains(marks, "#"),
 		})
 	}
 	return c

@@ -19,6 +19,10 @@ var planeReaderInfo = KindInfo{
 	New: func() Params { return &PlaneReader{} }, Contract: contract("y", "x"),
 
 	NoValidator: "image input by four-character code, behind an entitlement (guide 19): Codegen", Codegen: planeReaderCodegen,
+
+	Unit: UnknownUnit, Epilogue: EpilogueOwn, TextureSlot: No, Broadcasts: No, Integers: No,
+	View: noView, InPlace: overNone, Rows: allRows, AtLoad: always, Cost: free,
+	NoTask: "what it reads is not known",
 }
 
 func (*PlaneReader) Info() *KindInfo                   { return &planeReaderInfo }
@@ -30,6 +34,10 @@ var planeWriterInfo = KindInfo{
 	New: func() Params { return &PlaneWriter{} }, Contract: contract("y", "x"),
 
 	NoValidator: "image output, as PlaneReader: Codegen", Codegen: planeWriterCodegen,
+
+	Unit: UnknownUnit, Epilogue: EpilogueOwn, TextureSlot: No, Broadcasts: No, Integers: No,
+	View: noView, InPlace: overNone, Rows: allRows, AtLoad: always, Cost: free,
+	NoTask: "what it writes is not known",
 }
 
 func (*PlaneWriter) Info() *KindInfo                   { return &planeWriterInfo }

@@ -25,6 +25,9 @@ var poolingInfo = KindInfo{
 	New: func() Params { return &Pooling{Window: UnitWindow, PaddingMode: td.PadZero} }, Contract: contract("y", "x"),
 
 	Pattern: Pattern{1, 1, "Pool layer must have only one single input.", fromEnvelopes}, Check: validatePool,
+
+	Unit: OnPlanar, Epilogue: EpilogueArray, TextureSlot: No, Broadcasts: No, Integers: No,
+	View: noView, InPlace: overNone, Rows: poolingRows, AtLoad: always, Cost: Cost{FLOPs: poolingFLOPs},
 }
 
 func (*Pooling) Info() *KindInfo { return &poolingInfo }
@@ -52,4 +55,15 @@ func (p *Pooling) infer(o *operands) ([]Type, error) {
 		return nil, fmt.Errorf("x has no channels")
 	}
 	return one(d, y)
+}
+
+func poolingRows(l *Layer, v *Value, tile int) int { return l.Params.(*Pooling).Window.rows(v, tile) }
+
+// poolingFLOPs: one for each element under the window, all channels for the kinds that pool them.
+func poolingFLOPs(l *Layer) float64 {
+	n := l.Top().Type.Dims.Elements() * l.Params.(*Pooling).Volume()
+	if x, y := l.Bottoms[0].Type.Dims[C], l.Top().Type.Dims[C]; x > y && y > 0 {
+		n *= float64(x) / float64(y)
+	}
+	return n
 }

@@ -19,6 +19,9 @@ var quantInfo = KindInfo{
 	New: func() Params { return &Quant{} }, Contract: contract("y", "x scale~ zero?~"),
 
 	NoValidator: "a unit; formats are held where it is lowered", Check: validateQuant,
+
+	Unit: OnArray, Epilogue: EpilogueNone, TextureSlot: No, Broadcasts: No, Integers: No,
+	View: noView, InPlace: overAny, Rows: sameRows, AtLoad: always, Cost: perResult(2),
 }
 
 func (*Quant) Info() *KindInfo { return &quantInfo }
@@ -62,6 +65,9 @@ var deQuantInfo = KindInfo{
 	New: func() Params { return &DeQuant{} }, Contract: contract("y", "x scale?~ zero?~ table?~ mask?~"),
 
 	NoValidator: "a unit; formats are held where it is lowered", Check: validateDeQuant,
+
+	Unit: OnArray, Epilogue: EpilogueSteps, TextureSlot: No, Broadcasts: No, Integers: No,
+	View: noView, InPlace: overAny, Rows: sameRows, AtLoad: always, Cost: perResult(2),
 }
 
 func (*DeQuant) Info() *KindInfo { return &deQuantInfo }

@@ -25,6 +25,10 @@ var randomInfo = KindInfo{
 	New: func() Params { return &Random{High: 1} }, Contract: contract("y", ""),
 
 	Pattern: Pattern{0, 0, "", onlyCount}, Check: validateRandom,
+
+	Unit: UnknownUnit, Epilogue: EpilogueOwn, // with another type of the result the numbers would be others
+	TextureSlot: No, Broadcasts: No, Integers: No,
+	View: noView, InPlace: overNone, Rows: allRows, AtLoad: never, Cost: Cost{None: whyNoTree},
 }
 
 func (*Random) Info() *KindInfo { return &randomInfo }
@@ -48,6 +52,9 @@ var dropoutInfo = KindInfo{
 	New: func() Params { return &Dropout{} }, Contract: contract("y", "x"),
 
 	Pattern: Pattern{1, 1, "", onlyCount}, Check: validateDropout,
+
+	Unit: OnArray, Epilogue: EpilogueOwn, TextureSlot: No, Broadcasts: No, Integers: No,
+	View: View{When: dropsNothing}, InPlace: overAny, Rows: allRows, AtLoad: dropsNothing, Cost: perResult(2),
 }
 
 func (*Dropout) Info() *KindInfo { return &dropoutInfo }
@@ -58,3 +65,5 @@ func (p *Dropout) infer(o *operands) ([]Type, error) {
 	}
 	return like(o)
 }
+
+func dropsNothing(p Params) bool { return p.(*Dropout).Rate == 0 }

@@ -55,6 +55,9 @@ var pixelShuffleInfo = KindInfo{
 	New: func() Params { return &PixelShuffle{UnitFactors} }, Contract: contract("y", "x"),
 
 	Pattern: Pattern{1, 1, "", onlyCount}, Check: matched(validatePixelShuffle),
+
+	Unit: OnArray, Epilogue: EpilogueSteps, TextureSlot: Yes, Broadcasts: No, Integers: No,
+	View: noView, InPlace: overNone, Rows: allRows, AtLoad: always, Cost: perResult(0),
 }
 
 func (*PixelShuffle) Info() *KindInfo                     { return &pixelShuffleInfo }
@@ -69,6 +72,9 @@ var pixelUnshuffleInfo = KindInfo{
 	New: func() Params { return &PixelUnshuffle{UnitFactors} }, Contract: contract("y", "x"),
 
 	Pattern: Pattern{1, 1, "", onlyCount}, Check: matched(validatePixelUnshuffle),
+
+	Unit: OnArray, Epilogue: EpilogueSteps, TextureSlot: Yes, Broadcasts: No, Integers: No,
+	View: noView, InPlace: overNone, Rows: allRows, AtLoad: always, Cost: perResult(0),
 }
 
 func (*PixelUnshuffle) Info() *KindInfo                     { return &pixelUnshuffleInfo }
@@ -84,6 +90,9 @@ var channelToSpaceInfo = KindInfo{
 	New: func() Params { return &ChannelToSpace{UnitFactors} }, Contract: contract("y", "x"),
 
 	Pattern: Pattern{1, 1, "", onlyCount}, Check: matched(validateChannelToSpace),
+
+	Unit: OnArray, Epilogue: EpilogueSteps, TextureSlot: Yes, Broadcasts: No, Integers: No,
+	View: noView, InPlace: overNone, Rows: allRows, AtLoad: always, Cost: perResult(0),
 }
 
 func (*ChannelToSpace) Info() *KindInfo                     { return &channelToSpaceInfo }
@@ -99,6 +108,9 @@ var spaceToChannelInfo = KindInfo{
 
 	Pattern: Pattern{1, 1, "SpaceToChannel layer must have only one input", fromStrings},
 	Check:   matched(validateSpaceToChannel),
+
+	Unit: OnArray, Epilogue: EpilogueSteps, TextureSlot: Yes, Broadcasts: No, Integers: No,
+	View: noView, InPlace: overNone, Rows: allRows, AtLoad: always, Cost: perResult(0),
 }
 
 func (*SpaceToChannel) Info() *KindInfo                     { return &spaceToChannelInfo }
@@ -115,6 +127,9 @@ var spaceToBatchInfo = KindInfo{
 	New: func() Params { return &SpaceToBatch{UnitFactors} }, Contract: contract("y", "x"),
 
 	Pattern: Pattern{1, 1, "", onlyCount}, Check: matched(validateSpaceToBatch),
+
+	Unit: OnArray, Epilogue: EpilogueSteps, TextureSlot: Yes, Broadcasts: No, Integers: No,
+	View: noView, InPlace: overNone, Rows: allRows, AtLoad: always, Cost: perResult(0),
 }
 
 func (*SpaceToBatch) Info() *KindInfo                     { return &spaceToBatchInfo }
@@ -129,6 +144,9 @@ var batchToSpaceInfo = KindInfo{
 	New: func() Params { return &BatchToSpace{UnitFactors} }, Contract: contract("y", "x"),
 
 	Pattern: Pattern{1, 1, "", onlyCount}, Check: matched(validateBatchToSpace),
+
+	Unit: OnArray, Epilogue: EpilogueSteps, TextureSlot: Yes, Broadcasts: No, Integers: No,
+	View: noView, InPlace: overNone, Rows: allRows, AtLoad: always, Cost: perResult(0),
 }
 
 func (*BatchToSpace) Info() *KindInfo                     { return &batchToSpaceInfo }

@@ -23,6 +23,9 @@ var reductionInfo = KindInfo{
 	New: func() Params { return &Reduction{} }, Contract: contract("y", "x"),
 
 	Pattern: Pattern{1, 1, "Reduction layer can only have one bottom", fromEnvelopes}, Check: validateReduction,
+
+	Unit: OnPlanar, Epilogue: EpiloguePlanar, TextureSlot: No, Broadcasts: No, Integers: No,
+	View: noView, InPlace: overNone, Rows: reductionRows, AtLoad: always, Cost: perOperand(1),
 }
 
 func (*Reduction) Info() *KindInfo { return &reductionInfo }
@@ -58,4 +61,8 @@ func axesString(axes td.Axes) string {
 		}
 	}
 	return s
+}
+
+func reductionRows(l *Layer, v *Value, tile int) int {
+	return rowsOver(l.Params.(*Reduction).Axes, v, tile)
 }

@@ -32,6 +32,9 @@ var resampleInfo = KindInfo{
 	New: func() Params { return &Resample{Sampling: defaultSampling} }, Contract: contract("y", "x coordinates"),
 
 	Pattern: Pattern{2, 2, "", onlyCount}, Check: matched(validateResample),
+
+	Unit: OnTexture, Epilogue: EpilogueSteps, TextureSlot: No, Broadcasts: No, Integers: No,
+	View: noView, InPlace: overNone, Rows: allRows, AtLoad: always, Cost: weightedMean,
 }
 
 func (*Resample) Info() *KindInfo { return &resampleInfo }
@@ -71,6 +74,9 @@ var affineTransformInfo = KindInfo{
 	New: func() Params { return &AffineTransform{Sampling: defaultSampling} }, Contract: contract("y", "x matrix"),
 
 	Pattern: Pattern{2, 2, "", onlyCount}, Check: matched(validateAffineTransform),
+
+	Unit: OnTexture, Epilogue: EpilogueSteps, TextureSlot: No, Broadcasts: No, Integers: No,
+	View: noView, InPlace: overNone, Rows: allRows, AtLoad: always, Cost: weightedMean,
 }
 
 func (*AffineTransform) Info() *KindInfo { return &affineTransformInfo }
@@ -113,6 +119,9 @@ var cropResizeInfo = KindInfo{
 	},
 
 	Pattern: Pattern{2, 2, "", onlyCount}, Check: matched(validateCropResize), Codegen: cropResizeCodegen,
+
+	Unit: OnTexture, Epilogue: EpilogueSteps, TextureSlot: No, Broadcasts: No, Integers: No,
+	View: noView, InPlace: overNone, Rows: allRows, AtLoad: always, Cost: weightedMean,
 }
 
 func (*CropResize) Info() *KindInfo { return &cropResizeInfo }

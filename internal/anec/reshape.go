@@ -18,6 +18,10 @@ var reshapeInfo = KindInfo{
 	New: func() Params { return &Reshape{} }, Contract: contract("y", "x"),
 
 	Pattern: Pattern{1, 1, "", fromEnvelopes + textOurs}, Check: matched(validateReshape),
+
+	Unit: OnArray, Epilogue: EpilogueOwn, TextureSlot: No, Broadcasts: No, Integers: No,
+	View: aView, InPlace: overNone, Rows: allRows, AtLoad: always, Cost: free,
+	NoTask: "a view",
 }
 
 func (*Reshape) Info() *KindInfo { return &reshapeInfo }
@@ -59,6 +63,10 @@ var flattenInfo = KindInfo{
 	New: func() Params { return &Flatten{Order: FlattenNCHW} }, Contract: contract("y", "x"),
 
 	Pattern: Pattern{1, 1, "", "the contract of the kind" + textOurs}, Check: validateFlatten,
+
+	Unit: OnArray, Epilogue: EpilogueOwn, TextureSlot: No, Broadcasts: No, Integers: No,
+	View: aView, InPlace: overNone, Rows: allRows, AtLoad: always, Cost: free,
+	NoTask: "a view",
 }
 
 func (*Flatten) Info() *KindInfo { return &flattenInfo }
@@ -87,6 +95,10 @@ var unflattenInfo = KindInfo{
 
 	Pattern: Pattern{1, 1, "Unflatten layer can only have one bottom", fromDecompiled},
 	Check:   validateUnflatten, Codegen: unflattenCodegen,
+
+	Unit: OnArray, Epilogue: EpilogueOwn, TextureSlot: No, Broadcasts: No, Integers: No,
+	View: aView, InPlace: overNone, Rows: allRows, AtLoad: always, Cost: free,
+	NoTask: "a view",
 }
 
 func (*Unflatten) Info() *KindInfo { return &unflattenInfo }
@@ -114,6 +126,10 @@ var aliasInfo = KindInfo{
 	New: func() Params { return &Alias{} }, Contract: contract("y", "x"),
 
 	NoValidator: "another name for a value: nothing to hold",
+
+	Unit: UnknownUnit, Epilogue: EpilogueOwn, TextureSlot: No, Broadcasts: No, Integers: No,
+	View: aView, InPlace: overNone, Rows: allRows, AtLoad: always, Cost: free,
+	NoTask: "a view",
 }
 
 func (*Alias) Info() *KindInfo                   { return &aliasInfo }
@@ -130,6 +146,10 @@ var transposeInfo = KindInfo{
 	New: func() Params { return &Transpose{Perm: Identity} }, Contract: contract("y", "x"),
 
 	Pattern: Pattern{1, 1, "", onlyCount}, Check: matched(validateTranspose),
+
+	Unit: OnArray, Epilogue: EpilogueOwn, TextureSlot: No, Broadcasts: No, Integers: No,
+	View: aView, InPlace: overNone, Rows: allRows, AtLoad: always, Cost: free,
+	NoTask: "a view",
 }
 
 func (*Transpose) Info() *KindInfo { return &transposeInfo }

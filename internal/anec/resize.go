@@ -24,6 +24,9 @@ var resizeInfo = KindInfo{
 	New: func() Params { return &Resize{Grid: td.GridDefault} }, Contract: contract("y", "x"),
 
 	Pattern: Pattern{1, 1, "", onlyCount}, Check: matched(validateResize), Codegen: resizeCodegen,
+
+	Unit: OnTexture, Epilogue: EpilogueSteps, TextureSlot: Yes, Broadcasts: No, Integers: No,
+	View: noView, InPlace: overNone, Rows: allRows, AtLoad: always, Cost: weightedMean,
 }
 
 func (*Resize) Info() *KindInfo { return &resizeInfo }
@@ -61,6 +64,9 @@ var resizeAsInfo = KindInfo{
 	New: func() Params { return &ResizeAs{Grid: td.GridDefault} }, Contract: contract("y", "x like"),
 
 	Pattern: Pattern{2, 2, "", "the contract of the kind" + textOurs}, Check: matched(validateResizeAs),
+
+	Unit: OnTexture, Epilogue: EpilogueSteps, TextureSlot: No, Broadcasts: No, Integers: No,
+	View: noView, InPlace: overNone, Rows: allRows, AtLoad: always, Cost: weightedMean,
 }
 
 func (*ResizeAs) Info() *KindInfo { return &resizeAsInfo }

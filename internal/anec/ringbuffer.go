@@ -23,10 +23,14 @@ type RingBufferWriter struct {
 var ringBufferWriterInfo = KindInfo{
 	Kind: KindRingBufferWriter, Name: "RingBufferWriter", Standing: Descriptor, Desc: "RingBufferWriter", Class: td.ClassRingBufferWriter,
 	Sources: "export desc B", Unsure: "its keys; offsets as an operand",
-	New: func() Params { return &RingBufferWriter{} }, Contract: contract("y", "state update start?"),
+	New: func() Params { return &RingBufferWriter{} }, Contract: contract("y", "state update start?#"),
 
 	Pattern: Pattern{2, 3, "", "guide B: 2; the descriptor's live parameters: one more" + textOurs},
 	Check:   matched(validateRingBufferWriter), Codegen: ringBufferWriterCodegen,
+
+	Unit: OnArray, Epilogue: EpilogueNone, TextureSlot: No, Broadcasts: No, Integers: No,
+	View: noView, InPlace: overFirst, Rows: allRows, AtLoad: never, // it writes over another's result, and derived memory is written once
+	Cost: perResult(0),
 }
 
 func (*RingBufferWriter) Info() *KindInfo { return &ringBufferWriterInfo }
@@ -56,9 +60,13 @@ type RingBufferReader struct {
 var ringBufferReaderInfo = KindInfo{
 	Kind: KindRingBufferReader, Name: "RingBufferReader", Standing: UnitOnly, Class: td.ClassRingBufferReader,
 	Sources: "C 26", Unsure: "all but the class",
-	New: func() Params { return &RingBufferReader{} }, Contract: contract("y", "state start?"),
+	New: func() Params { return &RingBufferReader{} }, Contract: contract("y", "state start?#"),
 
 	NoValidator: "a unit; held to what the writer is held to", Check: validateRingBufferReader,
+
+	Unit: OnArray, Epilogue: EpilogueOwn, TextureSlot: No, Broadcasts: No, Integers: No,
+	View: noView, InPlace: overNone, Rows: allRows, AtLoad: always, Cost: perResult(0),
+	NoTask: "pass ringreader makes views and gathers of it",
 }
 
 func (*RingBufferReader) Info() *KindInfo { return &ringBufferReaderInfo }

@@ -62,6 +62,9 @@ var sortInfo = KindInfo{
 	New: func() Params { return &Sort{Direction: td.Ascending} }, Contract: contract("values indices", "x"),
 
 	Pattern: Pattern{1, 1, "", onlyCount}, Check: matched(validateSort), Codegen: sortCodegen,
+
+	Unit: UnknownUnit, Epilogue: EpilogueOwn, TextureSlot: No, Broadcasts: No, Integers: No,
+	View: noView, InPlace: overNone, Rows: allRows, AtLoad: always, Cost: Cost{None: whyData},
 }
 
 func (*Sort) Info() *KindInfo { return &sortInfo }
@@ -88,6 +91,9 @@ var topKInfo = KindInfo{
 	New: func() Params { return &TopK{Type: td.Max} }, Contract: contract("values indices", "x"),
 
 	Pattern: Pattern{1, 1, "", onlyCount}, Check: matched(validateTopK), Codegen: topKCodegen,
+
+	Unit: UnknownUnit, Epilogue: EpilogueOwn, TextureSlot: No, Broadcasts: No, Integers: No,
+	View: noView, InPlace: overNone, Rows: allRows, AtLoad: always, Cost: Cost{None: whyData},
 }
 
 func (*TopK) Info() *KindInfo { return &topKInfo }

@@ -28,6 +28,15 @@ type Dims [NumAxes]int
 // number is beyond any memory.
 func (d Dims) Count() (int, bool) { return tensor.Count(d[:]) }
 
+// Elements is the number of elements, whatever the extents.
+func (d Dims) Elements() float64 {
+	n := 1.0
+	for _, extent := range d {
+		n *= float64(extent)
+	}
+	return n
+}
+
 // With returns the extents with another one along an axis.
 func (d Dims) With(a td.Axis, extent int) Dims {
 	d[a] = extent

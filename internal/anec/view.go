@@ -23,6 +23,10 @@ var inputViewInfo = KindInfo{
 	New: func() Params { return &InputView{Step: 1} }, Contract: contract("y", "x"),
 
 	Pattern: Pattern{1, 1, "", "guide B, catalog" + textOurs}, Check: matched(validateInputView),
+
+	Unit: OnArray, Epilogue: EpilogueOwn, TextureSlot: No, Broadcasts: No, Integers: No,
+	View: View{Only: true, When: func(p Params) bool { return !p.(*InputView).Crop }}, InPlace: overNone, Rows: allRows, AtLoad: always,
+	Cost: free,
 }
 
 func (*InputView) Info() *KindInfo { return &inputViewInfo }
@@ -68,10 +72,13 @@ type DynamicSlice struct {
 var dynamicSliceInfo = KindInfo{
 	Kind: KindDynamicSlice, Name: "DynamicSlice", Standing: Descriptor, Desc: "DynamicSlice",
 	Class: td.ClassDynamicSlice, Sources: "export desc unit B",
-	New: func() Params { return &DynamicSlice{Padding: td.PadBackground} }, Contract: contract("y", "x start"),
+	New: func() Params { return &DynamicSlice{Padding: td.PadBackground} }, Contract: contract("y", "x start#"),
 
 	Pattern: Pattern{2, 2, "", "guide B, catalog: a start that is bound" + textOurs},
 	Check:   matched(validateDynamicSlice), Codegen: dynamicSliceCodegen,
+
+	Unit: UnknownUnit, Epilogue: EpilogueSteps, TextureSlot: No, Broadcasts: No, Integers: No,
+	View: noView, InPlace: overNone, Rows: allRows, AtLoad: always, Cost: perResult(0),
 }
 
 func (*DynamicSlice) Info() *KindInfo { return &dynamicSliceInfo }

@@ -6,11 +6,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rogpeppe/go-internal/txtar"
-
 	"github.com/espalier-ane/espalier/hal"
 	"github.com/espalier-ane/espalier/internal/anec"
 	"github.com/espalier-ane/espalier/tensor"
+	"github.com/rogpeppe/go-internal/txtar"
 )
 
 // chip returns a row of the table.
@@ -77,25 +76,6 @@ func TestReferenceConvolutions(t *testing.T) {
 		if !strings.HasSuffix(e.String(), "µs, median error 31 %, for ranking") {
 			t.Errorf("%s: %v", c.name, e)
 		}
-	}
-}
-
-// Each kind has a form, or a reason for having none.
-func TestCostForms(t *testing.T) {
-	for _, k := range anec.Kinds() {
-		form, ok := costForms[k]
-		ways := 0
-		for _, is := range []bool{form.flops != nil, form.free, form.none != ""} {
-			if is {
-				ways++
-			}
-		}
-		if !ok || ways != 1 {
-			t.Errorf("%v: want operations, a view or a reason, one of them; got %d", k, ways)
-		}
-	}
-	if len(costForms) != len(anec.Kinds()) {
-		t.Errorf("%d forms for %d kinds", len(costForms), len(anec.Kinds()))
 	}
 }
 

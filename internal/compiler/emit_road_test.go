@@ -136,7 +136,7 @@ func planApart(t testing.TB, s *segment.Segment) {
 	s.Plan = plan
 }
 
-func isViewKind(l *anec.Layer) bool { return v256.NotEmitted[l.Kind()] == "a view" }
+func isViewKind(l *anec.Layer) bool { return l.Info().NoTask == "a view" }
 
 // viewPlace is where a view lies. A reshape looks at what is dense.
 func viewPlace(t testing.TB, l *anec.Layer, x segment.Place) segment.Place {

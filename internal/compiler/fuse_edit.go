@@ -47,7 +47,7 @@ func newFusion(s *segment.Segment) *fusion {
 
 // isOverwritten reports whether a value is the content of a state that something writes over, or a view of it.
 func (f *fusion) isOverwritten(v *anec.Value) bool {
-	for v.Def != nil && segment.ViewKinds[v.Def.Kind()] && len(v.Def.Bottoms) > 0 {
+	for v.Def != nil && v.Def.Info().View.Only && len(v.Def.Bottoms) > 0 {
 		v = v.Def.Bottoms[0]
 	}
 	return f.overwritten[v]

@@ -45,23 +45,10 @@ func fuseRuns(s *segment.Segment) error {
 	return f.err
 }
 
-// takers are the kinds whose class does an epilogue. Among the others are views, which are no tasks, those that
-// move bytes, and Random, which makes other numbers for another type of its result.
-var takers = segment.SetOf(
-	anec.KindConv, anec.KindPooling, anec.KindMatMul, anec.KindLinear, anec.KindSDPA, anec.KindCrossCorrelation,
-	anec.KindElementWise, anec.KindScaledElementWise, anec.KindSelect, anec.KindNeuron, anec.KindGOC, anec.KindDynamicGOC,
-	anec.KindCopy, anec.KindTypeCast, anec.KindDeQuant,
-	anec.KindReduction, anec.KindSoftmax, anec.KindInstanceNorm, anec.KindL2Norm, anec.KindMinMaxNorm,
-	anec.KindLayerNorm, anec.KindLRN, anec.KindGather, anec.KindCrossProduct, anec.KindCostVolume,
-	anec.KindPadding, anec.KindDynamicSlice, anec.KindPixelShuffle, anec.KindPixelUnshuffle, anec.KindSpaceToBatch,
-	anec.KindBatchToSpace, anec.KindSpaceToChannel, anec.KindChannelToSpace,
-	anec.KindResize, anec.KindResizeAs, anec.KindResample, anec.KindAffineTransform, anec.KindCropResize,
-)
-
 // takesSteps reports whether steps can follow in the epilogue of a layer. With them, a class that can compute in
 // integers would compute in fp32.
 func (f *fusion) takesSteps(l *anec.Layer) bool {
-	if exactKinds[l.Kind()] && !inFloats(l) {
+	if l.Info().Integers == anec.Yes && !inFloats(l) {
 		return false
 	}
 	if l.Kind() == anec.KindTypeCast && l.Top().Type.DType == tensor.Bool && l.Bottoms[0].Type.DType.IsInteger() {
@@ -70,9 +57,6 @@ func (f *fusion) takesSteps(l *anec.Layer) bool {
 	return f.hasEpilogue(l) && len(l.Tops) == 1 && isExact(l.Top().Type.DType) &&
 		l.Epilogue.Transpose == nil && l.Epilogue.Quant == nil
 }
-
-// exactKinds are the kinds that compute with integers, in integers.
-var exactKinds = segment.SetOf(anec.KindElementWise, anec.KindScaledElementWise, anec.KindNeuron, anec.KindGOC, anec.KindDynamicGOC)
 
 // swallow puts one producer before the elementwise layer e. Elementwise producers go first, because those of
 // another kind end the run.

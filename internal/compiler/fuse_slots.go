@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/espalier-ane/espalier/internal/anec"
-	"github.com/espalier-ane/espalier/internal/segment"
 	"github.com/espalier-ane/espalier/td"
 )
 
@@ -29,23 +28,14 @@ import (
 // hasEpilogue reports whether a layer's kind has an epilogue on the target.
 func (f *fusion) hasEpilogue(l *anec.Layer) bool {
 	if f.target.Ways.ElementwiseRuns {
-		return takers[l.Kind()]
+		return l.Info().Epilogue.Steps()
 	}
-	return arrayTakers[l.Kind()] || planarTakers[l.Kind()]
+	return l.Info().Epilogue.Slots()
 }
-
-// arrayTakers are the kinds whose last task is one of the multiply array, which copies and applies tables too: the
-// engine that the seven slots are named for.
-var arrayTakers = segment.SetOf(anec.KindConv, anec.KindMatMul, anec.KindLinear, anec.KindPooling,
-	anec.KindNeuron, anec.KindGOC, anec.KindDynamicGOC, anec.KindCopy)
-
-// planarTakers are those whose last task is one of the planar engine.
-var planarTakers = segment.SetOf(anec.KindElementWise, anec.KindScaledElementWise, anec.KindReduction, anec.KindSoftmax,
-	anec.KindInstanceNorm, anec.KindLayerNorm, anec.KindL2Norm, anec.KindMinMaxNorm)
 
 // isPlanar reports whether a layer's epilogue is that of the planar engine.
 func (f *fusion) isPlanar(l *anec.Layer) bool {
-	return f.target.Ways.PlanarSlots && planarTakers[l.Kind()]
+	return f.target.Ways.PlanarSlots && l.Info().Epilogue == anec.EpiloguePlanar
 }
 
 // slotTakes reports whether an activation slot has a function.

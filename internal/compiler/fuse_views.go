@@ -140,7 +140,7 @@ func isDense(v *anec.Value) bool {
 	for v.Def != nil && v.Def.Kind() == anec.KindReshape {
 		v = v.Def.Bottoms[0]
 	}
-	return v.Def == nil || takers[v.Def.Kind()] && v.Def.Epilogue.Transpose == nil
+	return v.Def == nil || v.Def.Info().Epilogue.Steps() && v.Def.Epilogue.Transpose == nil
 }
 
 // goBack gives a value the extents that it has on the other side of the views.

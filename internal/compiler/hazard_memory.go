@@ -14,7 +14,7 @@ import (
 // workingSet holds what a layer reads and makes, weights apart, to the memory on chip.
 func (s *hazardSearch) workingSet(l *anec.Layer) []diag.Finding {
 	limit := s.target.Limits.WorkingSet
-	if limit <= 0 || limit == hal.NoLimit || costForms[l.Kind()].free {
+	if limit <= 0 || limit == hal.NoLimit || l.Info().Cost.Free {
 		return nil
 	}
 	sum := 0.0

@@ -88,7 +88,7 @@ func (s *sumTraits) layer(l *anec.Layer) trait {
 		return summed(x, n)
 	case *anec.Pooling:
 		if p.Type == td.PoolAvg {
-			return summed(x, int(volume(p.Kernel[:])))
+			return summed(x, int(p.Volume()))
 		}
 	case *anec.Neuron:
 		if p.Type == td.FuncSquare {

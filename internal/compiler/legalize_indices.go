@@ -15,22 +15,21 @@ import (
 func legalizeIndices(s *segment.Segment) error {
 	var refused refusals
 	for _, l := range s.Graph.Order() {
-		i, ok := indexBottoms[l.Kind()]
-		if !ok || i >= len(l.Bottoms) || !l.Bottoms[i].Type.DType.IsFloat() {
-			continue
+		for i, o := range l.Info().Contract.Bottoms {
+			if v := segment.Bottom(l, i); o.Indices && v != nil && v.Type.DType.IsFloat() {
+				refused.add(l, makeWhole(s.Graph, l, i))
+			}
 		}
-		b := &anec.Builder{Graph: s.Graph, Origin: l.Origin}
-		whole := b.Layer(l.Name+"_indices", &anec.TypeCast{To: tensor.Int32}, l.Bottoms[i])
-		err := b.Err()
-		if err == nil {
-			err = s.Graph.Edit(l, func(l *anec.Layer) { l.Bottoms[i] = whole })
-		}
-		refused.add(l, err)
 	}
 	return refused.err()
 }
 
-// indexBottoms says which bottom of a kind has indices.
-var indexBottoms = map[anec.Kind]int{
-	anec.KindGather: 1, anec.KindDynamicSlice: 1, anec.KindRingBufferWriter: 2, anec.KindRingBufferReader: 1,
+// makeWhole makes integers of a bottom.
+func makeWhole(g *anec.Graph, l *anec.Layer, i int) error {
+	b := &anec.Builder{Graph: g, Origin: l.Origin}
+	whole := b.Layer(l.Name+"_indices", &anec.TypeCast{To: tensor.Int32}, l.Bottoms[i])
+	if err := b.Err(); err != nil {
+		return err
+	}
+	return g.Edit(l, func(l *anec.Layer) { l.Bottoms[i] = whole })
 }

@@ -99,7 +99,7 @@ func withEpilogue(b *anec.Builder, v *anec.Value, l *anec.Layer) (*anec.Value, e
 	if l.Epilogue.Empty() && v.Type.DType == out {
 		return v, nil
 	}
-	if v.Def == nil || !segment.IsTask(v.Def.Kind()) || !v.Def.Epilogue.Empty() || len(v.Uses) > 0 {
+	if v.Def == nil || v.Def.Info().NoTask != "" || !v.Def.Epilogue.Empty() || len(v.Uses) > 0 {
 		if v = layerAs(b, out, l.Name, &anec.Copy{}, v); v == nil {
 			return nil, b.Err()
 		}

@@ -26,21 +26,18 @@ func legalizeSlots(s *segment.Segment) error {
 	return refused.err()
 }
 
-// bareKinds have results that are stored as they are.
-var bareKinds = map[anec.Kind]bool{anec.KindQuant: true, anec.KindRingBufferWriter: true, anec.KindConcat: true}
-
 // takeOutSlot cuts an epilogue before the first slot that must go, and returns the layer with what is behind it;
 // nil if there is none.
 func takeOutSlot(g *anec.Graph, l *anec.Layer) (*anec.Layer, error) {
 	e := l.Epilogue
 	switch {
-	case bareKinds[l.Kind()]:
+	case l.Info().Epilogue == anec.EpilogueNone:
 		return cutEpilogue(g, l, anec.Epilogue{}, &anec.Copy{}, e)
 	case e.Texture != nil:
 		tail := e
 		tail.Texture = nil
 		return cutEpilogue(g, l, anec.Epilogue{}, e.Texture, tail)
-	case e.Broadcast != (anec.Dims{}) && !segment.Broadcasting[l.Kind()]:
+	case e.Broadcast != (anec.Dims{}) && l.Info().Broadcasts != anec.Yes:
 		return cutEpilogue(g, l, anec.Epilogue{}, &anec.Copy{}, e) // a copy broadcasts
 	case e.Quant != nil:
 		if _, _, ok := segment.IntegerRange(e.Quant.Type); ok {
@@ -61,7 +58,7 @@ func cutEpilogue(g *anec.Graph, l *anec.Layer, head anec.Epilogue, kind anec.Par
 		return nil, err
 	}
 	middle := between(natural.DType)
-	if bareKinds[l.Kind()] {
+	if l.Info().Epilogue == anec.EpilogueNone {
 		middle = natural.DType
 	}
 	b := &anec.Builder{Graph: g, Origin: l.Origin}

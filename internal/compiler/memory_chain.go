@@ -6,7 +6,6 @@ import (
 	"github.com/espalier-ane/espalier/hal"
 	"github.com/espalier-ane/espalier/internal/anec"
 	"github.com/espalier-ane/espalier/internal/segment"
-	"github.com/espalier-ane/espalier/td"
 )
 
 // findChains marks the values that supply the next task directly:
@@ -38,9 +37,9 @@ func chainClause(s *segment.Segment, v *segment.ChipValue) segment.ChainRule {
 	from, to := oc.Tasks[v.Maker].Unit, oc.Tasks[v.Readers[0]].Unit
 	maker, reader := s.Plan.Layers[v.Maker], s.Plan.Layers[v.Readers[0]]
 	switch {
-	case from.Class != to.Class:
+	case from.Class() != to.Class():
 		return segment.OtherClass
-	case from.Engine != to.Engine || from.Engine == segment.NoEngine:
+	case !from.SharesEngine(to):
 		return segment.OtherEngine
 	case !sameGeometry(maker, reader, v.Value):
 		return segment.OtherGeometry
@@ -103,39 +102,5 @@ func emittedRows(l *anec.Layer, t *hal.Target) int {
 
 // neededRows are the rows of an operand that a task reads for its first tile, overlap and all.
 func neededRows(l *anec.Layer, v *anec.Value, t *hal.Target) int {
-	all := v.Type.Dims[anec.H]
-	tile := min(tileRows(l, t), all)
-	window := func(w *anec.Window) int {
-		return min((tile-1)*w.Stride[1]+(w.Kernel[1]-1)*w.Dilation[1]+1-w.PadBefore[1], all)
-	}
-	over := func(axes td.Axes) int {
-		if axes.Has(anec.H) {
-			return all
-		}
-		return tile
-	}
-	first := len(l.Bottoms) > 0 && l.Bottoms[0] == v
-	switch p := l.Params.(type) {
-	case *anec.Conv:
-		if first && !p.Transposed {
-			return window(&p.Window)
-		}
-	case *anec.Pooling:
-		return window(&p.Window)
-	case *anec.Softmax:
-		return over(p.Axes)
-	case *anec.Reduction:
-		return over(p.Axes)
-	case *anec.ElementWise, *anec.ScaledElementWise, *anec.Select, *anec.Neuron, *anec.GOC, *anec.Copy, *anec.TypeCast, *anec.Quant, *anec.DeQuant:
-		return tile
-	case *anec.Linear:
-		if first {
-			return tile
-		}
-	case *anec.MatMul:
-		if first && !p.TransposeX {
-			return tile
-		}
-	}
-	return all
+	return l.Info().Rows(l, v, min(tileRows(l, t), v.Type.Dims[anec.H]))
 }

@@ -48,8 +48,7 @@ func (a *addresses) takesOver(l *anec.Layer, b *segment.Buffer) bool {
 }
 
 // overwrites reports whether a layer may write its first top over a value that it reads, if both lie at one spot:
-// the extents and the element size are the same, and each element is read no later than written. What the engine
-// allows stands in its inPlace.
+// the extents and the element size are the same, and each element is read no later than written.
 func overwrites(l *anec.Layer, v *anec.Value) bool {
 	y, e := l.Top().Type, &l.Epilogue
 	if v.Type.Dims != y.Dims || v.Type.DType.Bits() != y.DType.Bits() {
@@ -59,22 +58,9 @@ func overwrites(l *anec.Layer, v *anec.Value) bool {
 		return false
 	}
 	for i, bottom := range l.Bottoms {
-		if bottom == v && !overwritesBottom(l, i) {
+		if bottom == v && !l.Info().InPlace(l, i) {
 			return false
 		}
 	}
 	return true // what the epilogue alone reads may always be written over
-}
-
-func overwritesBottom(l *anec.Layer, i int) bool {
-	switch p := l.Params.(type) {
-	case *anec.ElementWise, *anec.ScaledElementWise, *anec.Select, *anec.Neuron, *anec.GOC, *anec.DynamicGOC,
-		*anec.Copy, *anec.TypeCast, *anec.Dropout, *anec.Quant, *anec.DeQuant:
-		return true
-	case *anec.Softmax, *anec.InstanceNorm, *anec.L2Norm, *anec.MinMaxNorm, *anec.RingBufferWriter:
-		return i == 0
-	case *anec.LayerNorm:
-		return i == 0 && p.Groups <= 1
-	}
-	return false
 }

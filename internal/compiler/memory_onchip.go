@@ -24,7 +24,7 @@ func chipValues(s *segment.Segment) error {
 	derived := segment.DerivedLayers(s.Order)
 	for i, l := range s.Plan.Layers {
 		number[l] = i
-		oc.Tasks = append(oc.Tasks, segment.ChipTask{Unit: kindUnits[l.Kind()], AtLoad: derived[l], Partition: -1, Chained: -1, Partner: -1})
+		oc.Tasks = append(oc.Tasks, segment.ChipTask{Unit: l.Info().Unit, AtLoad: derived[l], Partition: -1, Chained: -1, Partner: -1})
 	}
 	roots := map[*anec.Value]*segment.ChipValue{}
 	root := func(v *anec.Value, maker int) *segment.ChipValue {
@@ -79,4 +79,9 @@ func chipValues(s *segment.Segment) error {
 		}
 	}
 	return nil
+}
+
+// keepsOnChip reports whether the target's tasks share on-chip memory, which its schedule then goes by.
+func keepsOnChip(s *segment.Segment) bool {
+	return s.Target != nil && s.Target.Sizes.OnChip > 0 && s.Target.Residency.Margin > 0
 }

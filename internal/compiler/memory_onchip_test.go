@@ -4,9 +4,8 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/rogpeppe/go-internal/txtar"
-
 	"github.com/espalier-ane/espalier/internal/segment"
+	"github.com/rogpeppe/go-internal/txtar"
 )
 
 // What is said of on-chip memory holds together, for every small graph and several chips: values that are there at the
@@ -50,7 +49,7 @@ func checkOnChip(s *segment.Segment) error {
 		}
 		if p := task.Partner; p >= 0 {
 			switch other := oc.Tasks[p]; {
-			case other.Partner != i || other.Unit.Class == task.Unit.Class || other.Partition != task.Partition:
+			case other.Partner != i || other.Unit.Class() == task.Unit.Class() || other.Partition != task.Partition:
 				return fmt.Errorf("task %d and task %d are no pair", i, p)
 			case task.Chained >= 0 || other.Chained >= 0:
 				return fmt.Errorf("task %d or task %d is in a chain and has a partner", i, p)

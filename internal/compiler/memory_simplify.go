@@ -48,7 +48,7 @@ func (p *planner) simplify() error {
 
 // movesNothing reports whether the kind of the layer moves nothing, whatever its epilogue does.
 func movesNothing(l *anec.Layer) bool {
-	return segment.ViewKinds[l.Kind()] || l.Kind() == anec.KindConcat
+	return l.Info().View.Only || l.Kind() == anec.KindConcat
 }
 
 // unflattened rewrites a Flatten or Unflatten. A layer that it has to add stands before the given one in the order

@@ -5,7 +5,6 @@ import (
 
 	"github.com/espalier-ane/espalier/internal/anec"
 	"github.com/espalier-ane/espalier/internal/diag"
-	"github.com/espalier-ane/espalier/internal/segment"
 	"github.com/espalier-ane/espalier/mil"
 )
 
@@ -54,7 +53,7 @@ func (p *Placement) onlyViews() func(*Placed) bool {
 		layers[x.Op] = x.Layers
 	}
 	return func(o *Placed) bool {
-		return !slices.ContainsFunc(layers[o.Op].Layers, func(l *anec.Layer) bool { return !segment.ViewKinds[l.Kind()] })
+		return !slices.ContainsFunc(layers[o.Op].Layers, func(l *anec.Layer) bool { return !l.Info().View.Only })
 	}
 }
 

@@ -227,7 +227,7 @@ func (r *Ranges) ofLayer(l *anec.Layer) float64 {
 		return r.ofNorm(l, reduced(p.Axes, l.Bottoms[0]))
 	case *anec.Pooling:
 		if p.Type == td.PoolL1 || p.Type == td.PoolL2 {
-			return at(0) * volume(p.Kernel[:])
+			return at(0) * p.Volume()
 		}
 		return at(0)
 	case *anec.Reduction:

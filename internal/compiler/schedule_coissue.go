@@ -72,9 +72,9 @@ func (p *pairing) rule(a, b int) pairRule {
 	switch {
 	case x.AtLoad || y.AtLoad || x.Partition != y.Partition:
 		return unscheduled
-	case x.Unit.Class == y.Unit.Class && x.Unit.Engine != segment.NoEngine:
+	case x.Unit.Class() == y.Unit.Class() && x.Unit != anec.UnknownUnit:
 		return sameClass
-	case x.Unit.Engine != y.Unit.Engine || x.Unit.Engine == segment.NoEngine:
+	case !x.Unit.SharesEngine(y.Unit):
 		return enginesApart
 	case p.needs(b, a):
 		return related
@@ -150,5 +150,5 @@ func (p *pairing) residentWeight(i int) bool {
 		return false
 	}
 	bytes, _ := w.Type.Bytes()
-	return int64(bytes) <= p.Bytes && p.OnChip.Tasks[i].Unit.Class == hal.MultiplyAccumulate
+	return int64(bytes) <= p.Bytes && p.OnChip.Tasks[i].Unit.Class() == hal.MultiplyAccumulate
 }

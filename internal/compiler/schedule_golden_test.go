@@ -5,11 +5,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rogpeppe/go-internal/txtar"
-
 	"github.com/espalier-ane/espalier/hal"
 	"github.com/espalier-ane/espalier/internal/anec"
 	"github.com/espalier-ane/espalier/internal/segment"
+	"github.com/rogpeppe/go-internal/txtar"
 )
 
 // TestScheduleRules schedules small graphs for chips: one clause, one file. It has the graph, the order that memory alone
@@ -90,19 +89,6 @@ func TestScheduleRulesAreShown(t *testing.T) {
 				t.Errorf("no file shows %s%s", prefix, name)
 			}
 		}
-	}
-}
-
-// Every kind that becomes a task has a unit, but those whose unit no source knows.
-func TestUnits(t *testing.T) {
-	known := 0
-	for kind := range costForms {
-		if kindUnits[kind].Engine != segment.NoEngine {
-			known++
-		}
-	}
-	if known != len(kindUnits) {
-		t.Errorf("%d of the %d kinds with a unit have a row in the costs", known, len(kindUnits))
 	}
 }
 

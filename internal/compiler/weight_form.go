@@ -22,12 +22,12 @@ type storedWeight struct {
 // weightOf classifies the form of a weight. The pass fuseGains makes plain integers of weights with one scale for each
 // output channel, so that these are int8 weights too.
 func weightOf(v *anec.Value) storedWeight {
-	s := storedWeight{dense: 2 * elementCount(v)}
+	s := storedWeight{dense: 2 * v.Type.Dims.Elements()}
 	if segment.IsDecoded(v) {
 		return s.decoded(v.Def)
 	}
 	c := v.Const
-	s.stored = denseBytes(v.Type.DType, elementCount(v))
+	s.stored = denseBytes(v.Type.DType, v.Type.Dims.Elements())
 	if c == nil || c.Stored == nil {
 		return s.quantized(v.Type.DType, false)
 	}
@@ -40,7 +40,7 @@ func weightOf(v *anec.Value) storedWeight {
 	case c.Scale != nil:
 		return s.quantized(c.Stored.DType(), isBlockwise(c.Scale.Shape(), c.Dims))
 	}
-	s.stored = denseBytes(c.Stored.DType(), elementCount(v))
+	s.stored = denseBytes(c.Stored.DType(), v.Type.Dims.Elements())
 	return s.quantized(c.Stored.DType(), false)
 }
 
@@ -54,7 +54,7 @@ func (s storedWeight) decoded(l *anec.Layer) storedWeight {
 	}
 	for i := range l.Bottoms {
 		if b := part(i); b != nil {
-			s.stored += denseBytes(b.Type.DType, elementCount(b))
+			s.stored += denseBytes(b.Type.DType, b.Type.Dims.Elements())
 		}
 	}
 	x := l.Bottoms[0].Type.DType

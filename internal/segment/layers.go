@@ -122,10 +122,6 @@ func WeightBottom(l *anec.Layer) *anec.Value {
 	return nil
 }
 
-// ViewKinds are the kinds that may be another way to look at the memory of their bottom.
-var ViewKinds = SetOf(anec.KindReshape, anec.KindTranspose, anec.KindInputView, anec.KindBroadcast, anec.KindFlatten,
-	anec.KindUnflatten, anec.KindAlias)
-
 // JoinOrigins appends, each operation once.
 func JoinOrigins(a, b []string) []string {
 	joint := slices.Clone(a)
@@ -158,15 +154,7 @@ func OnlyReshapes(p anec.Perm, dims anec.Dims) bool {
 func DerivedLayers(order []*anec.Layer) map[*anec.Layer]bool {
 	derived := map[*anec.Layer]bool{}
 	for _, l := range order {
-		constant := true
-		switch p := l.Params.(type) {
-		case *anec.Random:
-			constant = false
-		case *anec.Dropout:
-			constant = p.Rate == 0
-		case *anec.RingBufferWriter:
-			constant = false // it writes over another's result, and derived memory is written once
-		}
+		constant := l.Info().AtLoad(l.Params)
 		for _, v := range l.Reads() {
 			constant = constant && (v.Const != nil || derived[v.Def])
 		}
@@ -179,13 +167,6 @@ func DerivedLayers(order []*anec.Layer) map[*anec.Layer]bool {
 
 // WindowAxes are the axes of a window, in its order.
 var WindowAxes = [3]td.Axis{anec.D, anec.H, anec.W}
-
-// Broadcasting are the kinds whose class takes sources with extent 1 along any axis of the result, also where all
-// of them have: an epilogue that broadcasts costs them nothing.
-var Broadcasting = map[anec.Kind]bool{
-	anec.KindElementWise: true, anec.KindScaledElementWise: true, anec.KindSelect: true,
-	anec.KindNeuron: true, anec.KindGOC: true, anec.KindDynamicGOC: true, anec.KindCopy: true, anec.KindTypeCast: true,
-}
 
 // ConvPadsOtherwise reports whether a convolution has padding that is not zero. A transposed one has none: it cuts off.
 func ConvPadsOtherwise(p *anec.Conv) bool {
@@ -202,13 +183,3 @@ func SetOf[T comparable](members ...T) map[T]bool {
 
 // FreshNumbers is why a layer of random numbers without a seed becomes no task.
 const FreshNumbers = "without a seed the numbers are new in every run, and those of a task follow from its seed"
-
-// IsTask reports whether layers of a kind become tasks as they are: the others are views, parts that are written in place, or
-// what a pass writes as other layers.
-func IsTask(k anec.Kind) bool { return !noTask[k] }
-
-var noTask = SetOf(
-	anec.KindConcat, anec.KindReshape, anec.KindTranspose, anec.KindBroadcast, anec.KindFlatten, anec.KindUnflatten, anec.KindAlias,
-	anec.KindBatchNorm, anec.KindShape, anec.KindRingBufferReader,
-	anec.KindNeuronCustom, anec.KindKernelRasterizer, anec.KindPlaneReader, anec.KindPlaneWriter, anec.KindMatrixDecomposition, anec.KindNMS,
-)

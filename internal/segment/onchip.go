@@ -1,9 +1,6 @@
 package segment
 
-import (
-	"github.com/espalier-ane/espalier/hal"
-	"github.com/espalier-ane/espalier/internal/anec"
-)
+import "github.com/espalier-ane/espalier/internal/anec"
 
 // OnChip is what the compiler of a chip adds to a plan: which values stay on chip and how, the partitions of the task list,
 // and what runs side by side. Tasks address main memory whatever it says: it is for emission and reports, which choose
@@ -22,7 +19,7 @@ type OnChip struct {
 
 // A ChipTask is what is known of a task, by the index of its layer in Plan.Layers.
 type ChipTask struct {
-	Unit      Unit
+	Unit      anec.Unit
 	AtLoad    bool // it runs once, when the program is loaded: it is not in the schedule
 	Partition int  // -1: none
 	Pressure  int64
@@ -69,7 +66,7 @@ func (v *ChipValue) Root() *ChipValue {
 // ClassOf is the class of a task's unit, that of the array where there is none.
 func (oc *OnChip) ClassOf(task int) (class int) {
 	if task >= 0 {
-		class = int(oc.Tasks[task].Unit.Class)
+		class = int(oc.Tasks[task].Unit.Class())
 	}
 	return class
 }
@@ -186,35 +183,6 @@ func (l RowLayout) Bytes() int64 { return l.Row * l.Rows * l.Planes }
 
 // Tile is the size of so many rows.
 func (l RowLayout) Tile(rows int) int64 { return l.Row * min(int64(rows), l.Rows) }
-
-// A Unit is what runs a task on a chip: a class of the main engine, or the texture engine.
-type Unit struct {
-	Class  hal.EngineClass
-	Engine Engine
-}
-
-// An Engine is a part of the chip that has its own queue. The array and the planar engine are the two classes of the main
-// one.
-type Engine uint8
-
-// The engines.
-const (
-	NoEngine Engine = iota // no source says what runs the kind
-	MainEngine
-	TextureEngine
-)
-
-func (u Unit) String() string {
-	switch {
-	case u.Engine == NoEngine:
-		return "unknown"
-	case u.Engine == TextureEngine:
-		return "texture"
-	case u.Class == hal.Planar:
-		return "planar"
-	}
-	return "array"
-}
 
 // A Partition is a run of tasks that the engine gets as one request: what stays on chip does so inside of it.
 type Partition struct {

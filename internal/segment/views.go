@@ -9,20 +9,7 @@ import (
 // IsView reports whether the layer moves nothing: its top is its bottom seen with other strides. An epilogue or
 // another element type makes a task of every layer.
 func IsView(l *anec.Layer) bool {
-	switch p := l.Params.(type) {
-	case *anec.Reshape, *anec.Flatten, *anec.Unflatten, *anec.Transpose, *anec.Broadcast, *anec.Alias, *anec.Copy:
-	case *anec.InputView:
-		if p.Crop {
-			return false
-		}
-	case *anec.Dropout:
-		if p.Rate != 0 {
-			return false
-		}
-	default:
-		return false
-	}
-	return IsBare(l)
+	return l.Info().View.When(l.Params) && IsBare(l)
 }
 
 // bare reports whether the layer does no more than its kind says.

@@ -14,7 +14,7 @@ type Encoder struct{}
 
 // Takes reports whether a layer becomes tasks, wherever its values will lie.
 func (Encoder) Takes(s *segment.Segment, l *anec.Layer) error {
-	if segment.IsView(l) || segment.ViewKinds[l.Kind()] && emitters[l.Kind()] == nil { // with an epilogue, it will be a copy of a view
+	if segment.IsView(l) || l.Info().View.Only && emitters[l.Kind()] == nil { // with an epilogue, it will be a copy of a view
 		return nil
 	}
 	anywhere := func(v *anec.Value) td.Operand { return td.Dense(hwx.BaseScratch, 0, v.Type.DType, v.Type.Dims) }

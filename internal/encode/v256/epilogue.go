@@ -19,7 +19,7 @@ func (e *emission) epilogue() error {
 	if ep.Texture != nil {
 		return fmt.Errorf("an epilogue with %v: pass slots takes it out", ep.Texture.Info().Kind)
 	}
-	if ep.Broadcast != (anec.Dims{}) && !segment.Broadcasting[e.Kind()] {
+	if ep.Broadcast != (anec.Dims{}) && e.Info().Broadcasts != anec.Yes {
 		return fmt.Errorf("an epilogue that broadcasts: pass slots takes it out")
 	}
 	e.activation(ep.Pre)

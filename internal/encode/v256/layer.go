@@ -94,29 +94,6 @@ var emitters = map[anec.Kind]func(*emission) error{
 // Emits reports whether a kind becomes an operation.
 func Emits(k anec.Kind) bool { return emitters[k] != nil }
 
-// NotEmitted are the other kinds, and why they become no operation of their own.
-var NotEmitted = map[anec.Kind]string{
-	anec.KindConcat: "one copy for each part that is not written in place",
-
-	anec.KindReshape:   "a view",
-	anec.KindTranspose: "a view",
-	anec.KindBroadcast: "a view",
-	anec.KindFlatten:   "a view",
-	anec.KindUnflatten: "a view",
-	anec.KindAlias:     "a view",
-
-	anec.KindBatchNorm:        "pass batchnorm makes a Copy with steps of it",
-	anec.KindShape:            "pass shape makes a constant of it",
-	anec.KindRingBufferReader: "pass ringreader makes views and gathers of it",
-
-	anec.KindNeuronCustom:        "version 256 has no tables of functions",
-	anec.KindKernelRasterizer:    "version 256 has no such class",
-	anec.KindPlaneReader:         "what it reads is not known",
-	anec.KindPlaneWriter:         "what it writes is not known",
-	anec.KindMatrixDecomposition: "what it computes is not known",
-	anec.KindNMS:                 "version 256 has no such class: it runs on the host",
-}
-
 // Layer returns the operations of a layer: one, or of a concatenation one for each part. place says where a
 // value lies.
 func Layer(l *anec.Layer, place func(*anec.Value) td.Operand) ([]*td.Op, error) {
@@ -141,7 +118,7 @@ func emit(l *anec.Layer, place func(*anec.Value) td.Operand) ([]*td.Op, error) {
 	}
 	begin := emitters[l.Kind()]
 	if begin == nil {
-		return nil, fmt.Errorf("it becomes no task: %s", NotEmitted[l.Kind()])
+		return nil, fmt.Errorf("it becomes no task: %s", l.Info().NoTask)
 	}
 	e := &emission{Layer: l, place: place, view: anec.Identity}
 	if err := begin(e); err != nil {
