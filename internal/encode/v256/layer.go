@@ -29,66 +29,24 @@ type emission struct {
 	op *td.Op
 }
 
-// emitters has, for each kind that becomes one operation, what begins it: the class with its fields and sources,
-// and steps that the class cannot say. The layer's own epilogue follows.
-var emitters = map[anec.Kind]func(*emission) error{
-	anec.KindConv:             emitConv,
-	anec.KindPooling:          emitPooling,
-	anec.KindArgMinMax:        emitArgMinMax,
-	anec.KindCrossCorrelation: emitCrossCorrelation,
+// An emitter begins the operation of a layer: the class with its fields and sources, and steps that the class cannot
+// say. The layer's own epilogue follows.
+type emitter func(*emission) error
 
-	anec.KindElementWise:       emitElementWise,
-	anec.KindScaledElementWise: emitScaledElementWise,
-	anec.KindSelect:            emitSelect,
-	anec.KindNeuron:            emitNeuron,
-	anec.KindGOC:               emitGOC,
-	anec.KindDynamicGOC:        emitDynamicGOC,
-	anec.KindCopy:              emitCopy,
-	anec.KindInputView:         emitInputView,
-	anec.KindTypeCast:          emitCopy,
-	anec.KindDropout:           emitDropout,
-	anec.KindQuant:             emitQuant,
-	anec.KindDeQuant:           emitDeQuant,
-	anec.KindRandom:            emitRandom,
+// emitters has a row for each kind that becomes one operation. The rows stand with the functions.
+var emitters = joined(windowEmitters, pointwiseEmitters, matrixEmitters, normEmitters, orderEmitters, moveEmitters, sampleEmitters)
 
-	anec.KindMatMul: emitMatMul,
-	anec.KindLinear: emitLinear,
-	anec.KindSDPA:   emitSDPA,
-
-	anec.KindReduction:    emitReduction,
-	anec.KindSoftmax:      emitSoftmax,
-	anec.KindLayerNorm:    emitLayerNorm,
-	anec.KindInstanceNorm: emitInstanceNorm,
-	anec.KindL2Norm:       emitL2Norm,
-	anec.KindMinMaxNorm:   emitMinMaxNorm,
-	anec.KindLRN:          emitLRN,
-
-	anec.KindGather:          emitGather,
-	anec.KindSort:            emitSort,
-	anec.KindTopK:            emitTopK,
-	anec.KindGlobalArgMinMax: emitGlobalArgMinMax,
-
-	anec.KindPadding:          emitPadding,
-	anec.KindTile:             emitTile,
-	anec.KindDynamicSlice:     emitDynamicSlice,
-	anec.KindPixelShuffle:     emitRearrange,
-	anec.KindPixelUnshuffle:   emitRearrange,
-	anec.KindSpaceToBatch:     emitRearrange,
-	anec.KindBatchToSpace:     emitRearrange,
-	anec.KindSpaceToChannel:   emitRearrange,
-	anec.KindChannelToSpace:   emitRearrange,
-	anec.KindRingBufferWriter: emitRingBufferWriter,
-
-	anec.KindResize:          emitResize,
-	anec.KindResizeAs:        emitResizeAs,
-	anec.KindResample:        emitResample,
-	anec.KindAffineTransform: emitAffineTransform,
-	anec.KindCropResize:      emitCropResize,
-
-	anec.KindCrossProduct:          emitCrossProduct,
-	anec.KindCostVolume:            emitCostVolume,
-	anec.KindFurthestPointSampling: emitFurthestPointSampling,
-	anec.KindRadiusSearch:          emitRadiusSearch,
+func joined(families ...map[anec.Kind]emitter) map[anec.Kind]emitter {
+	all := map[anec.Kind]emitter{}
+	for _, family := range families {
+		for kind, e := range family {
+			if all[kind] != nil {
+				panic(fmt.Sprintf("bug: two emitters for %v", kind))
+			}
+			all[kind] = e
+		}
+	}
+	return all
 }
 
 // Emits reports whether a kind becomes an operation.

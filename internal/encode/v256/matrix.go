@@ -10,6 +10,12 @@ import (
 
 // Kinds that multiply matrices.
 
+var matrixEmitters = map[anec.Kind]emitter{
+	anec.KindMatMul: emitMatMul,
+	anec.KindLinear: emitLinear,
+	anec.KindSDPA:   emitSDPA,
+}
+
 func emitMatMul(e *emission) error {
 	p := e.Params.(*anec.MatMul)
 	return e.begin(&td.MatMul{TransposeX: p.TransposeX, TransposeZ: p.TransposeZ}, e.bottom(0), e.bottom(1))

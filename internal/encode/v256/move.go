@@ -9,6 +9,20 @@ import (
 
 // Kinds that move elements.
 
+var moveEmitters = map[anec.Kind]emitter{
+	anec.KindInputView:        emitInputView,
+	anec.KindPadding:          emitPadding,
+	anec.KindTile:             emitTile,
+	anec.KindDynamicSlice:     emitDynamicSlice,
+	anec.KindPixelShuffle:     emitRearrange,
+	anec.KindPixelUnshuffle:   emitRearrange,
+	anec.KindSpaceToBatch:     emitRearrange,
+	anec.KindBatchToSpace:     emitRearrange,
+	anec.KindSpaceToChannel:   emitRearrange,
+	anec.KindChannelToSpace:   emitRearrange,
+	anec.KindRingBufferWriter: emitRingBufferWriter,
+}
+
 // emitConcat copies each part to its place. Parts that were written there have gone before.
 //
 //	y  [ x0 | x1 | x2 ]     along the axis: at the sum of the extents before

@@ -11,6 +11,16 @@ import (
 
 // Kinds that look at all elements along axes: reductions and normalizations.
 
+var normEmitters = map[anec.Kind]emitter{
+	anec.KindReduction:    emitReduction,
+	anec.KindSoftmax:      emitSoftmax,
+	anec.KindLayerNorm:    emitLayerNorm,
+	anec.KindInstanceNorm: emitInstanceNorm,
+	anec.KindL2Norm:       emitL2Norm,
+	anec.KindMinMaxNorm:   emitMinMaxNorm,
+	anec.KindLRN:          emitLRN,
+}
+
 func emitReduction(e *emission) error {
 	p := e.Params.(*anec.Reduction)
 	if err := e.begin(&td.Reduction{Kind: p.Type, Axes: p.Axes}, e.bottom(0)); err != nil {

@@ -9,6 +9,13 @@ import (
 
 // Kinds that find elements: by an index, or by their order.
 
+var orderEmitters = map[anec.Kind]emitter{
+	anec.KindGather:          emitGather,
+	anec.KindSort:            emitSort,
+	anec.KindTopK:            emitTopK,
+	anec.KindGlobalArgMinMax: emitGlobalArgMinMax,
+}
+
 func emitGather(e *emission) error {
 	p := e.Params.(*anec.Gather)
 	if len(p.Axes) != 1 {

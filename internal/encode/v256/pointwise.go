@@ -11,6 +11,21 @@ import (
 
 // Kinds whose elements are each made of the elements at the same place.
 
+var pointwiseEmitters = map[anec.Kind]emitter{
+	anec.KindElementWise:       emitElementWise,
+	anec.KindScaledElementWise: emitScaledElementWise,
+	anec.KindSelect:            emitSelect,
+	anec.KindNeuron:            emitNeuron,
+	anec.KindGOC:               emitGOC,
+	anec.KindDynamicGOC:        emitDynamicGOC,
+	anec.KindCopy:              emitCopy,
+	anec.KindTypeCast:          emitCopy,
+	anec.KindDropout:           emitDropout,
+	anec.KindQuant:             emitQuant,
+	anec.KindDeQuant:           emitDeQuant,
+	anec.KindRandom:            emitRandom,
+}
+
 // A kind with a class of its own leaves the third place of the class, which is Select's, to the epilogue.
 func emitElementWise(e *emission) error {
 	p := e.Params.(*anec.ElementWise)

@@ -7,6 +7,18 @@ import (
 
 // Kinds that take elements from computed places, and those of points and pictures.
 
+var sampleEmitters = map[anec.Kind]emitter{
+	anec.KindResize:                emitResize,
+	anec.KindResizeAs:              emitResizeAs,
+	anec.KindResample:              emitResample,
+	anec.KindAffineTransform:       emitAffineTransform,
+	anec.KindCropResize:            emitCropResize,
+	anec.KindCrossProduct:          emitCrossProduct,
+	anec.KindCostVolume:            emitCostVolume,
+	anec.KindFurthestPointSampling: emitFurthestPointSampling,
+	anec.KindRadiusSearch:          emitRadiusSearch,
+}
+
 // emitResize gives the distance of the points where the layer has both: alone, Scale says how many there are.
 func emitResize(e *emission) error {
 	p := e.Params.(*anec.Resize)

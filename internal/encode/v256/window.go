@@ -10,6 +10,13 @@ import (
 
 // Kinds that walk over D, H and W with a window.
 
+var windowEmitters = map[anec.Kind]emitter{
+	anec.KindConv:             emitConv,
+	anec.KindPooling:          emitPooling,
+	anec.KindArgMinMax:        emitArgMinMax,
+	anec.KindCrossCorrelation: emitCrossCorrelation,
+}
+
 func windowOf(w *anec.Window) td.Window {
 	return td.Window{Kernel: w.Kernel, Stride: w.Stride, Dilation: w.Dilation, PadBefore: w.PadBefore, PadAfter: w.PadAfter}
 }
