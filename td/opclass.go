@@ -62,7 +62,7 @@ func (r *classRow) lastResultOptional() *classRow {
 	return r
 }
 
-// The classes, one row each.
+// The classes, one row each. A family has its rows in its file.
 var (
 	convRow        = newClassRow(ClassConv, func() Params { return new(Convolution) }, "y", "x w bias", 2, append(slices.Clone(windowFields), "Groups", "Transposed?")...)
 	poolRow        = newClassRow(ClassPooling, func() Params { return new(Pooling) }, "y", "x", 1, append(slices.Clone(windowFields), "Kind", "CountPad?")...)
@@ -76,16 +76,9 @@ var (
 	inputViewRow   = newClassRow(ClassInputView, func() Params { return new(InputView) }, "y", "x", 1)
 	attentionRow   = newClassRow(ClassSDPA, func() Params { return new(Attention) }, "y", "q k v mask", 3, "Scale~")
 
-	classRows = []*classRow{
+	classRows = slices.Concat([]*classRow{
 		convRow, poolRow, elementWiseRow, matMulRow, reductionRow, softmaxRow, layerNormRow, gatherRow, copyRow, inputViewRow, attentionRow,
-		instanceNormRow, l2NormRow, minMaxNormRow, lrnRow,
-		argMinMaxRow, globalArgMinMaxRow, sortRow, topKRow,
-		quantRow, deQuantRow, scaledElementWiseRow, randomRow, ringBufferWriterRow,
-		crossProductRow, crossCorrelationRow, costVolumeRow, furthestPointRow, radiusSearchRow,
-		paddingRow, tileRow, dynamicSliceRow,
-		pixelShuffleRow, pixelUnshuffleRow, spaceToBatchRow, batchToSpaceRow, spaceToChannelRow, channelToSpaceRow,
-		resizeRow, resampleRow, affineTransformRow, cropResizeRow,
-	}
+	}, normRows, rankingRows, quantRows, []*classRow{randomRow, ringBufferWriterRow}, geometryRows, paddingRows, rearrangeRows, samplingRows)
 )
 
 func rowOf(c Class) *classRow {

@@ -10,6 +10,8 @@ var (
 	costVolumeRow    = newClassRow(ClassCostVolume, func() Params { return new(CostVolume) }, "y", "aux ref", 2, "Direction", "Range")
 	furthestPointRow = newClassRow(ClassFurthestPointSampling, func() Params { return new(FurthestPointSampling) }, "y", "points", 1, "Count", "Metric")
 	radiusSearchRow  = newClassRow(ClassRadiusSearch, func() Params { return new(RadiusSearch) }, "y", "centroids points", 2, "Radius~")
+
+	geometryRows = []*classRow{crossProductRow, crossCorrelationRow, costVolumeRow, furthestPointRow, radiusSearchRow}
 )
 
 // CrossProduct is the cross product of x and z, vectors of three channels.

@@ -9,6 +9,8 @@ var (
 	l2NormRow       = newClassRow(ClassL2Normalization, func() Params { return new(L2Norm) }, "y", "x", 1, "Axes", "Epsilon~")
 	minMaxNormRow   = newClassRow(ClassMinMaxNormalization, func() Params { return new(MinMaxNorm) }, "y", "x", 1, "Axes", "Epsilon~")
 	lrnRow          = newClassRow(ClassLocalResponseNormalization, func() Params { return new(LRN) }, "y", "x", 1, "Size", "Alpha~", "Beta~", "K~")
+
+	normRows = []*classRow{instanceNormRow, l2NormRow, minMaxNormRow, lrnRow}
 )
 
 // InstanceNorm is LayerNorm over spatial axes, with gamma and beta for each

@@ -8,6 +8,8 @@ var (
 	tileRow         = newClassRow(ClassTile, func() Params { return new(Tile) }, "y", "x", 1, axisFields("Reps")...)
 	dynamicSliceRow = newClassRow(ClassDynamicSlice, func() Params { return new(DynamicSlice) }, "y", "x start", 2,
 		"Number", "Axis0", "Axis1", "Axis2", "Axis3", "Axis4", "Coordinate", "Padding", "Background~", "FromEnd?")
+
+	paddingRows = []*classRow{paddingRow, tileRow, dynamicSliceRow}
 )
 
 // axisFields names fields of which there is one for each axis.

@@ -12,6 +12,8 @@ var (
 	quantRow             = newClassRow(ClassQuant, func() Params { return new(Quant) }, "y", "x scale zero", 2)
 	deQuantRow           = newClassRow(ClassDeQuant, func() Params { return new(DeQuant) }, "y", "x scale zero table mask", 1, "BlocksN", "BlocksD", "BlocksC", "BlocksH", "BlocksW", "VectorAxis")
 	scaledElementWiseRow = newClassRow(ClassScaledElementWise, func() Params { return new(ScaledElementWise) }, "y", "x z", 2, "Kind", "Scale~")
+
+	quantRows = []*classRow{quantRow, deQuantRow, scaledElementWiseRow}
 )
 
 // Quant is round(x/scale) + zero, saturated to the type of y, which is an

@@ -14,6 +14,8 @@ var (
 	globalArgMinMaxRow = newClassRow(ClassGlobalArgMinMax, func() Params { return new(GlobalArgMinMax) }, "y", "x", 1, "Type", "Axis")
 	sortRow            = newClassRow(ClassSort, func() Params { return new(Sort) }, "y indices", "x", 1, append([]string{"Direction"}, sortingFields...)...).lastResultOptional()
 	topKRow            = newClassRow(ClassTopK, func() Params { return new(TopK) }, "y indices", "x", 1, append([]string{"Type", "K"}, sortingFields...)...).lastResultOptional()
+
+	rankingRows = []*classRow{argMinMaxRow, globalArgMinMaxRow, sortRow, topKRow}
 )
 
 // ArgMinMax gives the index of the extreme element of each window of x, counted

@@ -11,6 +11,8 @@ var (
 	batchToSpaceRow   = newClassRow(ClassBatchToSpace, func() Params { return new(BatchToSpace) }, "y", "x", 1, factorFields...)
 	spaceToChannelRow = newClassRow(ClassSpaceToChannel, func() Params { return new(SpaceToChannel) }, "y", "x", 1, factorFields...)
 	channelToSpaceRow = newClassRow(ClassChannelToSpace, func() Params { return new(ChannelToSpace) }, "y", "x", 1, factorFields...)
+
+	rearrangeRows = []*classRow{pixelShuffleRow, pixelUnshuffleRow, spaceToBatchRow, batchToSpaceRow, spaceToChannelRow, channelToSpaceRow}
 )
 
 // Factors are how many elements a block of space has: along W, H and D.

@@ -13,6 +13,8 @@ var (
 	affineTransformRow = newClassRow(ClassAffineTransform, func() Params { return new(AffineTransform) }, "y", "x matrix", 2, samplingFields...)
 	cropResizeRow      = newClassRow(ClassCropResize, func() Params { return new(CropResize) }, "y", "x boxes", 2,
 		append(samplingFields[:5:5], "Grid", "Boxes", "Scale~")...)
+
+	samplingRows = []*classRow{resizeRow, resampleRow, affineTransformRow, cropResizeRow}
 )
 
 // Resize samples x on another grid along H and W, on as many points as y has
