@@ -25,7 +25,7 @@ The layer kinds of the graph that models are lowered to. This page is made from 
 after a change there, run `+"`go test ./internal/anec -run TestDocs -update`"+`.
 
 Tensors have the axes N, D, C, H, W. A bottom is what a layer reads, a top what it makes. Bottoms in brackets are optional;
-*c* must be constant; *w* is constant on every chip; … repeats. A field stands with its key in a netplist, if there is
+*c* must be constant; *w* is constant on every chip; *i* are indices; … repeats. A field stands with its key in a netplist, if there is
 one; ? marks a key that no source has and that is inferred from others. The class is the number of the operation class (`+"`ZinUnitType`"+`).
 
 `)
@@ -46,6 +46,7 @@ one; ? marks a key that no source has and that is inferred from others. The clas
 		}
 		fmt.Fprintln(&b)
 	}
+	factsSection(&b)
 	fmt.Fprint(&b, "## Classes without a kind\n\n| Class | | Why |\n|--:|---|---|\n")
 	for c := td.Class(1); c <= td.NumClasses; c++ {
 		if why := otherClasses[c]; why != "" {
@@ -65,6 +66,58 @@ one; ? marks a key that no source has and that is inferred from others. The clas
 	return b.Bytes()
 }
 
+// factsSection is the part on what the phases ask of a kind.
+func factsSection(b *bytes.Buffer) {
+	fmt.Fprint(b, `## What the compiler knows of a kind
+
+- Unit: the part of a chip that runs its tasks, as far as a source says so.
+- Epilogue: what a task can do with its result before it is stored: nothing, what the layer was made with, the steps of a run on
+  targets that have runs, and on a chip also the slots of the array or those of the planar engine. *texture*: the kind itself can
+  stand in the texture slot of another layer. *broadcasts*: its sources may have extent 1 along any axis of the result.
+- View: it looks at the memory of its bottom in another way and moves nothing: always, or for some of its fields.
+- In place: the bottoms that its result may be written over.
+- Integers: of integers it computes in integers also where the result is of another type, as comparisons do.
+- Cost: operations that follow from the extents, or nothing to pay, or why there is no number.
+
+| Kind | Unit | Epilogue | View | In place | Integers | Cost | No task, because |
+|---|---|---|---|---|---|---|---|
+`)
+	for _, k := range Kinds() {
+		info := k.Info()
+		epilogue := info.Epilogue.String()
+		if info.TextureSlot == Yes {
+			epilogue += ", *texture*"
+		}
+		if info.Broadcasts == Yes {
+			epilogue += ", *broadcasts*"
+		}
+		usual := &Layer{Params: NewParams(k)}
+		view := "no"
+		switch {
+		case info.View.Only:
+			view = "yes"
+		case info.View.When(usual.Params):
+			view = "a copy that need not be made"
+		}
+		over := "none"
+		switch {
+		case info.InPlace(usual, 1):
+			over = "any"
+		case info.InPlace(usual, 0):
+			over = "the first"
+		}
+		cost := info.Cost.None
+		switch {
+		case info.Cost.Free:
+			cost = "free"
+		case info.Cost.FLOPs != nil:
+			cost = "operations"
+		}
+		fmt.Fprintf(b, "| %v | %v | %s | %s | %s | %v | %s | %s |\n", k, info.Unit, epilogue, view, over, info.Integers, cost, info.NoTask)
+	}
+	fmt.Fprintln(b)
+}
+
 func kindRow(k Kind) string {
 	info := k.Info()
 	name := "`" + info.Name + "`"
@@ -80,6 +133,9 @@ func kindRow(k Kind) string {
 			s += " *c*"
 		case o.Weight:
 			s += " *w*"
+		}
+		if o.Indices {
+			s += " *i*"
 		}
 		if o.Repeats {
 			s += " …"
