@@ -13,6 +13,7 @@ import (
 	"github.com/espalier-ane/espalier/hal"
 	"github.com/espalier-ane/espalier/internal/compiler"
 	"github.com/espalier-ane/espalier/internal/diag"
+	"github.com/espalier-ane/espalier/internal/estimate"
 	"github.com/espalier-ane/espalier/internal/ops"
 	"github.com/espalier-ane/espalier/mil"
 	"github.com/espalier-ane/espalier/tensor"
@@ -213,7 +214,7 @@ func (c *check) target(ctx context.Context, t *hal.Target) (*Target, error) {
 	return out, nil
 }
 
-func (t *Target) setEstimate(e compiler.Estimate) {
+func (t *Target) setEstimate(e estimate.Estimate) {
 	if !e.Known() {
 		t.NoEstimate = e.Absent
 		return

@@ -9,6 +9,7 @@ import (
 	"github.com/espalier-ane/espalier/hal"
 	"github.com/espalier-ane/espalier/internal/anec"
 	"github.com/espalier-ane/espalier/internal/diag"
+	"github.com/espalier-ane/espalier/internal/estimate"
 	"github.com/espalier-ane/espalier/internal/segment"
 	"github.com/espalier-ane/espalier/mil"
 )
@@ -29,7 +30,7 @@ type Assessor struct {
 type assessed struct {
 	network *anec.Graph
 	graph   *anec.Graph
-	ranges  *Ranges
+	ranges  *estimate.Ranges
 }
 
 // NewAssessor returns an assessor of placements of the function.
@@ -82,8 +83,8 @@ func (a *Assessor) try(ctx context.Context, p *Placement, part *Part) error {
 }
 
 // Assess estimates the time of a placement, and finds its hazards and what refuses it as a whole, in the order of its segments.
-func (a *Assessor) Assess(ctx context.Context, p *Placement) (Estimate, []*diag.Finding, error) {
-	var estimates []Estimate
+func (a *Assessor) Assess(ctx context.Context, p *Placement) (estimate.Estimate, []*diag.Finding, error) {
+	var estimates []estimate.Estimate
 	var found []*diag.Finding
 	host := 0
 	for _, part := range p.Parts {
@@ -92,13 +93,13 @@ func (a *Assessor) Assess(ctx context.Context, p *Placement) (Estimate, []*diag.
 			continue
 		}
 		if err := ctx.Err(); err != nil {
-			return Estimate{}, nil, err
+			return estimate.Estimate{}, nil, err
 		}
 		s, err := a.segment(ctx, p, part)
 		if err != nil {
-			return Estimate{}, nil, err
+			return estimate.Estimate{}, nil, err
 		}
-		estimates = append(estimates, EstimateSegment(s.graph, p.Target))
+		estimates = append(estimates, estimate.Segment(s.graph, p.Target))
 		found = append(found, FindHazards(s.graph, p.Target, s.ranges, a.inModel)...)
 		found = append(found, FindRefusals(p.module(part), &anec.Network{Graph: s.network, Converted: true}, p.Target)...)
 	}
@@ -108,7 +109,7 @@ func (a *Assessor) Assess(ctx context.Context, p *Placement) (Estimate, []*diag.
 			f.Place.Line, f.Place.Offset = op.Pos.Line, op.Pos.Offset
 		}
 	}
-	return EstimateModel(estimates, host), withoutRepeats(found), nil
+	return estimate.Model(estimates, host), withoutRepeats(found), nil
 }
 
 // segment lowers a part and fuses its layers, or finds it among those that another target cut before.
@@ -128,8 +129,8 @@ func (a *Assessor) segment(ctx context.Context, p *Placement, part *Part) (*asse
 	}
 	// A segment has its share of what a function may read, so that many segments take no longer than one, and what is said
 	// of a cut does not depend on those that were assessed before.
-	share := rangeBudget * len(part.Ops) / max(len(p.Ops), 1)
-	s := &assessed{network: network, graph: g, ranges: findRanges(g, p.AbsentWeights, share)}
+	share := estimate.RangeBudget * len(part.Ops) / max(len(p.Ops), 1)
+	s := &assessed{network: network, graph: g, ranges: estimate.FindRanges(g, p.AbsentWeights, share)}
 	a.segments[key] = s
 	return s, nil
 }

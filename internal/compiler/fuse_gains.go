@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/estimate"
 	"github.com/espalier-ane/espalier/internal/segment"
 	"github.com/espalier-ane/espalier/td"
 	"github.com/espalier-ane/espalier/tensor"
@@ -131,7 +132,7 @@ func (f *fusion) gainOfWeights(l *anec.Layer) {
 
 // folds reports whether the target's compiler makes weights dense before they are multiplied, because they do not stream.
 func (f *fusion) folds(w *anec.Value) bool {
-	streams, _ := weightOf(w).streams(f.target)
+	streams, _ := estimate.WeightOf(w).Streams(f.target)
 	return f.target.Ways.FoldWeights && !streams
 }
 

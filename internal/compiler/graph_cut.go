@@ -8,6 +8,7 @@ import (
 
 	"github.com/espalier-ane/espalier/hal"
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/segment"
 )
 
 // cutGraph makes the segments of a graph: one, or more where the target makes attention a program of its own. They are the
@@ -84,7 +85,7 @@ func (c *graphCutter) split(t *hal.Target) {
 				waits[i] = append(waits[i], index[v.Def])
 			}
 		}
-		if t.Ways.AttentionCuts && isAttention(l) {
+		if t.Ways.AttentionCuts && segment.IsAttention(l) {
 			lanes[i] = attentionLane
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/espalier-ane/espalier/hal"
 	"github.com/espalier-ane/espalier/internal/anec"
 	"github.com/espalier-ane/espalier/internal/diag"
+	"github.com/espalier-ane/espalier/internal/estimate"
 )
 
 // A hazard is something about a layer that no gate stops: a target takes the layer, and may then compute other numbers
@@ -64,7 +65,7 @@ var hazardRules = []hazardRule{
 // A hazardSearch is one graph for one target.
 type hazardSearch struct {
 	target *hal.Target
-	ranges *Ranges
+	ranges *estimate.Ranges
 	atLoad map[*anec.Layer]bool
 }
 
@@ -73,11 +74,11 @@ type hazardSearch struct {
 // without the bytes of weights. Ranges are those of the graph: they serve all targets. Our own engine has no hazards.
 //
 // A hazard is at the first operation of its layer that is one of the model's; nil: at the first.
-func FindHazards(g *anec.Graph, t *hal.Target, r *Ranges, inModel func(operation string) bool) []*diag.Finding {
+func FindHazards(g *anec.Graph, t *hal.Target, r *estimate.Ranges, inModel func(operation string) bool) []*diag.Finding {
 	if t.Family == hal.Virtual {
 		return nil
 	}
-	s := &hazardSearch{target: t, ranges: r, atLoad: newResidency(g, t).atLoad}
+	s := &hazardSearch{target: t, ranges: r, atLoad: estimate.NewResidency(g, t).AtLoad}
 	var found []*diag.Finding
 	spoken := map[string]bool{} // by rule and operations
 	for _, l := range g.Order() {

@@ -7,6 +7,7 @@ import (
 	"github.com/espalier-ane/espalier/hal"
 	"github.com/espalier-ane/espalier/internal/anec"
 	"github.com/espalier-ane/espalier/internal/diag"
+	"github.com/espalier-ane/espalier/internal/estimate"
 	"github.com/espalier-ane/espalier/internal/segment"
 	"github.com/espalier-ane/espalier/td"
 )
@@ -21,11 +22,11 @@ func (s *hazardSearch) workingSet(l *anec.Layer) []diag.Finding {
 	reads := l.Reads()
 	for i, v := range reads {
 		if v.Const == nil && !segment.IsDecoded(v) && !slices.Contains(reads[:i], v) {
-			sum += valueBytes(v)
+			sum += estimate.ValueBytes(v)
 		}
 	}
 	for _, v := range l.Tops {
-		sum += valueBytes(v)
+		sum += estimate.ValueBytes(v)
 	}
 	if sum <= float64(limit) {
 		return nil
@@ -42,20 +43,20 @@ func (s *hazardSearch) weightsFold(l *anec.Layer) []diag.Finding {
 	if v == nil {
 		return nil
 	}
-	w := weightOf(v)
-	streams, status := w.streams(s.target)
-	if !w.compressed || streams && keepsFromStreaming(l) == "" {
+	w := estimate.WeightOf(v)
+	streams, status := w.Streams(s.target)
+	if !w.Compressed || streams && estimate.KeepsFromStreaming(l) == "" {
 		return nil
 	}
 	why, remedy := "the target does not take this form as it is", ""
 	if streams {
-		what := keepsFromStreaming(l)
+		what := estimate.KeepsFromStreaming(l)
 		why = "a convolution with " + what + " does not stream"
 		remedy = "write the convolution without " + what + ", or keep its weights in fp16"
 	}
 	return []diag.Finding{{
 		Text: fmt.Sprintf("weights in the form %v fold to fp16: %s", w, why), Remedy: remedy,
-		Found: fmt.Sprintf("%s read for %s stored", sizeText(w.dense), sizeText(w.stored)), Confidence: status.Confidence(),
+		Found: fmt.Sprintf("%s read for %s stored", sizeText(w.Dense), sizeText(w.Stored)), Confidence: status.Confidence(),
 	}}
 }
 
@@ -67,13 +68,13 @@ func (s *hazardSearch) kernelMemory(l *anec.Layer) []diag.Finding {
 	}
 	from, _, _ := outputAxes(l)
 	limit, what := weightCap(l, segment.WeightBottom(l).Type.Dims[from], s.target), "dense"
-	if streamsIn(l, s.target) {
+	if estimate.StreamsIn(l, s.target) {
 		what = "streamed"
 	}
 	return []diag.Finding{{
 		Text:  "the compiler splits the layer, which takes more tasks and time to compile",
 		Limit: fmt.Sprintf("%s of %s weights", sizeText(float64(limit)), what),
-		Found: fmt.Sprintf("%s, in %d parts", sizeText(kernelBytes(l, s.target)), len(spans)),
+		Found: fmt.Sprintf("%s, in %d parts", sizeText(estimate.KernelBytes(l, s.target)), len(spans)),
 	}}
 }
 

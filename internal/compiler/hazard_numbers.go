@@ -6,6 +6,7 @@ import (
 
 	"github.com/espalier-ane/espalier/internal/anec"
 	"github.com/espalier-ane/espalier/internal/diag"
+	"github.com/espalier-ane/espalier/internal/estimate"
 	"github.com/espalier-ane/espalier/internal/segment"
 	"github.com/espalier-ane/espalier/td"
 )
@@ -28,19 +29,19 @@ const (
 // can take: partial sums overflow as the whole does, whatever comes after.
 func (s *hazardSearch) saturates(l *anec.Layer) []diag.Finding {
 	limit := float64(s.target.Numerics.SaturateAtPort)
-	n, ok := contraction(l)
+	n, ok := estimate.Contraction(l)
 	if limit == 0 || !ok || l.Kind() == anec.KindConv && n < 2 || !l.Bottoms[0].Type.DType.IsFloat() {
 		return nil
 	}
 	f := diag.Finding{Limit: fmt.Sprintf("below %g", limit)}
 	x := s.ranges.Of(l.Bottoms[0])
 	sum, known := s.ranges.SumOf(l)
-	if sum = times(sum, s.scaleOfIntegers(l)); sum == unbounded {
+	if sum = estimate.Times(sum, s.scaleOfIntegers(l)); sum == estimate.Unbounded {
 		known = false
 	}
 	switch {
-	case known && x != unbounded:
-		if most := times(sum, x); most >= limit {
+	case known && x != estimate.Unbounded:
+		if most := estimate.Times(sum, x); most >= limit {
 			f.Text = fmt.Sprintf("a sum of %d products can reach %.4g: the magnitudes of the weights of one result add up to %.4g, and those of the operand are up to %.4g", n, most, sum, x)
 			f.Found = fmt.Sprintf("up to %.4g", most)
 			return []diag.Finding{f}
@@ -52,13 +53,13 @@ func (s *hazardSearch) saturates(l *anec.Layer) []diag.Finding {
 			return []diag.Finding{f}
 		}
 	case segment.WeightBottom(l) != nil: // weights that are not there or too many to look at
-	case s.ranges.ofSum(l) != unbounded:
-		if most := s.ranges.ofSum(l); most >= limit {
+	case s.ranges.OfSum(l) != estimate.Unbounded:
+		if most := s.ranges.OfSum(l); most >= limit {
 			f.Text = fmt.Sprintf("a sum of %d products can reach %.4g, by what bounds both operands", n, most)
 			f.Found = fmt.Sprintf("up to %.4g", most)
 			return []diag.Finding{f}
 		}
-	case float64(n)*riskyMean >= limit && !isDistribution(l):
+	case float64(n)*riskyMean >= limit && !estimate.IsDistribution(l):
 		f.Text = fmt.Sprintf("a sum of %d products of two live operands reaches %g when their mean is %.3g; nothing is known of them", n, limit, limit/float64(n))
 		f.Found = fmt.Sprintf("reached at a mean of %.3g", limit/float64(n))
 		return []diag.Finding{f}
@@ -93,17 +94,17 @@ func (s *hazardSearch) sumOverflows(l *anec.Layer) []diag.Finding {
 	switch p.Type {
 	case td.ReduceSum, td.ReduceL1:
 	case td.ReduceSumSquare:
-		term = times(term, term)
+		term = estimate.Times(term, term)
 	default:
 		return nil
 	}
-	n := reduced(p.Axes, l.Bottoms[0])
+	n := estimate.Reduced(p.Axes, l.Bottoms[0])
 	f := diag.Finding{Limit: fmt.Sprintf("at most %d", maxHalf)}
-	switch most := times(term, float64(n)); {
-	case term != unbounded && most > maxHalf:
+	switch most := estimate.Times(term, float64(n)); {
+	case term != estimate.Unbounded && most > maxHalf:
 		f.Text = fmt.Sprintf("a sum of %d elements can reach %.4g: each is up to %.4g", n, most, term)
 		f.Found = fmt.Sprintf("up to %.4g", most)
-	case term == unbounded && float64(n)*riskyMean > maxHalf:
+	case term == estimate.Unbounded && float64(n)*riskyMean > maxHalf:
 		f.Text = fmt.Sprintf("a sum of %d elements leaves fp16 when their mean is %.3g; nothing is known of them", n, maxHalf/float64(n))
 		f.Found = fmt.Sprintf("reached at a mean of %.3g", maxHalf/float64(n))
 	default:
@@ -127,7 +128,7 @@ func (s *hazardSearch) widthSlice(l *anec.Layer) []diag.Finding {
 		return nil
 	}
 	f := diag.Finding{Limit: fmt.Sprintf("at most %g", limit), Found: "no bound is known"}
-	if most != unbounded {
+	if most != estimate.Unbounded {
 		f.Found = fmt.Sprintf("up to %.4g", most)
 	}
 	f.Text = fmt.Sprintf("a slice along W that begins at %d is copied with a gain of 16: magnitudes above %g become infinite", begin, limit)
@@ -139,9 +140,9 @@ func (s *hazardSearch) longNorm(l *anec.Layer) []diag.Finding {
 	n := 0
 	switch p := l.Params.(type) {
 	case *anec.LayerNorm:
-		n = reduced(p.Axes, l.Bottoms[0]) / max(p.Groups, 1)
+		n = estimate.Reduced(p.Axes, l.Bottoms[0]) / max(p.Groups, 1)
 	case *anec.InstanceNorm:
-		n = reduced(p.Axes, l.Bottoms[0])
+		n = estimate.Reduced(p.Axes, l.Bottoms[0])
 	}
 	if n < longSum {
 		return nil
@@ -154,10 +155,10 @@ func (s *hazardSearch) longNorm(l *anec.Layer) []diag.Finding {
 
 func (s *hazardSearch) varianceCancels(l *anec.Layer) []diag.Finding {
 	var found []diag.Finding
-	for _, d := range s.ranges.traits.differences[l] {
-		if d.variance {
+	for _, d := range s.ranges.Traits.Differences[l] {
+		if d.Variance {
 			found = append(found, diag.Finding{
-				Text:  fmt.Sprintf("a mean of squares less the square of a mean, over %d elements: both are rounded to fp16 before the difference, which keeps no digit once the mean is %.0f times the deviation", d.n, math.Sqrt(2048)),
+				Text:  fmt.Sprintf("a mean of squares less the square of a mean, over %d elements: both are rounded to fp16 before the difference, which keeps no digit once the mean is %.0f times the deviation", d.N, math.Sqrt(2048)),
 				Limit: "11 bits of fp16", Found: "a difference of two near values",
 			})
 		}
@@ -167,11 +168,11 @@ func (s *hazardSearch) varianceCancels(l *anec.Layer) []diag.Finding {
 
 func (s *hazardSearch) sumsCancel(l *anec.Layer) []diag.Finding {
 	var found []diag.Finding
-	for _, d := range s.ranges.traits.differences[l] {
-		if !d.variance && d.n >= longSum {
+	for _, d := range s.ranges.Traits.Differences[l] {
+		if !d.Variance && d.N >= longSum {
 			found = append(found, diag.Finding{
-				Text:  fmt.Sprintf("a difference of two sums over %d elements and more: each is rounded to fp16 before", d.n),
-				Limit: fmt.Sprintf("below %d elements", longSum), Found: fmt.Sprint(d.n),
+				Text:  fmt.Sprintf("a difference of two sums over %d elements and more: each is rounded to fp16 before", d.N),
+				Limit: fmt.Sprintf("below %d elements", longSum), Found: fmt.Sprint(d.N),
 			})
 		}
 	}

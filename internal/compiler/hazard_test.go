@@ -10,6 +10,7 @@ import (
 	"github.com/espalier-ane/espalier/hal"
 	"github.com/espalier-ane/espalier/internal/anec"
 	"github.com/espalier-ane/espalier/internal/diag"
+	"github.com/espalier-ane/espalier/internal/estimate"
 )
 
 // hazardCases have for each rule graphs that it finds something in, and graphs like them that it does not.
@@ -263,7 +264,7 @@ func TestHazards(t *testing.T) {
 				target = "h13"
 			}
 			g := parseGraph(t, "graph g"+c.graph+"\n")
-			found := FindHazards(g, chip(t, target), FindRanges(g, false), nil)
+			found := FindHazards(g, lookup(t, target), estimate.FindRanges(g, false, estimate.RangeBudget), nil)
 			var want []string
 			if c.want != "" {
 				want = []string{c.want}
@@ -280,7 +281,7 @@ func TestHazards(t *testing.T) {
 					t.Errorf("something is missing: %+v", h)
 				}
 			}
-			if virtual := FindHazards(g, chip(t, "virtual"), FindRanges(g, false), nil); virtual != nil {
+			if virtual := FindHazards(g, lookup(t, "virtual"), estimate.FindRanges(g, false, estimate.RangeBudget), nil); virtual != nil {
 				t.Errorf("virtual: %+v", virtual)
 			}
 		})
@@ -308,7 +309,7 @@ func TestHazardsAfterFusion(t *testing.T) {
 			target = "h13"
 		}
 		g = fused(t, g, 0)
-		if ids := idsOf(FindHazards(g, chip(t, target), FindRanges(g, false), nil)); !slices.Contains(ids, c.want) {
+		if ids := idsOf(FindHazards(g, lookup(t, target), estimate.FindRanges(g, false, estimate.RangeBudget), nil)); !slices.Contains(ids, c.want) {
 			t.Errorf("%s: found %q after fusion\n%s", c.name, ids, anec.Print(g))
 		}
 	}
@@ -325,7 +326,7 @@ output %a
 output %b
 output %c
 `)
-	found := FindHazards(g, chip(t, "h13"), FindRanges(g, false), nil)
+	found := FindHazards(g, lookup(t, "h13"), estimate.FindRanges(g, false, estimate.RangeBudget), nil)
 	if len(found) != 2 || found[0].Place.Operation != "split" || found[1].Place.Operation != "slice" {
 		t.Errorf("%+v", found)
 	}
@@ -342,11 +343,11 @@ const %half fp16[1,1,1,1,1] data=(0.5)
 %y fp16[1,1,1,4,4] = InputView(%b) Axis=W Offset=4 Size=4
 output %y
 `)
-	m1 := chip(t, "h13")
-	if ids := idsOf(FindHazards(g, m1, FindRanges(g, false), nil)); len(ids) != 0 {
+	m1 := lookup(t, "h13")
+	if ids := idsOf(FindHazards(g, m1, estimate.FindRanges(g, false, estimate.RangeBudget), nil)); len(ids) != 0 {
 		t.Errorf("weights of zero: %q", ids)
 	}
-	if ids := idsOf(FindHazards(g, m1, FindRanges(g, true), nil)); !slices.Equal(ids, []string{"width-slice-gain"}) {
+	if ids := idsOf(FindHazards(g, m1, estimate.FindRanges(g, true, estimate.RangeBudget), nil)); !slices.Equal(ids, []string{"width-slice-gain"}) {
 		t.Errorf("absent weights: %q", ids)
 	}
 }
@@ -360,10 +361,10 @@ func TestHazardsOfEveryTarget(t *testing.T) {
 		}
 		for _, f := range archive.Files {
 			g := parseGraph(t, string(f.Data))
-			r := FindRanges(g, false)
+			r := estimate.FindRanges(g, false, estimate.RangeBudget)
 			for _, target := range hal.Targets() {
 				FindHazards(g, target, r, nil)
-				EstimateSegment(g, target)
+				estimate.Segment(g, target)
 			}
 		}
 	}
@@ -390,8 +391,8 @@ output %r
 output %c
 output %u
 `)
-	r := FindRanges(g, false)
-	for name, want := range map[string]float64{"s": 1, "l": 16 + 3, "d": 2 * 19, "n": 2 * 2.8284271247461903, "f": 128, "r": 2000, "c": 1, "u": unbounded, "x": unbounded} {
+	r := estimate.FindRanges(g, false, estimate.RangeBudget)
+	for name, want := range map[string]float64{"s": 1, "l": 16 + 3, "d": 2 * 19, "n": 2 * 2.8284271247461903, "f": 128, "r": 2000, "c": 1, "u": estimate.Unbounded, "x": estimate.Unbounded} {
 		if got := r.Of(g.Value(name)); got != want {
 			t.Errorf("%s: at most %g, want %g", name, got, want)
 		}
@@ -407,7 +408,7 @@ func TestScaledIntegersDoNotSaturate(t *testing.T) {
 			"input %x fp16[1,1,1,4,64]\nconst %w fp16[1,1,1,64,8] data=int8[1,1,1,64,8]:splat(100) scale=fp16[1,1,1,1,8]:splat(" + scale + ")\n%y fp16[1,1,1,4,8] = MatrixMultiplication(%x, %w)",
 		} {
 			g := fused(t, parseGraph(t, "graph g\n"+layer+"\noutput %y\n"), 0)
-			ids := idsOf(FindHazards(g, chip(t, "h14"), FindRanges(g, false), nil))
+			ids := idsOf(FindHazards(g, lookup(t, "h14"), estimate.FindRanges(g, false, estimate.RangeBudget), nil))
 			if slices.Contains(ids, "saturates-at-port") != want {
 				t.Errorf("weights of 100 with a scale of %s: %q\n%v", scale, ids, g)
 			}

@@ -3,6 +3,7 @@ package compiler
 import (
 	"github.com/espalier-ane/espalier/hal"
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/estimate"
 	"github.com/espalier-ane/espalier/internal/segment"
 )
 
@@ -39,7 +40,7 @@ func weightSpans(l *anec.Layer, t *hal.Target) []span {
 		granule = leastCommon(granule, blockOf(c, from))
 	}
 	limit := weightCap(l, outputs, t)
-	bytes := kernelBytes(l, t)
+	bytes := estimate.KernelBytes(l, t)
 	if limit <= 0 || bytes <= float64(limit) { // of some profiles no source has it
 		return nil
 	}
@@ -61,7 +62,7 @@ func weightCap(l *anec.Layer, outputs int, t *hal.Target) int {
 	y := l.Top().Type.Dims
 	n, _ := y.Count()
 	positions := n / outputs / y[anec.N]
-	if t.Ways.KernelPerEngine && t.Limits.KernelMemoryDense != hal.NoLimit && positions > onceThrough && !streamsIn(l, t) {
+	if t.Ways.KernelPerEngine && t.Limits.KernelMemoryDense != hal.NoLimit && positions > onceThrough && !estimate.StreamsIn(l, t) {
 		limit = min(limit, t.Sizes.Engines*t.Limits.KernelMemoryDense)
 	}
 	return limit

@@ -3,7 +3,7 @@ package compiler
 import (
 	"slices"
 
-	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/segment"
 	"github.com/espalier-ane/espalier/mil"
 )
 
@@ -110,14 +110,12 @@ func (p *Placement) lanes() []int {
 			lanes[i] = -1
 		case o.Backend == OnHost:
 			lanes[i] = hostLane
-		case p.Target.Ways.AttentionCuts && slices.ContainsFunc(p.Operations[i].Layers.Layers, isAttention):
+		case p.Target.Ways.AttentionCuts && slices.ContainsFunc(p.Operations[i].Layers.Layers, segment.IsAttention):
 			lanes[i] = attentionLane
 		}
 	}
 	return lanes
 }
-
-func isAttention(l *anec.Layer) bool { return l.Kind() == anec.KindSDPA }
 
 // fewestLevels gives every operation its level, with the first lane chosen such that there are few. waits are the
 // operations before it that each comes after.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/espalier-ane/espalier/hal"
 	"github.com/espalier-ane/espalier/internal/diag"
+	"github.com/espalier-ane/espalier/internal/estimate"
 	"github.com/espalier-ane/espalier/internal/ops"
 	"github.com/espalier-ane/espalier/mil"
 )
@@ -35,8 +36,8 @@ func (e *Examination) constantVerdict(op *mil.Operation, t *hal.Target) Verdict 
 	if !stored {
 		return Verdict{Status: Bridge, Finding: &diag.Finding{ID: diag.Folded, Text: "it is known when the program is compiled, and no code is generated for it", Source: "guide A, const"}}
 	}
-	w := storedWeight{compressed: true, form: form, bits: e.paletteBits(op)}
-	streams, status := w.streams(t)
+	w := estimate.Weight{Compressed: true, Form: form, Bits: e.paletteBits(op)}
+	streams, status := w.Streams(t)
 	if streams {
 		return Verdict{Status: Native}
 	}

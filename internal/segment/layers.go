@@ -183,3 +183,6 @@ func SetOf[T comparable](members ...T) map[T]bool {
 
 // FreshNumbers is why a layer of random numbers without a seed becomes no task.
 const FreshNumbers = "without a seed the numbers are new in every run, and those of a task follow from its seed"
+
+// IsAttention reports whether a layer is fused attention.
+func IsAttention(l *anec.Layer) bool { return l.Kind() == anec.KindSDPA }

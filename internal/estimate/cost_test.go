@@ -1,4 +1,4 @@
-package compiler
+package estimate
 
 import (
 	"fmt"
@@ -9,7 +9,6 @@ import (
 	"github.com/espalier-ane/espalier/hal"
 	"github.com/espalier-ane/espalier/internal/anec"
 	"github.com/espalier-ane/espalier/tensor"
-	"github.com/rogpeppe/go-internal/txtar"
 )
 
 // chip returns a row of the table.
@@ -53,7 +52,7 @@ func TestReferenceConvolutions(t *testing.T) {
 	last := 0.0
 	for _, c := range referenceConvs {
 		g := convGraph(t, c.kernel, c.channels, c.size)
-		e, ok := EstimateLayer(g.Layers[0], m1)
+		e, ok := Layer(g.Layers[0], m1)
 		if !ok {
 			t.Fatalf("%s: %v", c.name, e)
 		}
@@ -67,7 +66,7 @@ func TestReferenceConvolutions(t *testing.T) {
 			t.Errorf("%s: is not slower than the one before", c.name)
 		}
 		last = e.Seconds
-		if whole := EstimateSegment(g, m1); whole != e {
+		if whole := Segment(g, m1); whole != e {
 			t.Errorf("%s: as a segment %+v, as a layer %+v", c.name, whole, e)
 		}
 		if coarse := PlaceEngine.Roofline(e.FLOPs, e.Bytes) * 1e6; math.Abs(coarse-c.coarse) > 0.5 {
@@ -116,7 +115,7 @@ const %b fp16[1,1,8,1,1] data=splat(1)
 		{"%y fp16[1,1,8,4,2] = InputView(%x) Axis=W Offset=2 Size=2 Step=1", 0, 0},
 	} {
 		g := parseGraph(t, header+c.layer+"\noutput %y\n")
-		e, ok := EstimateLayer(g.Layers[0], chip(t, "h13"))
+		e, ok := Layer(g.Layers[0], chip(t, "h13"))
 		if !ok || e.FLOPs != c.flops || e.Bytes != c.bytes {
 			t.Errorf("%s: %g operations, %g bytes (%s); want %g, %g", c.layer, e.FLOPs, e.Bytes, e.Absent, c.flops, c.bytes)
 		}
@@ -140,28 +139,28 @@ const %s fp16[8,1,1,1,1] data=splat(1)
 %y fp16[1,1,8,16,1] = Conv(%r, %u)
 output %y
 `)
-	e := EstimateSegment(g, m1)
+	e := Segment(g, m1)
 	const x = 8 * 4 * 4
 	if want := 2.0*x + 2*64 + 2*64 + 2*x; e.Bytes != want || e.FLOPs != 2*2*x*8 || e.Dispatches != 1 || e.Floor != m1.Cost.DispatchFloor {
 		t.Errorf("%+v; want %g bytes", e, want)
 	}
 	small := *m1
 	small.Limits.WorkingSet = 16
-	if more := EstimateSegment(g, &small); more.Bytes != e.Bytes+2*2*x {
+	if more := Segment(g, &small); more.Bytes != e.Bytes+2*2*x {
 		t.Errorf("what does not fit into the working set: %g bytes, %g if it does", more.Bytes, e.Bytes)
 	}
 
-	twice := EstimateModel([]Estimate{e, e}, 0)
+	twice := Model([]Estimate{e, e}, 0)
 	if twice.Floor != 2*e.Floor || twice.Seconds != 2*e.Seconds || twice.Dispatches != 2 || twice.Bound != BoundByDispatch {
 		t.Errorf("two dispatches: %+v", twice)
 	}
-	if s := EstimateModel([]Estimate{e}, 2).String(); !strings.Contains(s, "without 2 segments on the host, median error") {
+	if s := Model([]Estimate{e}, 2).String(); !strings.Contains(s, "without 2 segments on the host, median error") {
 		t.Error(s)
 	}
-	if none := EstimateModel([]Estimate{e, absent("no form")}, 0); none.Known() || none.String() != "no estimate: no form" {
+	if none := Model([]Estimate{e, Absent("no form")}, 0); none.Known() || none.String() != "no estimate: no form" {
 		t.Errorf("%+v", none)
 	}
-	if EstimateModel(nil, 1).Known() {
+	if Model(nil, 1).Known() {
 		t.Error("a time for what does not run on the engine")
 	}
 }
@@ -169,19 +168,31 @@ output %y
 // Attention has no number, fused or written out; nor have kinds without a form, nor targets without anchors.
 func TestNoEstimate(t *testing.T) {
 	m1 := chip(t, "h13")
-	archive, err := txtar.ParseFile("testdata/fuse/attention.txtar")
-	if err != nil {
-		t.Fatal(err)
-	}
-	text := string(archive.Files[0].Data)
-	for name, g := range map[string]*anec.Graph{"written out": parseGraph(t, text), "fused": fused(t, parseGraph(t, text), 0)} {
-		if e := EstimateSegment(g, m1); e.Absent != whyAttention {
+	const text = `graph attention
+input %q fp16[1,1,4,8,16]
+input %k fp16[1,1,4,8,16]
+input %v fp16[1,1,4,8,16]
+%s fp16[1,1,4,8,8] = MatrixMultiplication(%q, %k) TransposeZ=true
+%p fp16[1,1,4,8,8] = Softmax(%s) Axes=W
+%y fp16[1,1,4,8,16] = MatrixMultiplication(%p, %v)
+output %y
+`
+	const one = `graph attention
+input %q fp16[1,1,4,8,16]
+input %k fp16[1,1,4,8,16]
+input %v fp16[1,1,4,8,16]
+const %scale fp16[1,1,1,1,1] data=(0.25)
+%y fp16[1,1,4,8,16] = SDPA(%q, %k, %v, %scale)
+output %y
+`
+	for name, g := range map[string]*anec.Graph{"written out": parseGraph(t, text), "fused": parseGraph(t, one)} {
+		if e := Segment(g, m1); e.Absent != WhyAttention {
 			t.Errorf("attention, %s: %v", name, e)
 		}
 	}
 	parts := 0
 	for _, l := range parseGraph(t, text).Layers {
-		if _, ok := EstimateLayer(l, m1); !ok {
+		if _, ok := Layer(l, m1); !ok {
 			parts++
 		}
 	}
@@ -191,15 +202,15 @@ func TestNoEstimate(t *testing.T) {
 
 	// A softmax that is no attention has one.
 	g := parseGraph(t, "graph g\ninput %x fp16[1,1,1,1,8]\nconst %w fp16[1,1,1,8,8] data=splat(1)\n%m fp16[1,1,1,1,8] = MatrixMultiplication(%x, %w)\n%y fp16[1,1,1,1,8] = Softmax(%m) Axes=W\noutput %y\n")
-	if e := EstimateSegment(g, m1); !e.Known() {
+	if e := Segment(g, m1); !e.Known() {
 		t.Errorf("a classifier: %v", e)
 	}
 
 	g = parseGraph(t, "graph g\ninput %x fp16[1,1,1,1,8]\n%y fp16[1,1,1,1,8] = Sort(%x) Axis=W\noutput %y\n")
-	if e, ok := EstimateLayer(g.Layers[0], m1); ok || e.String() != "no estimate: Sort has no cost form: its work depends on the data" {
+	if e, ok := Layer(g.Layers[0], m1); ok || e.String() != "no estimate: Sort has no cost form: its work depends on the data" {
 		t.Errorf("a sort: %v", e)
 	}
-	if e := EstimateSegment(convGraph(t, 1, 8, 8), chip(t, "virtual")); e.Known() || !strings.Contains(e.Absent, "virtual") {
+	if e := Segment(convGraph(t, 1, 8, 8), chip(t, "virtual")); e.Known() || !strings.Contains(e.Absent, "virtual") {
 		t.Errorf("virtual: %v", e)
 	}
 }
@@ -211,15 +222,15 @@ func TestEstimateText(t *testing.T) {
 	}{
 		{505e-6, "~510 µs"}, {511e-6, "~510 µs"}, {569e-6, "~570 µs"}, {1210e-6, "~1200 µs"}, {230e-6, "~230 µs"}, {12345e-6, "~12000 µs"}, {1.5e-6, "~1.5 µs"},
 	} {
-		e := Estimate{Seconds: c.seconds, Error: errorText(&hal.Cost{MedianError: 0.31})}
+		e := Estimate{Seconds: c.seconds, Error: ErrorText(&hal.Cost{MedianError: 0.31})}
 		if got := e.String(); got != c.want+", median error 31 %, for ranking" {
 			t.Errorf("%g s: %s", c.seconds, got)
 		}
 	}
-	if got := errorText(&hal.Cost{FitError: 0.13}); !strings.Contains(got, "13 %") {
+	if got := ErrorText(&hal.Cost{FitError: 0.13}); !strings.Contains(got, "13 %") {
 		t.Error(got)
 	}
-	if got := errorText(&hal.Cost{Status: hal.Predicted}); got != "error not measured, anchors predicted" {
+	if got := ErrorText(&hal.Cost{Status: hal.Predicted}); got != "error not measured, anchors predicted" {
 		t.Error(got)
 	}
 }
@@ -276,11 +287,20 @@ func TestWeightForms(t *testing.T) {
 		"sparse":      {"fp16[4,1,1,1,1] data=fp16[2]:(1,2) mask=uint1[4,1,1,1,1]:(0,1,0,1)", "sparse, 16 bits"},
 	} {
 		g := parseGraph(t, "graph g\nconst %w "+want.text+"\noutput %w\n")
-		if got := weightOf(g.Value("w")).String(); got != want.form {
+		if got := WeightOf(g.Value("w")).String(); got != want.form {
 			t.Errorf("%s: %s, want %s", name, got, want.form)
 		}
 	}
-	if got := denseBytes(tensor.Float32, 4); got != 8 {
+	if got := DenseBytes(tensor.Float32, 4); got != 8 {
 		t.Errorf("four fp32 are %g bytes on the engine", got)
 	}
+}
+
+func parseGraph(t testing.TB, text string) *anec.Graph {
+	t.Helper()
+	g, err := anec.Parse(text, nil)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	return g
 }

@@ -1,4 +1,4 @@
-package compiler
+package estimate
 
 import (
 	"math"
@@ -23,24 +23,19 @@ type Ranges struct {
 	budget int                     // elements of constants that may still be read
 	absent bool                    // the weight files are not there
 
-	traits *sumTraits
+	Traits *sumTraits
 }
 
-// rangeBudget is how many elements of constants an analysis reads. What is beyond has no bound: a model of gigabytes
+// RangeBudget is how many elements of constants an analysis reads. What is beyond has no bound: a model of gigabytes
 // is looked at as fast as a small one.
-const rangeBudget = 4 << 20
+const RangeBudget = 4 << 20
 
-var unbounded = math.Inf(1)
+var Unbounded = math.Inf(1)
 
-// FindRanges analyzes a graph. Where the weight files are absent, zeros stand for their arrays: then only constants of
-// one element are looked at, which are in the program itself.
-func FindRanges(g *anec.Graph, weightsAbsent bool) *Ranges {
-	return findRanges(g, weightsAbsent, rangeBudget)
-}
-
-// findRanges analyzes a graph and reads at most so many elements of constants.
-func findRanges(g *anec.Graph, weightsAbsent bool, budget int) *Ranges {
-	r := &Ranges{bound: map[*anec.Value]float64{}, sums: map[*anec.Layer]float64{}, budget: budget, absent: weightsAbsent, traits: findSums(g)}
+// FindRanges analyzes a graph and reads at most so many elements of constants. Where the weight files are absent, zeros stand for
+// their arrays: then only constants of one element are looked at, which are in the program itself.
+func FindRanges(g *anec.Graph, weightsAbsent bool, budget int) *Ranges {
+	r := &Ranges{bound: map[*anec.Value]float64{}, sums: map[*anec.Layer]float64{}, budget: budget, absent: weightsAbsent, Traits: findSums(g)}
 	for _, l := range g.Order() {
 		b := r.ofLayer(l)
 		for _, v := range l.Tops {
@@ -69,7 +64,7 @@ func ofType(d tensor.DType) float64 {
 		lo, hi := d.IntRange()
 		return max(math.Abs(float64(lo)), float64(hi))
 	}
-	return unbounded
+	return Unbounded
 }
 
 // read takes elements from the budget.
@@ -89,7 +84,7 @@ func largest(numbers []float32) float64 {
 		}
 	}
 	if m != m {
-		return unbounded
+		return Unbounded
 	}
 	return m
 }
@@ -99,19 +94,19 @@ func (r *Ranges) bounded(t *tensor.Tensor) float64 {
 	if t == nil {
 		return 0
 	}
-	if b := ofType(t.DType()); b != unbounded {
+	if b := ofType(t.DType()); b != Unbounded {
 		return b
 	}
 	numbers := r.read(t)
 	if numbers == nil && t.Len() > 0 {
-		return unbounded
+		return Unbounded
 	}
 	return largest(numbers)
 }
 
 func (r *Ranges) ofConstant(c *anec.Constant) float64 {
 	if c.Stored == nil {
-		return unbounded
+		return Unbounded
 	}
 	b := r.bounded(c.Stored)
 	if p := c.Palette; p != nil {
@@ -136,12 +131,12 @@ func (r *Ranges) SumOf(l *anec.Layer) (float64, bool) {
 		return 0, false
 	}
 	if sum, ok := r.sums[l]; ok {
-		return sum, sum != unbounded
+		return sum, sum != Unbounded
 	}
-	sum := unbounded
+	sum := Unbounded
 	switch c := w.Const; {
 	case !c.Plain(): // by the largest weight
-		n, _ := contraction(l)
+		n, _ := Contraction(l)
 		sum = float64(n) * r.ofConstant(c)
 	default:
 		if numbers := r.read(c.Stored); numbers != nil {
@@ -149,10 +144,10 @@ func (r *Ranges) SumOf(l *anec.Layer) (float64, bool) {
 		}
 	}
 	if sum != sum {
-		sum = unbounded
+		sum = Unbounded
 	}
 	r.sums[l] = sum
-	return sum, sum != unbounded
+	return sum, sum != Unbounded
 }
 
 // largestSum adds the magnitudes of the weights of each result. Weights of a convolution and of Linear have a result's
@@ -172,7 +167,7 @@ func largestSum(l *anec.Layer, numbers []float32, dims anec.Dims) float64 {
 		}
 	case *anec.Conv:
 		if p.Transposed {
-			n, _ := contraction(l)
+			n, _ := Contraction(l)
 			return float64(n) * largest(numbers)
 		}
 	}
@@ -205,7 +200,7 @@ func (r *Ranges) ofLayer(l *anec.Layer) float64 {
 	}
 	switch p := l.Params.(type) {
 	case *anec.Conv, *anec.Linear, *anec.MatMul:
-		return r.ofSum(l) + at(2)
+		return r.OfSum(l) + at(2)
 	case *anec.Neuron:
 		return ofFunction(p.Type, at(0), max(math.Abs(float64(p.A)), at(1)), math.Abs(float64(p.B)))
 	case *anec.ElementWise:
@@ -218,20 +213,20 @@ func (r *Ranges) ofLayer(l *anec.Layer) float64 {
 		if len(l.Bottoms) > 2 && l.Bottoms[2] != nil {
 			bias = at(2)
 		}
-		return times(at(0), scale) + bias
+		return Times(at(0), scale) + bias
 	case *anec.Softmax, *anec.L2Norm, *anec.MinMaxNorm:
 		return 1
 	case *anec.LayerNorm:
-		return r.ofNorm(l, reduced(p.Axes, l.Bottoms[0])/max(p.Groups, 1))
+		return r.ofNorm(l, Reduced(p.Axes, l.Bottoms[0])/max(p.Groups, 1))
 	case *anec.InstanceNorm:
-		return r.ofNorm(l, reduced(p.Axes, l.Bottoms[0]))
+		return r.ofNorm(l, Reduced(p.Axes, l.Bottoms[0]))
 	case *anec.Pooling:
 		if p.Type == td.PoolL1 || p.Type == td.PoolL2 {
 			return at(0) * p.Volume()
 		}
 		return at(0)
 	case *anec.Reduction:
-		return ofReduction(p, at(0), float64(reduced(p.Axes, l.Bottoms[0])))
+		return ofReduction(p, at(0), float64(Reduced(p.Axes, l.Bottoms[0])))
 	case *anec.Padding:
 		return max(at(0), math.Abs(float64(p.Value)))
 	case *anec.Concat:
@@ -247,25 +242,25 @@ func (r *Ranges) ofLayer(l *anec.Layer) float64 {
 		*anec.SpaceToChannel, *anec.ChannelToSpace, *anec.Gather, *anec.Sort, *anec.TopK:
 		return at(0)
 	}
-	return unbounded
+	return Unbounded
 }
 
-// ofSum is the bound of a sum of products.
-func (r *Ranges) ofSum(l *anec.Layer) float64 {
+// OfSum is the bound of a sum of products.
+func (r *Ranges) OfSum(l *anec.Layer) float64 {
 	x := r.Of(l.Bottoms[0])
 	if sum, ok := r.SumOf(l); ok {
-		return times(sum, x)
+		return Times(sum, x)
 	}
 	z := r.Of(l.Bottoms[1])
-	if isDistribution(l) {
+	if IsDistribution(l) {
 		return z // a mean with weights whose sum is 1
 	}
-	n, _ := contraction(l)
-	return times(times(x, z), float64(n))
+	n, _ := Contraction(l)
+	return Times(Times(x, z), float64(n))
 }
 
-// isDistribution reports whether the rows of a product's first matrix are results of a softmax.
-func isDistribution(l *anec.Layer) bool {
+// IsDistribution reports whether the rows of a product's first matrix are results of a softmax.
+func IsDistribution(l *anec.Layer) bool {
 	p, ok := l.Params.(*anec.MatMul)
 	if !ok || p.TransposeX {
 		return false
@@ -285,7 +280,7 @@ func isDistribution(l *anec.Layer) bool {
 func (r *Ranges) ofNorm(l *anec.Layer, n int) float64 {
 	b := math.Sqrt(float64(n))
 	if len(l.Bottoms) > 1 && l.Bottoms[1] != nil {
-		b = times(b, r.Of(l.Bottoms[1]))
+		b = Times(b, r.Of(l.Bottoms[1]))
 	}
 	if len(l.Bottoms) > 2 && l.Bottoms[2] != nil {
 		b += r.Of(l.Bottoms[2])
@@ -293,8 +288,8 @@ func (r *Ranges) ofNorm(l *anec.Layer, n int) float64 {
 	return b
 }
 
-// reduced is how many elements the axes hold.
-func reduced(axes td.Axes, v *anec.Value) int {
+// Reduced is how many elements the axes hold.
+func Reduced(axes td.Axes, v *anec.Value) int {
 	n := 1
 	for a := range td.Axis(anec.NumAxes) {
 		if axes.Has(a) {
@@ -305,25 +300,25 @@ func reduced(axes td.Axes, v *anec.Value) int {
 }
 
 func ofReduction(p *anec.Reduction, x, n float64) float64 {
-	b := unbounded
+	b := Unbounded
 	switch p.Type {
 	case td.ReduceAvg, td.ReduceMin, td.ReduceMax:
 		b = x
 	case td.ReduceSum, td.ReduceL1:
-		b = times(x, n)
+		b = Times(x, n)
 	case td.ReduceSumSquare:
-		b = times(times(x, x), n)
+		b = Times(Times(x, x), n)
 	case td.ReduceL2:
-		b = times(x, math.Sqrt(n))
+		b = Times(x, math.Sqrt(n))
 	}
 	if p.Square {
-		b = times(b, b)
+		b = Times(b, b)
 	}
 	return b
 }
 
-// times is a product in which zero bounds everything.
-func times(a, b float64) float64 {
+// Times is a product in which zero bounds everything.
+func Times(a, b float64) float64 {
 	if a == 0 || b == 0 {
 		return 0
 	}
@@ -342,7 +337,7 @@ func ofFunction(f td.Function, x, a, b float64) float64 {
 	case td.FuncScaledTanh, td.FuncReLUN:
 		return a
 	case td.FuncClampedReLU:
-		return max(times(a, x), min(b, x))
+		return max(Times(a, x), min(b, x))
 	case td.FuncClip:
 		return max(a, b)
 	case td.FuncReLU, td.FuncSwish, td.FuncSwishHard, td.FuncGELU, td.FuncGELUSigmoidApproximation, td.FuncGELUTanhApproximation,
@@ -351,11 +346,11 @@ func ofFunction(f td.Function, x, a, b float64) float64 {
 	case td.FuncFloor, td.FuncCeil, td.FuncRoundNearest:
 		return x + 1
 	case td.FuncPReLU:
-		return max(x, times(a, x))
+		return max(x, Times(a, x))
 	case td.FuncELU:
 		return max(x, a)
 	case td.FuncSquare:
-		return times(x, x)
+		return Times(x, x)
 	case td.FuncSqrt:
 		return math.Sqrt(x)
 	case td.FuncExp:
@@ -363,7 +358,7 @@ func ofFunction(f td.Function, x, a, b float64) float64 {
 	case td.FuncExp2:
 		return math.Exp2(x)
 	}
-	return unbounded
+	return Unbounded
 }
 
 // ofPair is the bound of a function of two values. Bottoms are those of a layer, for a divisor that is a number.
@@ -374,9 +369,9 @@ func ofPair(k td.EWKind, x, z float64, bottoms []*anec.Value) float64 {
 	case td.EWAdd, td.EWSub:
 		return x + z
 	case td.EWMult:
-		return times(x, z)
+		return Times(x, z)
 	case td.EWSquare:
-		return times(x, x)
+		return Times(x, x)
 	case td.EWMax, td.EWMin:
 		return max(x, z)
 	case td.EWMod:
@@ -387,9 +382,9 @@ func ofPair(k td.EWKind, x, z float64, bottoms []*anec.Value) float64 {
 				return x / math.Abs(d)
 			}
 		}
-		return unbounded
+		return Unbounded
 	case td.EWPower, td.EWFloorDiv:
-		return unbounded
+		return Unbounded
 	}
 	return 1 // comparisons and logic
 }
@@ -408,7 +403,7 @@ func (r *Ranges) ofEpilogue(l *anec.Layer, b float64) float64 {
 	act(e.Pre)
 	if g := e.GOC; g != nil {
 		if g.Gain != nil {
-			b = times(b, r.Of(g.Gain))
+			b = Times(b, r.Of(g.Gain))
 		}
 		if g.Offset != nil {
 			b += r.Of(g.Offset)
@@ -430,7 +425,7 @@ func (r *Ranges) ofStep(s *anec.Step, b float64, before []float64) float64 {
 	a := math.Abs(float64(s.A))
 	switch s.Code {
 	case td.MicroScaleBias:
-		return times(b, a) + math.Abs(float64(s.B))
+		return Times(b, a) + math.Abs(float64(s.B))
 	case td.MicroActivation:
 		return ofFunction(s.Function, b, a, math.Abs(float64(s.B)))
 	case td.MicroTypeCast:

@@ -1,4 +1,4 @@
-package compiler
+package estimate
 
 // The second cost model of guide 18: which backend an operation goes to. It is a roofline too, with coarse anchors that
 // put the backends in order and predict no time: where the first model has 511 µs it has 671. Beside it there are

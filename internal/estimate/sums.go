@@ -1,4 +1,4 @@
-package compiler
+package estimate
 
 import (
 	"github.com/espalier-ane/espalier/internal/anec"
@@ -15,7 +15,7 @@ import (
 //	%v = ElementWise(%a, %q) Type=Sub           a difference: the variance
 type sumTraits struct {
 	of          map[*anec.Value]trait
-	differences map[*anec.Layer][]difference
+	Differences map[*anec.Layer][]difference
 }
 
 // A trait is what a value is made of, up to a factor. Means are sums here.
@@ -36,12 +36,12 @@ const (
 
 // A difference is one of two sums over n elements and more, or a variance.
 type difference struct {
-	variance bool
-	n        int
+	Variance bool
+	N        int
 }
 
 func findSums(g *anec.Graph) *sumTraits {
-	s := &sumTraits{of: map[*anec.Value]trait{}, differences: map[*anec.Layer][]difference{}}
+	s := &sumTraits{of: map[*anec.Value]trait{}, Differences: map[*anec.Layer][]difference{}}
 	for _, l := range g.Order() {
 		t := s.epilogue(l, s.layer(l))
 		if len(l.Tops) == 1 && t.kind != anything {
@@ -76,7 +76,7 @@ func (s *sumTraits) layer(l *anec.Layer) trait {
 	x := s.of[l.Bottoms[0]]
 	switch p := l.Params.(type) {
 	case *anec.Reduction:
-		n := reduced(p.Axes, l.Bottoms[0])
+		n := Reduced(p.Axes, l.Bottoms[0])
 		switch {
 		case p.Type == td.ReduceSumSquare:
 			return trait{aSumOfSquares, n}
@@ -137,9 +137,9 @@ func (s *sumTraits) pair(l *anec.Layer, k td.EWKind, x, z trait, same, xNumber, 
 		return z
 	case k != td.EWSub:
 	case x.kind == aSumOfSquares && z.kind == aSquareOfSum, x.kind == aSquareOfSum && z.kind == aSumOfSquares:
-		s.differences[l] = append(s.differences[l], difference{true, min(x.n, z.n)})
+		s.Differences[l] = append(s.Differences[l], difference{true, min(x.n, z.n)})
 	case isSum(x) && isSum(z):
-		s.differences[l] = append(s.differences[l], difference{false, min(x.n, z.n)})
+		s.Differences[l] = append(s.Differences[l], difference{false, min(x.n, z.n)})
 	}
 	return trait{}
 }

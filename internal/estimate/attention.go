@@ -1,8 +1,8 @@
-package compiler
+package estimate
 
 import "github.com/espalier-ane/espalier/internal/anec"
 
-var whyAttention = "attention has no cost form: " + anec.KindSDPA.Info().Cost.None
+var WhyAttention = "attention has no cost form: " + anec.KindSDPA.Info().Cost.None
 
 // isPartOfAttention reports whether a layer is one of the products or the softmax of attention that is written out:
 // Apple's compiler takes it for attention, as the pass fuseAttention does, and the cost model has no number for it.

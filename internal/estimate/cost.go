@@ -1,4 +1,4 @@
-package compiler
+package estimate
 
 import (
 	"fmt"
@@ -89,13 +89,13 @@ func twoDigits(x float64) string {
 	return fmt.Sprintf("%.0f", math.Round(x/unit)*unit)
 }
 
-// absent is an estimate without a number.
-func absent(format string, args ...any) Estimate {
+// Absent is an estimate without a number.
+func Absent(format string, args ...any) Estimate {
 	return Estimate{Absent: fmt.Sprintf(format, args...)}
 }
 
-// errorText says how far off the model is. It was held against a broad sweep of graphs on one chip alone.
-func errorText(c *hal.Cost) string {
+// ErrorText says how far off the model is. It was held against a broad sweep of graphs on one chip alone.
+func ErrorText(c *hal.Cost) string {
 	switch {
 	case c.MedianError > 0:
 		return fmt.Sprintf("median error %.0f %%", c.MedianError*100)
@@ -111,7 +111,7 @@ func roofline(w work, c *hal.Cost) Estimate {
 		FLOPs: w.flops, Bytes: w.bytes,
 		Compute: w.flops / c.PeakFLOPS, Memory: w.bytes / c.Bandwidth,
 		Floor: c.DispatchFloor, Dispatches: 1,
-		Error: errorText(c),
+		Error: ErrorText(c),
 	}
 	e.Seconds = max(e.Compute, e.Memory) + e.Floor
 	e.Bound = e.bound()
@@ -130,12 +130,12 @@ func (e *Estimate) bound() Bound {
 }
 
 // EstimateLayer predicts the time of a layer that is dispatched by itself; false if the model has no number for it.
-func EstimateLayer(l *anec.Layer, t *hal.Target) (Estimate, bool) {
+func Layer(l *anec.Layer, t *hal.Target) (Estimate, bool) {
 	if e, ok := noAnchors(t); !ok {
 		return e, false
 	}
 	if why := noCostForm(l); why != "" {
-		return absent("%s", why), false
+		return Absent("%s", why), false
 	}
 	w := work{flops: layerFLOPs(l), bytes: layerBytes(l, t, nil)}
 	return roofline(w, t.Cost), true
@@ -149,18 +149,18 @@ func EstimateLayer(l *anec.Layer, t *hal.Target) (Estimate, bool) {
 //	input ─→ layer ═→ layer ─→ output      ─→ counted   ═→ on chip, not counted
 //	           ↑        ↑
 //	        weights  weights
-func EstimateSegment(g *anec.Graph, t *hal.Target) Estimate {
+func Segment(g *anec.Graph, t *hal.Target) Estimate {
 	if e, ok := noAnchors(t); !ok {
 		return e
 	}
-	counted := newResidency(g, t)
+	counted := NewResidency(g, t)
 	var sum work
 	for _, l := range g.Order() {
-		if counted.atLoad[l] {
+		if counted.AtLoad[l] {
 			continue
 		}
 		if why := noCostForm(l); why != "" {
-			return absent("%s", why)
+			return Absent("%s", why)
 		}
 		sum.flops += layerFLOPs(l)
 		sum.bytes += layerBytes(l, t, counted)
@@ -170,9 +170,9 @@ func EstimateSegment(g *anec.Graph, t *hal.Target) Estimate {
 
 // EstimateModel is the time of a model of several segments on the engine, each of which is a dispatch. The model of
 // costs has no time for what the host runs: the number is then that of the engine alone, and says so.
-func EstimateModel(segments []Estimate, hostSegments int) Estimate {
+func Model(segments []Estimate, hostSegments int) Estimate {
 	if len(segments) == 0 {
-		return absent("nothing runs on the engine")
+		return Absent("nothing runs on the engine")
 	}
 	var sum Estimate
 	var missing []string
@@ -193,7 +193,7 @@ func EstimateModel(segments []Estimate, hostSegments int) Estimate {
 		sum.Error = e.Error
 	}
 	if len(missing) > 0 {
-		return absent("%s", strings.Join(missing, "; "))
+		return Absent("%s", strings.Join(missing, "; "))
 	}
 	sum.Bound = sum.bound()
 	switch {
@@ -208,7 +208,7 @@ func EstimateModel(segments []Estimate, hostSegments int) Estimate {
 // noAnchors is the answer for a target without anchors.
 func noAnchors(t *hal.Target) (Estimate, bool) {
 	if c := t.Cost; c == nil || c.PeakFLOPS <= 0 || c.Bandwidth <= 0 {
-		return absent("the cost model has no anchors for %s", t.Name), false
+		return Absent("the cost model has no anchors for %s", t.Name), false
 	}
 	return Estimate{}, true
 }

@@ -1,4 +1,4 @@
-package compiler
+package estimate
 
 import (
 	"fmt"
@@ -20,8 +20,8 @@ type work struct {
 func noCostForm(l *anec.Layer) string {
 	form := &l.Info().Cost
 	switch {
-	case isAttention(l) || isPartOfAttention(l):
-		return whyAttention
+	case segment.IsAttention(l) || isPartOfAttention(l):
+		return WhyAttention
 	case form.None != "":
 		return fmt.Sprintf("%v has no cost form: %s", l.Kind(), form.None)
 	}
@@ -36,8 +36,8 @@ func layerFLOPs(l *anec.Layer) float64 {
 	return form.FLOPs(l)
 }
 
-// contraction is the number of products that each element of a sum of products takes; false for other kinds.
-func contraction(l *anec.Layer) (int, bool) {
+// Contraction is the number of products that each element of a sum of products takes; false for other kinds.
+func Contraction(l *anec.Layer) (int, bool) {
 	switch p := l.Params.(type) {
 	case *anec.Conv:
 		w := l.Bottoms[1].Type.Dims
@@ -64,9 +64,9 @@ func layerBytes(l *anec.Layer, t *hal.Target, r *residency) float64 {
 	}
 	switch l.Kind() {
 	case anec.KindRingBufferWriter: // in place: only the update moves
-		return 2 * valueBytes(l.Bottoms[1])
+		return 2 * ValueBytes(l.Bottoms[1])
 	case anec.KindRingBufferReader:
-		return 2 * valueBytes(l.Top())
+		return 2 * ValueBytes(l.Top())
 	}
 	sum := 0.0
 	reads := l.Reads()
@@ -76,25 +76,25 @@ func layerBytes(l *anec.Layer, t *hal.Target, r *residency) float64 {
 		}
 		switch {
 		case v == segment.WeightBottom(l):
-			sum += kernelBytes(l, t)
+			sum += KernelBytes(l, t)
 		case v.Const != nil && !slices.Contains(l.Bottoms, v): // gains, offsets, scales of the epilogue
 		default:
-			sum += valueBytes(v)
+			sum += ValueBytes(v)
 		}
 	}
 	for _, v := range l.Tops {
 		if !r.isOnChip(v) {
-			sum += valueBytes(v)
+			sum += ValueBytes(v)
 		}
 	}
 	return sum
 }
 
-// valueBytes is what a value takes on the engine.
-func valueBytes(v *anec.Value) float64 { return denseBytes(v.Type.DType, v.Type.Dims.Elements()) }
+// ValueBytes is what a value takes on the engine.
+func ValueBytes(v *anec.Value) float64 { return DenseBytes(v.Type.DType, v.Type.Dims.Elements()) }
 
-// denseBytes is the size of so many elements on the engine: floats are fp16 there, whatever the model says.
-func denseBytes(d tensor.DType, n float64) float64 {
+// DenseBytes is the size of so many elements on the engine: floats are fp16 there, whatever the model says.
+func DenseBytes(d tensor.DType, n float64) float64 {
 	bits := d.Bits()
 	if d.IsFloat() {
 		bits = min(bits, 16)
@@ -106,11 +106,11 @@ func denseBytes(d tensor.DType, n float64) float64 {
 type residency struct {
 	limit  float64              // bytes of the working set; 0: not known
 	inside map[*anec.Value]bool // made and read in the graph
-	atLoad map[*anec.Layer]bool // layers fed by constants alone, which run once, when the program is loaded
+	AtLoad map[*anec.Layer]bool // layers fed by constants alone, which run once, when the program is loaded
 }
 
-func newResidency(g *anec.Graph, t *hal.Target) *residency {
-	r := &residency{limit: float64(t.Limits.WorkingSet), inside: map[*anec.Value]bool{}, atLoad: map[*anec.Layer]bool{}}
+func NewResidency(g *anec.Graph, t *hal.Target) *residency {
+	r := &residency{limit: float64(t.Limits.WorkingSet), inside: map[*anec.Value]bool{}, AtLoad: map[*anec.Layer]bool{}}
 	outside := map[*anec.Value]bool{}
 	for _, v := range g.Outputs {
 		outside[v] = true
@@ -121,9 +121,9 @@ func newResidency(g *anec.Graph, t *hal.Target) *residency {
 	for _, l := range g.Order() {
 		known := len(l.Reads()) > 0
 		for _, v := range l.Reads() {
-			known = known && (v.Const != nil || v.Def != nil && r.atLoad[v.Def])
+			known = known && (v.Const != nil || v.Def != nil && r.AtLoad[v.Def])
 		}
-		r.atLoad[l] = known
+		r.AtLoad[l] = known
 		view := l.Info().Cost.Free
 		for _, v := range l.Tops {
 			// A view lies where its operand lies.
@@ -136,5 +136,5 @@ func newResidency(g *anec.Graph, t *hal.Target) *residency {
 }
 
 func (r *residency) isOnChip(v *anec.Value) bool {
-	return r != nil && r.inside[v] && r.limit > 0 && valueBytes(v) <= r.limit
+	return r != nil && r.inside[v] && r.limit > 0 && ValueBytes(v) <= r.limit
 }

@@ -1,4 +1,4 @@
-package compiler
+package estimate
 
 import (
 	"fmt"
@@ -11,27 +11,27 @@ import (
 )
 
 // storedWeight is what is known of a weight's form, without its elements.
-type storedWeight struct {
-	compressed bool
-	form       hal.WeightForm // if compressed
-	bits       int            // of a stored element
-	dense      float64        // bytes as fp16
-	stored     float64        // bytes as the model has them
+type Weight struct {
+	Compressed bool
+	Form       hal.WeightForm // if compressed
+	Bits       int            // of a stored element
+	Dense      float64        // bytes as fp16
+	Stored     float64        // bytes as the model has them
 }
 
-// weightOf classifies the form of a weight. The pass fuseGains makes plain integers of weights with one scale for each
+// WeightOf classifies the form of a weight. The pass fuseGains makes plain integers of weights with one scale for each
 // output channel, so that these are int8 weights too.
-func weightOf(v *anec.Value) storedWeight {
-	s := storedWeight{dense: 2 * v.Type.Dims.Elements()}
+func WeightOf(v *anec.Value) Weight {
+	s := Weight{Dense: 2 * v.Type.Dims.Elements()}
 	if segment.IsDecoded(v) {
 		return s.decoded(v.Def)
 	}
 	c := v.Const
-	s.stored = denseBytes(v.Type.DType, v.Type.Dims.Elements())
+	s.Stored = DenseBytes(v.Type.DType, v.Type.Dims.Elements())
 	if c == nil || c.Stored == nil {
 		return s.quantized(v.Type.DType, false)
 	}
-	s.stored = float64(c.StoredBytes())
+	s.Stored = float64(c.StoredBytes())
 	switch {
 	case c.Mask != nil:
 		return s.sparse(c.Stored.DType(), c.Palette != nil, c.Scale != nil)
@@ -40,12 +40,12 @@ func weightOf(v *anec.Value) storedWeight {
 	case c.Scale != nil:
 		return s.quantized(c.Stored.DType(), isBlockwise(c.Scale.Shape(), c.Dims))
 	}
-	s.stored = denseBytes(c.Stored.DType(), v.Type.Dims.Elements())
+	s.Stored = DenseBytes(c.Stored.DType(), v.Type.Dims.Elements())
 	return s.quantized(c.Stored.DType(), false)
 }
 
 // decoded is weightOf for a layer DeQuant(x, scale, zero, table, mask).
-func (s storedWeight) decoded(l *anec.Layer) storedWeight {
+func (s Weight) decoded(l *anec.Layer) Weight {
 	part := func(i int) *anec.Value {
 		if i < len(l.Bottoms) {
 			return l.Bottoms[i]
@@ -54,7 +54,7 @@ func (s storedWeight) decoded(l *anec.Layer) storedWeight {
 	}
 	for i := range l.Bottoms {
 		if b := part(i); b != nil {
-			s.stored += denseBytes(b.Type.DType, b.Type.Dims.Elements())
+			s.Stored += DenseBytes(b.Type.DType, b.Type.Dims.Elements())
 		}
 	}
 	x := l.Bottoms[0].Type.DType
@@ -69,13 +69,13 @@ func (s storedWeight) decoded(l *anec.Layer) storedWeight {
 	return s
 }
 
-func (s storedWeight) as(f hal.WeightForm, bits int) storedWeight {
-	s.compressed, s.form, s.bits = true, f, bits
+func (s Weight) as(f hal.WeightForm, bits int) Weight {
+	s.Compressed, s.Form, s.Bits = true, f, bits
 	return s
 }
 
 // quantized is the form of plain or scaled elements.
-func (s storedWeight) quantized(d tensor.DType, blockwise bool) storedWeight {
+func (s Weight) quantized(d tensor.DType, blockwise bool) Weight {
 	switch {
 	case blockwise:
 		return s.as(hal.Blockwise, d.Bits())
@@ -86,7 +86,7 @@ func (s storedWeight) quantized(d tensor.DType, blockwise bool) storedWeight {
 }
 
 // sparse is the form of elements that a mask selects.
-func (s storedWeight) sparse(d tensor.DType, palette, scaled bool) storedWeight {
+func (s Weight) sparse(d tensor.DType, palette, scaled bool) Weight {
 	switch {
 	case palette:
 		return s.as(hal.SparsePalette, d.Bits())
@@ -97,10 +97,10 @@ func (s storedWeight) sparse(d tensor.DType, palette, scaled bool) storedWeight 
 }
 
 // String names the form as the table does.
-func (s storedWeight) String() string {
+func (s Weight) String() string {
 	for _, f := range hal.WeightForms() {
-		if s.compressed && f.Form == s.form {
-			return fmt.Sprintf("%s, %d bits", f.Name, s.bits)
+		if s.Compressed && f.Form == s.Form {
+			return fmt.Sprintf("%s, %d bits", f.Name, s.Bits)
 		}
 	}
 	return "dense"
@@ -121,22 +121,22 @@ func isBlockwise(scale []int, dims anec.Dims) bool {
 	return axes > 1
 }
 
-// streams reports whether a target reads weights of this form as they are stored, and how that is known; if not they
+// Streams reports whether a target reads weights of this form as they are stored, and how that is known; if not they
 // fold: they are made dense fp16 before a dispatch and save no bandwidth. A palette has the widths of the target's
 // descriptors.
-func (s storedWeight) streams(t *hal.Target) (bool, hal.Status) {
-	if !s.compressed {
+func (s Weight) Streams(t *hal.Target) (bool, hal.Status) {
+	if !s.Compressed {
 		return false, hal.Decoded
 	}
-	if bits := t.Weights.PaletteBits; s.form == hal.Palette && bits != nil && !slices.Contains(bits, s.bits) {
+	if bits := t.Weights.PaletteBits; s.Form == hal.Palette && bits != nil && !slices.Contains(bits, s.Bits) {
 		return false, t.Weights.Status
 	}
-	return t.Streams(s.form)
+	return t.Streams(s.Form)
 }
 
-// keepsFromStreaming says what of a layer keeps its weights from streaming, whatever their form; empty if nothing does
+// KeepsFromStreaming says what of a layer keeps its weights from streaming, whatever their form; empty if nothing does
 // (guide 25, the streaming check).
-func keepsFromStreaming(l *anec.Layer) string {
+func KeepsFromStreaming(l *anec.Layer) string {
 	if p, ok := l.Params.(*anec.Conv); ok {
 		switch {
 		case p.Stride != [3]int{1, 1, 1}:
@@ -148,17 +148,17 @@ func keepsFromStreaming(l *anec.Layer) string {
 	return ""
 }
 
-// streamsIn reports whether the weights of a layer reach a target as they are stored.
-func streamsIn(l *anec.Layer, t *hal.Target) bool {
-	streams, _ := weightOf(segment.WeightBottom(l)).streams(t)
-	return streams && keepsFromStreaming(l) == ""
+// StreamsIn reports whether the weights of a layer reach a target as they are stored.
+func StreamsIn(l *anec.Layer, t *hal.Target) bool {
+	streams, _ := WeightOf(segment.WeightBottom(l)).Streams(t)
+	return streams && KeepsFromStreaming(l) == ""
 }
 
-// kernelBytes is what crosses the memory boundary for the weights of a layer.
-func kernelBytes(l *anec.Layer, t *hal.Target) float64 {
-	w := weightOf(segment.WeightBottom(l))
-	if streamsIn(l, t) {
-		return w.stored
+// KernelBytes is what crosses the memory boundary for the weights of a layer.
+func KernelBytes(l *anec.Layer, t *hal.Target) float64 {
+	w := WeightOf(segment.WeightBottom(l))
+	if StreamsIn(l, t) {
+		return w.Stored
 	}
-	return w.dense
+	return w.Dense
 }
