@@ -67,7 +67,10 @@ func TestReasons(t *testing.T) {
 	if want := "KernelCfg.Width: 7 channels (limit 13, found 15)"; whole.Error() != want {
 		t.Errorf("got %q, want %q", whole.Error(), want)
 	}
-	if plain.Field != "" || plain.Found != "" {
+	if about := whole.Of("conv"); about.Error() != `KernelCfg.Width: "conv" 7 channels (limit 13, found 15)` {
+		t.Errorf("got %q", about.Error())
+	}
+	if plain.Field != "" || plain.Limit() != "" || plain.Found() != "" || plain.Text() != "7 channels" {
 		t.Errorf("a reason that is shared has changed: %+v", plain)
 	}
 	want := Finding{ID: NoTask, Severity: Fallback, Confidence: Predicted, Text: "KernelCfg.Width: 7 channels", Limit: "13", Found: "15"}

@@ -7,18 +7,28 @@ import (
 
 // A Reason is why a rule declines a layer. See the package's comment.
 type Reason struct {
-	ID           ID
-	Field        string // the register or field that stands in the way, "" if it is none
-	Limit, Found string // what the field takes and what the layer has
+	ID    ID
+	Field string // the register or field that stands in the way, "" if it is none
 
-	format string
-	args   []any
+	limit, found any // what the field takes and what the layer has; nil: it is not about that
+	format       string
+	args         []any
 }
 
 // Decline is a reason. The text is formatted when somebody reads it: arguments
 // must not change after.
 func Decline(id ID, format string, args ...any) *Reason {
 	return &Reason{ID: id, format: format, args: args}
+}
+
+// Of says what the reason is about, by name: the text is what is to be said of
+// it.
+//
+//	Decline(id, "is of %v", t).Of("x")     "x" is of fp32
+func (r *Reason) Of(name string) *Reason {
+	copied := *r
+	copied.format, copied.args = "%q "+r.format, append([]any{name}, r.args...)
+	return &copied
 }
 
 // In names the register or field that stands in the way.
@@ -28,11 +38,24 @@ func (r *Reason) In(field string) *Reason {
 	return &copied
 }
 
-// Measure has what the field takes and what the layer has.
+// Measure has what the field takes and what the layer has. They are formatted
+// when somebody reads them, as the arguments are.
 func (r *Reason) Measure(limit, found any) *Reason {
 	copied := *r
-	copied.Limit, copied.Found = fmt.Sprint(limit), fmt.Sprint(found)
+	copied.limit, copied.found = limit, found
 	return &copied
+}
+
+// Limit is what the field takes, and Found what the layer has; "" if the reason
+// is not about that.
+func (r *Reason) Limit() string { return shown(r.limit) }
+func (r *Reason) Found() string { return shown(r.found) }
+
+func shown(v any) string {
+	if v == nil {
+		return ""
+	}
+	return fmt.Sprint(v)
 }
 
 // Text is the reason in words.
@@ -41,12 +64,12 @@ func (r *Reason) Text() string { return fmt.Sprintf(r.format, r.args...) }
 // Error is the reason in a line: the field, the text, the limit and what was
 // found.
 func (r *Reason) Error() string {
-	return prefixed(r.Field, r.Text()+measured(r.Limit, r.Found))
+	return prefixed(r.Field, r.Text()+measured(r.Limit(), r.Found()))
 }
 
 // Finding is the reason as a finding. The field is part of its text.
 func (r *Reason) Finding() *Finding {
-	return Finding{ID: r.ID, Text: prefixed(r.Field, r.Text()), Limit: r.Limit, Found: r.Found}.filled()
+	return Finding{ID: r.ID, Text: prefixed(r.Field, r.Text()), Limit: r.Limit(), Found: r.Found()}.filled()
 }
 
 // FindingOf is what an error says as a finding. One that is a finding or a reason
