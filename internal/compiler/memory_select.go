@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/diag"
 	"github.com/espalier-ane/espalier/internal/segment"
 )
 
@@ -38,7 +39,11 @@ func (p *planner) newCopy(v *anec.Value) (segment.Spot, bool) {
 func (p *planner) selectTasks(l *anec.Layer) (added []*anec.Layer, err error) {
 	made := p.takePending()
 	defer func() { p.buffers = append(p.buffers, made...) }()
-	if p.Target.HasOwnEncoding() && !p.derived[l] {
+	switch {
+	case !p.Target.HasOwnEncoding():
+	case p.derived[l]:
+		p.Declined[l] = diag.Decline(diag.OwnOperand, "all that it reads is constant: it runs once, when the program is loaded")
+	default:
 		c := p.choice(append(p.viewMembers(l), l), !p.kept[l])
 		packed := p.Packed.Mark()
 		tasks, declined := p.own.Choose(c)

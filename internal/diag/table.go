@@ -26,11 +26,12 @@ const (
 	Networks
 	Layers
 	Generation
+	Encoding
 	Hazards
 )
 
 func (g Group) String() string {
-	return [...]string{"Placement", "Networks", "Layers", "Code generation", "Hazards"}[g]
+	return [...]string{"Placement", "Networks", "Layers", "Code generation", "Encoding", "Hazards"}[g]
 }
 
 var (
@@ -85,6 +86,12 @@ func network(id ID, title, doc, helps string) ID {
 // codegen is about a layer that passes its validator and fails later.
 func codegen(id ID, title, doc, helps string) ID {
 	return row(Row{id, Generation, Fallback, Measured, 0, title, doc, helps})
+}
+
+// encode is about a layer that the engine runs, and not in the chip's own
+// encoding.
+func encode(id ID, c Confidence, title, doc, helps string) ID {
+	return row(Row{id, Encoding, Note, c, 0, title, doc, helps})
 }
 
 // hazard is about a layer that the engine takes.

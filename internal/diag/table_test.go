@@ -98,7 +98,7 @@ func TestEveryIDIsEmitted(t *testing.T) {
 // rowsOf are the IDs that a file declares, by the names of their variables.
 func rowsOf(t *testing.T, file *ast.File) map[string]ID {
 	rows := map[string]ID{}
-	makers := []string{"place", "note", "gate", "inferred", "network", "codegen", "hazard"}
+	makers := []string{"place", "note", "gate", "inferred", "network", "codegen", "encode", "hazard"}
 	for _, decl := range file.Decls {
 		vars, ok := decl.(*ast.GenDecl)
 		if !ok || vars.Tok != token.VAR {
@@ -195,7 +195,7 @@ func page() []byte {
 	var b bytes.Buffer
 	b.WriteString(`# Diagnostics
 
-What ` + "`espalier check`" + ` may find, by its ID. This page is made from the table in ` + "`internal/diag`" + `: after a change there, run
+What ` + "`espalier check`" + ` and ` + "`espalier compile --strict`" + ` may find, by its ID. This page is made from the table in ` + "`internal/diag`" + `: after a change there, run
 ` + "`go test ./internal/diag -run TestDocs -update`" + `.
 
 A finding says besides which operation it is about, what the chip allows and what was found. It is a *refusal* (the engine's
@@ -208,6 +208,7 @@ the column has what holds unless the finding knows better for its chip.
 		Networks:   "Validators of whole networks, asked about each segment of the engine. Where one refuses, Apple's compiler makes no program of it, though ours may. Models that Apple's tools made meet few of these; they are for network descriptions that people write.",
 		Layers:     "Validators of layers: the gates that the engine's compiler holds each layer to.",
 		Generation: "Layers that pass their validator and of which no code comes.",
+		Encoding:   "Layers that run on the engine, and not in the chip's own encoding: their tasks are extension records. `compile --strict` refuses them and says why.",
 		Hazards:    "What no gate stops.",
 	}
 	for g := Placement; g <= Hazards; g++ {

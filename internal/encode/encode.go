@@ -12,7 +12,8 @@ import (
 	"github.com/espalier-ane/espalier/td"
 )
 
-// An Encoder makes tasks of layers in one encoding, for one target. It says no with a reason.
+// An Encoder makes tasks of layers in one encoding, for one target. It says no with a reason, a *diag.Reason where the encoding is
+// a chip's own: which register or rule stands in the way.
 type Encoder interface {
 	// Takes reports whether the encoding has tasks for a layer, as far as its kind and its values tell: nil, or why not. It is
 	// asked before anything has a layout.
@@ -29,8 +30,8 @@ type Encoder interface {
 	// Groups finds layers that another one's tasks compute along: which one that is.
 	Groups(s *segment.Segment, layers []*anec.Layer) map[*anec.Layer]*anec.Layer
 
-	// Choose selects the tasks of a choice, once. They name memories by their numbers. Fits reports whether words can say
-	// them, and whether the profile of numerics allows them.
+	// Choose selects the tasks of a choice, once. They name memories by their numbers. Fits declines those that words cannot
+	// say, or that the profile of numerics does not allow.
 	Choose(c *segment.Choice) ([]segment.Task, error)
 	Fits(c *segment.Choice, tasks []segment.Task) error
 

@@ -2,6 +2,7 @@ package selection
 
 import (
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/diag"
 	"github.com/espalier-ane/espalier/td"
 	"github.com/espalier-ane/espalier/tensor"
 )
@@ -14,94 +15,156 @@ type after struct {
 	act           *anec.Activation
 }
 
-// afterButTranspose reads a layer's epilogue but its transpose; false if it is not of this form.
-func afterButTranspose(l *anec.Layer) (after, bool) {
+// afterButTranspose reads a layer's epilogue but its transpose, if it is of this form.
+func afterButTranspose(l *anec.Layer) (after, *diag.Reason) {
 	a := after{scale: 1}
 	e := &l.Epilogue
-	if e.Texture != nil || e.Broadcast != (anec.Dims{}) || e.Quant != nil || l.OutputType != tensor.Invalid {
-		return a, false
+	if why := numbersOnly(e); why != nil {
+		return a, why
+	}
+	if l.OutputType != tensor.Invalid {
+		return a, otherResult(l)
 	}
 	if e.Pre != nil {
 		if e.GOC != nil || e.Post != nil || len(e.Steps) > 0 {
-			return a, false
+			return a, diag.Decline(diag.OwnEpilogue, "more follows %v, with which a task ends", e.Pre.Function)
 		}
 		a.act = e.Pre
-		return a, true
+		return a, nil
 	}
 	if g := e.GOC; g != nil {
-		if !a.multiply(g.Gain) || !a.add(g.Offset) {
-			return a, false
+		if why := a.multiply(g.Gain); why != nil {
+			return a, why
+		}
+		if why := a.add(g.Offset); why != nil {
+			return a, why
 		}
 	}
 	a.act = e.Post
 	for i := range e.Steps {
-		if !a.step(&e.Steps[i]) {
-			return a, false
+		if why := a.step(&e.Steps[i]); why != nil {
+			return a, why
 		}
 	}
-	return a, true
+	return a, nil
 }
 
-func (a *after) multiply(v *anec.Value) bool {
+// numbersOnly declines an epilogue that does more than to compute with each element. Its transpose is another question.
+func numbersOnly(e *anec.Epilogue) *diag.Reason {
+	if e.Texture != nil || e.Broadcast != (anec.Dims{}) || e.Quant != nil {
+		return diag.Decline(diag.OwnEpilogue, "after the layer there is %s, for which no task is known",
+			slotOf(&anec.Epilogue{Texture: e.Texture, Broadcast: e.Broadcast, Quant: e.Quant}))
+	}
+	return nil
+}
+
+// otherResult declines a layer that says of what type its result is.
+func otherResult(l *anec.Layer) *diag.Reason {
+	return diag.Decline(diag.OwnType, "the layer is to make its result %v, and its tasks convert nothing", l.OutputType)
+}
+
+// behind declines a scale or an offset behind what a task does later.
+func (a *after) behind(what string) *diag.Reason {
+	switch {
+	case a.act != nil:
+		return diag.Decline(diag.OwnEpilogue, "%s follows %v, with which a task ends", what, a.act.Function)
+	case a.offset != 0 || a.bias != nil:
+		return diag.Decline(diag.OwnEpilogue, "%s follows an offset or bias; a task multiplies, adds once, and then has a function", what)
+	}
+	return nil
+}
+
+func (a *after) multiply(v *anec.Value) *diag.Reason {
 	if v == nil {
-		return true
+		return nil
 	}
 	s, ok := scalarHalf(v)
-	if !ok || a.offset != 0 || a.bias != nil || a.act != nil {
-		return false
+	if !ok {
+		return diag.Decline(diag.OwnEpilogue, "the result is multiplied with %q %v; the scale of a task is one constant number", v.Name, v.Type.Dims)
+	}
+	if why := a.behind("a scale"); why != nil {
+		return why
 	}
 	a.scale = tensor.RoundF16(a.scale * tensor.F16(s))
-	return true
+	return nil
 }
 
-func (a *after) add(v *anec.Value) bool {
+func (a *after) add(v *anec.Value) *diag.Reason {
 	if v == nil {
-		return true
+		return nil
 	}
-	if a.offset != 0 || a.bias != nil || a.act != nil {
-		return false
+	if why := a.behind("an offset"); why != nil {
+		return why
 	}
 	if s, ok := scalarHalf(v); ok {
 		a.offset = tensor.F16(s)
-		return true
+		return nil
 	}
 	if v.Const == nil {
-		return false
+		return liveStep(td.EWAdd, v)
 	}
 	a.bias = v
-	return true
+	return nil
 }
 
-func (a *after) step(s *anec.Step) bool {
-	if s.Earlier != 0 || s.Swap || a.act != nil {
-		return false
+func (a *after) step(s *anec.Step) *diag.Reason {
+	switch {
+	case s.Earlier != 0:
+		return earlierStep(s)
+	case s.Swap:
+		return diag.Decline(diag.OwnEpilogue, "the result is the second operand of %v", s.EW)
+	case a.act != nil:
+		return diag.Decline(diag.OwnEpilogue, "%v follows %v, with which a task ends", s.Code, a.act.Function)
 	}
 	number := s.Operand == nil
 	switch {
 	case s.Code == td.MicroActivation:
 		a.act = &anec.Activation{Function: s.Function, A: s.A, B: s.B}
-		return true
+		return nil
 	case s.Code == td.MicroScaleBias && a.scale == 1 && a.offset == 0 && a.bias == nil:
 		a.scale, a.offset = s.A, s.B
-		return true
+		return nil
+	case s.Code == td.MicroScaleBias:
+		return diag.Decline(diag.OwnEpilogue, "a scale and offset follow others; a task has one of each")
 	case s.Code == td.MicroEW && s.EW == td.EWMult && number:
-		ok := a.offset == 0 && a.bias == nil
+		why := a.behind("a scale")
 		a.scale *= s.A
-		return ok
+		return why
 	case s.Code == td.MicroEW && s.EW == td.EWMult:
 		return a.multiply(s.Operand)
 	case s.Code == td.MicroEW && s.EW == td.EWAdd && number:
-		ok := a.offset == 0 && a.bias == nil
+		why := a.behind("an offset")
 		a.offset = s.A
-		return ok
+		return why
 	case s.Code == td.MicroEW && s.EW == td.EWAdd:
 		return a.add(s.Operand)
 	}
-	return false
+	return otherStep(s)
+}
+
+// earlierStep declines a step that goes back to what an earlier one made: tasks of a chain have one value at a time.
+func earlierStep(s *anec.Step) *diag.Reason {
+	return diag.Decline(diag.OwnEpilogue, "%v takes what an earlier step made, and tasks pass one value on", s.EW)
+}
+
+// liveStep declines a step with a live operand: the array reads one tensor, and the planar engine two.
+func liveStep(kind td.EWKind, v *anec.Value) *diag.Reason {
+	return diag.Decline(diag.OwnEpilogue, "%v takes %q, which is live; epilogues of tasks have constants", kind, v.Name)
+}
+
+// otherStep declines a step that no task has.
+func otherStep(s *anec.Step) *diag.Reason {
+	switch {
+	case s.Code != td.MicroEW:
+		return diag.Decline(diag.OwnEpilogue, "no task has %v as a step after it", s.Code)
+	case s.Operand != nil && s.Operand.Const == nil:
+		return liveStep(s.EW, s.Operand)
+	}
+	return diag.Decline(diag.OwnEpilogue, "no task has %v as a step after it", s.EW)
 }
 
 // afterProduct reads the epilogue of a product. That its result is fp16 goes without saying.
-func afterProduct(l *anec.Layer) (after, anec.Perm, bool) {
+func afterProduct(l *anec.Layer) (after, anec.Perm, *diag.Reason) {
 	plain := *l
 	if l.OutputType == tensor.Float16 {
 		plain.OutputType = tensor.Invalid
@@ -110,6 +173,6 @@ func afterProduct(l *anec.Layer) (after, anec.Perm, bool) {
 	if l.Epilogue.Transpose != nil {
 		perm = *l.Epilogue.Transpose
 	}
-	after, ok := afterButTranspose(&plain)
-	return after, perm, ok
+	after, why := afterButTranspose(&plain)
+	return after, perm, why
 }

@@ -2,6 +2,7 @@ package selection
 
 import (
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/diag"
 	"github.com/espalier-ane/espalier/internal/units"
 	"github.com/espalier-ane/espalier/td"
 	"github.com/espalier-ane/espalier/tensor"
@@ -20,8 +21,8 @@ type function struct {
 	epsilon   uint16 // and has this added
 }
 
-// functionOf returns how the array computes a function; false if no certain table does.
-func functionOf(a *anec.Activation) (f function, ok bool) {
+// functionOf returns how the array computes a function, if a certain table does.
+func functionOf(a *anec.Activation) (f function, why *diag.Reason) {
 	f = function{nonLinear: units.Table, post: units.One}
 	first, second := tensor.ToF16(a.A), tensor.ToF16(a.B)
 	switch a.Function {
@@ -34,8 +35,9 @@ func functionOf(a *anec.Activation) (f function, ok bool) {
 	case td.FuncGELU, td.FuncGELUTanhApproximation:
 		f.table = td.GELUTable()
 	case td.FuncSwish:
-		f.table = td.SiLUTable()
-		return f, a.A == 1
+		if f.table = td.SiLUTable(); a.A != 1 {
+			return f, badArgument(a, "its table is for x*sigmoid(x)", 1, a.A)
+		}
 	case td.FuncExp2:
 		f.table = td.Exp2Table()
 	case td.FuncExp:
@@ -52,24 +54,39 @@ func functionOf(a *anec.Activation) (f function, ok bool) {
 		f.table = td.LeakyReLUTable(first)
 	case td.FuncClampedReLU:
 		f.table = td.ClampedReLUTable(first, second)
-		return f, a.B > 0 && a.A >= 0 // a slope below 0 leads up to the limit on the left too
+		switch {
+		case !(a.B > 0):
+			return f, badArgument(a, "its limit is not above 0", "> 0", a.B)
+		case !(a.A >= 0):
+			return f, badArgument(a, "a slope below 0 leads up to the limit on the left too", ">= 0", a.A)
+		}
 	case td.FuncReLUN:
-		f.table = td.ClampTable(0, first)
-		return f, a.A >= 0
+		if f.table = td.ClampTable(0, first); !(a.A >= 0) {
+			return f, badArgument(a, "its limit is below 0", ">= 0", a.A)
+		}
 	case td.FuncClip:
-		f.table = td.ClampTable(first, second)
-		return f, a.A <= a.B
+		if f.table = td.ClampTable(first, second); !(a.A <= a.B) {
+			return f, badArgument(a, "its lower bound is above the upper", a.B, a.A)
+		}
 	case td.FuncThresholdedReLU:
 		f.table = td.ThresholdTable(first)
 	case td.FuncSigmoidHard:
 		if !(tensor.F16(first) > 0) {
-			return f, false
+			return f, badArgument(a, "its slope, in fp16, is not above 0", "> 0", a.A)
 		}
 		f.table = td.HardSigmoidTable(first, second)
 	default:
-		return f, false
+		return f, noTable(a.Function)
 	}
-	return f, true
+	return f, nil
+}
+
+func noTable(f td.Function) *diag.Reason {
+	return diag.Decline(diag.OwnFunction, "no table of the array is known for %v", f)
+}
+
+func badArgument(a *anec.Activation, what string, limit, found any) *diag.Reason {
+	return diag.Decline(diag.OwnFunction, "%v has an argument that no table is known for: %s", a.Function, what).Measure(limit, found)
 }
 
 // apply makes a bypass task compute a function. The accumulator adds what there is to add: then the task is a sum.
@@ -84,9 +101,12 @@ func (b *builder) apply(o *units.Op, f function) {
 }
 
 // neuron selects the tasks of a function.
-func (b *builder) neuron(l *anec.Layer, p *anec.Neuron) ([]*units.Op, bool) {
-	if len(l.Bottoms) > 1 && l.Bottoms[1] != nil || !l.Epilogue.Empty() {
-		return nil, false
+func (b *builder) neuron(l *anec.Layer, p *anec.Neuron) ([]*units.Op, *diag.Reason) {
+	if len(l.Bottoms) > 1 && l.Bottoms[1] != nil {
+		return nil, diag.Decline(diag.OwnOperand, "%v has a slope for each channel, %q, which is no table", p.Type, l.Bottoms[1].Name)
+	}
+	if why := bareOnly(l); why != nil {
+		return nil, why
 	}
 	x := l.Bottoms[0]
 	switch p.Type {
@@ -95,43 +115,43 @@ func (b *builder) neuron(l *anec.Layer, p *anec.Neuron) ([]*units.Op, bool) {
 	case td.FuncFloor:
 		return b.floor(l, x)
 	}
-	f, ok := functionOf(&anec.Activation{Function: p.Type, A: p.A, B: p.B})
-	if !ok {
-		return nil, false
+	f, why := functionOf(&anec.Activation{Function: p.Type, A: p.A, B: p.B})
+	if why != nil {
+		return nil, why
 	}
-	o, ok := b.bypass(l, x)
-	if !ok {
-		return nil, false
+	o, why := b.bypass(l, x)
+	if why != nil {
+		return nil, why
 	}
 	b.apply(o, f)
-	return []*units.Op{o}, true
+	return []*units.Op{o}, nil
 }
 
 // tableLayer is a layer that is one table.
-func (b *builder) tableLayer(l *anec.Layer, x *anec.Value, t *td.Table, post uint16) ([]*units.Op, bool) {
-	if !l.Epilogue.Empty() {
-		return nil, false
+func (b *builder) tableLayer(l *anec.Layer, x *anec.Value, t *td.Table, post uint16) ([]*units.Op, *diag.Reason) {
+	if why := bareOnly(l); why != nil {
+		return nil, why
 	}
-	o, ok := b.bypass(l, x)
-	if !ok {
-		return nil, false
+	o, why := b.bypass(l, x)
+	if why != nil {
+		return nil, why
 	}
 	b.apply(o, function{nonLinear: units.Table, table: t, post: post})
-	return []*units.Op{o}, true
+	return []*units.Op{o}, nil
 }
 
 // bypass begins the task that passes x on to the layer's top.
-func (b *builder) bypass(l *anec.Layer, x *anec.Value) (*units.Op, bool) {
-	if x.Type.Dims != l.Top().Type.Dims || x.Type.DType != tensor.Float16 || l.Top().Type.DType != tensor.Float16 {
-		return nil, false
+func (b *builder) bypass(l *anec.Layer, x *anec.Value) (*units.Op, *diag.Reason) {
+	if why := firstOf(sameExtents(x, l.Top()), halfOnly(x, l.Top())); why != nil {
+		return nil, why
 	}
-	mx, ok1 := b.surface(x)
-	my, ok2 := b.surface(l.Top())
-	if !ok1 || !ok2 {
-		return nil, false
+	mx, why1 := b.surface(x)
+	my, why2 := b.surface(l.Top())
+	if why := firstOf(why1, why2); why != nil {
+		return nil, why
 	}
 	size, groups := sizeOf(x.Type.Dims)
 	o := b.Between(b.Bypass(size), mx, my)
 	o.Groups = groups
-	return o, true
+	return o, nil
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/diag"
 	"github.com/espalier-ane/espalier/internal/segment"
 	"github.com/espalier-ane/espalier/internal/units"
 	"github.com/espalier-ane/espalier/td"
@@ -17,11 +18,16 @@ import (
 //	v ────────────────────────────────────────┴─ product ─ y
 //
 // A mask of bools has no certain tasks.
-func (b *builder) attention(l *anec.Layer, p *anec.SDPA) ([]*units.Op, bool) {
+func (b *builder) attention(l *anec.Layer, p *anec.SDPA) ([]*units.Op, *diag.Reason) {
 	q, k, v, scale := l.Bottoms[0], l.Bottoms[1], l.Bottoms[2], l.Bottoms[3]
 	mask := segment.Bottom(l, 4)
-	if !p.SubtractMax || mask != nil && mask.Type.DType != tensor.Float16 {
-		return nil, false
+	if !p.SubtractMax {
+		return nil, diag.Decline(diag.OwnNumerics, "the softmax is not to subtract the largest score, and its tasks do")
+	}
+	if mask != nil {
+		if why := halfOnly(mask); why != nil {
+			return nil, why
+		}
 	}
 	d := q.Type.Dims
 	for a := range anec.H {
@@ -29,8 +35,8 @@ func (b *builder) attention(l *anec.Layer, p *anec.SDPA) ([]*units.Op, bool) {
 	}
 	d[anec.W] = k.Type.Dims[anec.H]
 	s := sublayers{builder: b, tasks: b.tasks}
-	if ops, ok := b.attempt(func() ([]*units.Op, bool) { return b.heads(l, d, mask) }); ok {
-		return ops, true
+	if ops, why := b.attempt(func() ([]*units.Op, *diag.Reason) { return b.heads(l, d, mask) }); why == nil {
+		return ops, nil
 	}
 	scores := s.layer(d, &anec.MatMul{TransposeZ: true}, anec.Epilogue{GOC: &anec.GainOffset{Gain: scale}}, q, k)
 	if mask != nil {
@@ -41,13 +47,18 @@ func (b *builder) attention(l *anec.Layer, p *anec.SDPA) ([]*units.Op, bool) {
 	last.Params, last.Bottoms = &anec.MatMul{}, []*anec.Value{weights, v}
 	s.take(&last)
 	b.tasks = s.tasks
-	return s.ops, !s.failed
+	return s.ops, s.why
 }
 
 // heads is an attention all of which stays on chip.
-func (b *builder) heads(l *anec.Layer, d anec.Dims, mask *anec.Value) ([]*units.Op, bool) {
-	if d[anec.N]*d[anec.D] != 1 || d[anec.W] == 1 || mask != nil && (mask.Type.Dims[anec.H] != d[anec.H] || mask.Type.Dims[anec.W] != d[anec.W]) {
-		return nil, false
+func (b *builder) heads(l *anec.Layer, d anec.Dims, mask *anec.Value) ([]*units.Op, *diag.Reason) {
+	switch {
+	case d[anec.N]*d[anec.D] != 1:
+		return nil, diag.Decline(diag.OwnSize, "an attention that stays on chip has no batch").Measure(1, d[anec.N]*d[anec.D])
+	case d[anec.W] == 1:
+		return nil, diag.Decline(diag.OwnRecord, "an attention over one key stays on chip in no recorded program")
+	case mask != nil && (mask.Type.Dims[anec.H] != d[anec.H] || mask.Type.Dims[anec.W] != d[anec.W]):
+		return nil, diag.Decline(diag.OwnOperand, "the mask %q is not of the extents of the scores", mask.Name).Measure(d, mask.Type.Dims)
 	}
 	scores := anec.Layer{Params: &anec.MatMul{TransposeZ: true}, Bottoms: l.Bottoms[:2], Epilogue: anec.Epilogue{GOC: &anec.GainOffset{Gain: l.Bottoms[3]}}}
 	last := *l
@@ -70,38 +81,38 @@ type heads struct {
 	after        after
 }
 
-// headsOf is the layers before the last of an attention: a product, a mask added or not, and a softmax.
-func (b *builder) headsOf(l *anec.Layer) ([]*anec.Layer, bool) {
+// headsOf is the layers before the last of an attention: a product, a mask added or not, and a softmax; nil if there is none.
+func (b *builder) headsOf(l *anec.Layer) []*anec.Layer {
 	last, ok := l.Params.(*anec.MatMul)
 	if !ok || last.TransposeX || isWeights(l.Bottoms[1]) {
-		return nil, false
+		return nil
 	}
 	softmax := b.onlyFor(l.Bottoms[0])
 	if softmax == nil || !softmax.Epilogue.Empty() || softmax.OutputType != tensor.Invalid || softmax.Top().Type.Dims[anec.W] == 1 {
-		return nil, false
+		return nil
 	}
 	if p, ok := softmax.Params.(*anec.Softmax); !ok || p.Axes != td.AxesOf(anec.W) {
-		return nil, false
+		return nil
 	}
 	layers := []*anec.Layer{softmax}
 	scores := b.onlyFor(softmax.Bottoms[0])
 	if scores != nil && scores.Kind() == anec.KindElementWise {
-		if _, ok := attentionMask(scores); !ok {
-			return nil, false
+		if attentionMask(scores) == nil {
+			return nil
 		}
 		layers = append(layers, scores)
 		scores = b.onlyFor(scores.Bottoms[0])
 	}
 	if scores == nil {
-		return nil, false
+		return nil
 	}
 	first, ok := scores.Params.(*anec.MatMul)
 	if !ok || first.TransposeX || isWeights(scores.Bottoms[0]) || isWeights(scores.Bottoms[1]) {
-		return nil, false
+		return nil
 	}
 	layers = append(layers, scores)
 	slices.Reverse(layers)
-	return layers, true
+	return layers
 }
 
 // onlyFor is the layer that makes a value, if it does so for one other alone.
@@ -112,62 +123,72 @@ func (b *builder) onlyFor(v *anec.Value) *anec.Layer {
 	return v.Def
 }
 
-// attentionMask is what a layer adds to scores, if that is all it does: a number for each row and column.
-func attentionMask(l *anec.Layer) (*anec.Value, bool) {
+// attentionMask is what a layer adds to scores, if that is all it does: a number for each row and column. Else it is nil.
+func attentionMask(l *anec.Layer) *anec.Value {
 	p, ok := l.Params.(*anec.ElementWise)
 	if !ok || p.Type != td.EWAdd || len(l.Bottoms) != 2 || !l.Epilogue.Empty() || l.OutputType != tensor.Invalid && l.OutputType != tensor.Float16 {
-		return nil, false
+		return nil
 	}
 	x, z := l.Bottoms[0].Type, l.Bottoms[1].Type
 	same := x.Dims[anec.H] == z.Dims[anec.H] && x.Dims[anec.W] == z.Dims[anec.W] && x.Dims == l.Top().Type.Dims
-	return l.Bottoms[1], same && z.DType == tensor.Float16
+	if !same || z.DType != tensor.Float16 {
+		return nil
+	}
+	return l.Bottoms[1]
 }
 
 // joinAttention finds an attention.
 func (b *builder) joinAttention(l *anec.Layer) {
-	if layers, ok := b.headsOf(l); ok {
-		for _, inner := range layers {
-			b.joined[inner] = true
-		}
+	for _, inner := range b.headsOf(l) {
+		b.joined[inner] = true
 	}
 }
 
 // attentionLayer is the last layer of an attention that joinAttention found. What does not fit on chip goes layer by layer.
-func (b *builder) attentionLayer(l *anec.Layer, layers []*anec.Layer) ([]*units.Op, bool) {
+func (b *builder) attentionLayer(l *anec.Layer, layers []*anec.Layer) ([]*units.Op, *diag.Reason) {
 	var mask *anec.Value
 	if len(layers) > 2 {
-		mask, _ = attentionMask(layers[1])
+		mask = attentionMask(layers[1])
 	}
-	if ops, ok := b.attempt(func() ([]*units.Op, bool) { return b.headsTasks(l, layers[0], mask) }); ok {
-		return ops, true
+	ops, why := b.attempt(func() ([]*units.Op, *diag.Reason) { return b.headsTasks(l, layers[0], mask) })
+	if why == nil {
+		return ops, nil
 	}
-	return b.layerByLayer(append(layers, l)...)
+	return b.layerByLayer(why, append(layers, l)...)
 }
 
 // headsTasks reads where the operands of an attention lie, and makes its tasks.
-func (b *builder) headsTasks(l, scores *anec.Layer, mask *anec.Value) ([]*units.Op, bool) {
+func (b *builder) headsTasks(l, scores *anec.Layer, mask *anec.Value) ([]*units.Op, *diag.Reason) {
 	var h heads
 	if mask != nil {
-		m, turned, ok := b.operand(mask, false)
-		if !ok || turned {
-			return nil, false
+		m, turned, why := b.operand(mask, false)
+		if why != nil {
+			return nil, why
+		}
+		if turned {
+			return nil, columnsApart(mask)
 		}
 		h.mask = &m
 	}
-	first, perm1, ok1 := afterProduct(scores)
-	after, perm, ok2 := afterProduct(l)
-	q, turnQ, ok3 := b.operand(scores.Bottoms[0], false)
-	k, turnK, ok4 := b.operand(scores.Bottoms[1], scores.Params.(*anec.MatMul).TransposeZ)
-	v, turnV, ok5 := b.operand(l.Bottoms[1], l.Params.(*anec.MatMul).TransposeZ)
-	y, ok6 := b.matricesAt(l.Top(), perm)
-	if !ok1 || !ok2 || !ok3 || !ok4 || !ok5 || !ok6 {
-		return nil, false
+	first, perm1, why1 := afterProduct(scores)
+	after, perm, why2 := afterProduct(l)
+	q, turnQ, why3 := b.operand(scores.Bottoms[0], false)
+	k, turnK, why4 := b.operand(scores.Bottoms[1], scores.Params.(*anec.MatMul).TransposeZ)
+	v, turnV, why5 := b.operand(l.Bottoms[1], l.Params.(*anec.MatMul).TransposeZ)
+	y, why6 := b.matricesAt(l.Top(), perm)
+	if why := firstOf(why1, why2, why3, why4, why5, why6); why != nil {
+		return nil, why
 	}
-	if turnQ || perm1 != anec.Identity || first.bias != nil || first.act != nil || first.offset != 0 {
-		return nil, false
+	switch {
+	case turnQ:
+		return nil, columnsApart(scores.Bottoms[0])
+	case perm1 != anec.Identity:
+		return nil, diag.Decline(diag.OwnEpilogue, "the scores of an attention are transposed (%v)", perm1)
+	case first.bias != nil || first.act != nil || first.offset != 0:
+		return nil, diag.Decline(diag.OwnEpilogue, "the scores of an attention are scaled on chip, and no more")
 	}
-	if after.bias != nil || after.offset != 0 || after.act != nil && after.act.Function != td.FuncReLU {
-		return nil, false
+	if why := runtimeOnly(&after); why != nil {
+		return nil, why
 	}
 	h.q, h.k, h.v, h.y, h.turnK, h.turnV = q, k, v, y, turnK, turnV
 	h.scale, h.after = tensor.ToF16(first.scale), after
@@ -192,7 +213,7 @@ func (b *builder) maskScores(h *heads, full units.Chip, heads, rows int) (ops []
 }
 
 // attend makes the tasks of an attention that stays on chip.
-func (b *builder) attend(h *heads) ([]*units.Op, bool) {
+func (b *builder) attend(h *heads) ([]*units.Op, *diag.Reason) {
 	scores := liveProduct{builder: b, x: h.q, z: h.k, turnZ: h.turnK, m: h.q.rows, k: h.q.columns, post: h.scale}
 	if scores.n = h.k.columns; h.turnK {
 		scores.n = h.k.rows
@@ -203,8 +224,11 @@ func (b *builder) attend(h *heads) ([]*units.Op, bool) {
 	_, full := softmaxOfRowPlaces(size)
 	scores.onChip, scores.room = &full, full.End(1)
 	start := b.scratch
-	if _, ok := scores.run(); !ok || full.End(3) >= b.OnChip {
-		return nil, false
+	if _, why := scores.run(); why != nil {
+		return nil, why
+	}
+	if full.End(3) >= b.OnChip {
+		return nil, noRoom("the scores of an attention", b.OnChip, full.End(3))
 	}
 	if h.mask != nil {
 		scores.ops = append(scores.ops, b.maskScores(h, full, heads, scores.m)...)
@@ -224,8 +248,8 @@ func (b *builder) attend(h *heads) ([]*units.Op, bool) {
 	peak, store := ops[len(scores.ops)], ops[len(ops)-1]
 	peak.Source1 = units.Source{Chip: full}
 	store.KernelStore = true
-	if _, ok := last.run(); !ok {
-		return nil, false
+	if _, why := last.run(); why != nil {
+		return nil, why
 	}
-	return append(ops, last.ops...), true
+	return append(ops, last.ops...), nil
 }

@@ -2,6 +2,7 @@ package selection
 
 import (
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/diag"
 	"github.com/espalier-ane/espalier/internal/segment"
 	"github.com/espalier-ane/espalier/internal/units"
 	"github.com/espalier-ane/espalier/td"
@@ -34,74 +35,110 @@ func newBuilder(c *segment.Choice) *builder {
 }
 
 // lies is where a value lies that tasks read or write. What is read and lies as no register can say is copied first.
-func (b *builder) lies(v *anec.Value) (segment.Spot, bool) {
+func (b *builder) lies(v *anec.Value) (segment.Spot, *diag.Reason) {
 	at, ok := b.Spot(v)
-	if _, named := SurfaceAt(b.Machine, at.Offset, at.Strides, v.Type); ok && !named {
-		if _, dense := b.denseSurface(v.Type); dense {
+	b.Touched = append(b.Touched, v)
+	if !ok {
+		return at, noPlace(v)
+	}
+	if _, unnamed := SurfaceAt(b.Machine, at.Offset, at.Strides, v.Type); unnamed != nil {
+		if _, why := b.denseSurface(v.Type); why == nil {
 			if c, copied := b.Copy(v); copied {
 				at = c
 			}
 		}
 	}
-	b.Touched = append(b.Touched, v)
-	return at, ok
+	return at, nil
 }
 
-// surface is where a value lies, as registers have it; false if they cannot say it.
-func (b *builder) surface(v *anec.Value) (*units.Surface, bool) {
+// noPlace declines a value that is nowhere in memory, like a constant that nothing has packed.
+func noPlace(v *anec.Value) *diag.Reason {
+	return about(v, diag.Decline(diag.OwnLayout, "lies in no memory that tasks read or write"))
+}
+
+// surface is where a value lies, as registers have it.
+func (b *builder) surface(v *anec.Value) (*units.Surface, *diag.Reason) {
 	if s := b.surfaces[v]; s != nil {
-		return s, true
+		return s, nil
 	}
-	at, ok := b.lies(v)
-	if !ok || !b.addressed(at.Buffer) {
-		return nil, false
+	at, why := b.lies(v)
+	if why != nil {
+		return nil, why
 	}
-	s, ok := SurfaceAt(b.Machine, at.Offset, at.Strides, v.Type)
-	if ok {
-		s.Base = at.Buffer.ID
+	if !addressed(at.Buffer) {
+		return nil, notAddressed(v, at.Buffer)
 	}
-	return s, ok
+	s, why := SurfaceAt(b.Machine, at.Offset, at.Strides, v.Type)
+	if why != nil {
+		return nil, about(v, why)
+	}
+	s.Base = at.Buffer.ID
+	return s, nil
 }
 
 // addressed reports whether tasks may read and write a memory. No record has a state.
-func (b *builder) addressed(m *segment.Buffer) bool {
+func addressed(m *segment.Buffer) bool {
 	return m.Region == segment.InScratch || m.Region == segment.InPort && m.State == nil
 }
 
+// notAddressed declines a value that lies in another memory than that.
+func notAddressed(v *anec.Value, m *segment.Buffer) *diag.Reason {
+	if m.State != nil {
+		return about(v, inState())
+	}
+	return about(v, diag.Decline(diag.OwnLayout, "lies in a memory that tasks do not read or write (%v)", m.Region))
+}
+
 // attempt selects tasks, and takes back constants and memory of what does not succeed.
-func (b *builder) attempt(selection func() ([]*units.Op, bool)) ([]*units.Op, bool) {
+func (b *builder) attempt(selection func() ([]*units.Op, *diag.Reason)) ([]*units.Op, *diag.Reason) {
 	constants, scratch, placed := b.constants.Mark(), b.scratch, len(b.placed)
-	ops, ok := selection()
-	if !ok {
+	ops, why := selection()
+	if why != nil {
 		for _, v := range b.placed[placed:] {
 			delete(b.surfaces, v)
 		}
 		b.constants.Reset(constants)
 		b.scratch, b.placed = scratch, b.placed[:placed]
 	}
-	return ops, ok
+	return ops, why
 }
 
-// SurfaceAt is a tensor at an offset, with strides, in some memory; false if the registers cannot say it.
-func SurfaceAt(m units.Machine, offset int64, strides [anec.NumAxes]int64, t anec.Type) (*units.Surface, bool) {
-	s, ok := denseSurface(m, t)
+// maxSurface bounds the bytes of offsets and strides: their registers have signs.
+const maxSurface = 1 << 31
+
+// SurfaceAt is a tensor at an offset, with strides, in some memory, if registers can say it. The reason is about the tensor,
+// which its caller names.
+func SurfaceAt(m units.Machine, offset int64, strides [anec.NumAxes]int64, t anec.Type) (*units.Surface, *diag.Reason) {
+	s, why := denseSurface(m, t)
+	if why != nil {
+		return nil, why
+	}
 	d, row := t.Dims, int64(m.RowAlign)
-	if !ok || offset%row != 0 || offset >= 1<<31 || d[anec.W] > 1 && strides[anec.W] != int64(t.DType.Size()) {
-		return nil, false
+	switch {
+	case offset%row != 0:
+		return nil, diag.Decline(diag.OwnLayout, "begins where no row may, in bytes").In("Base").Measure(multiplesOf(row), offset)
+	case offset >= maxSurface:
+		return nil, diag.Decline(diag.OwnLayout, "begins too far behind the base of its memory").In("Base").Measure(maxSurface, offset)
+	case d[anec.W] > 1 && strides[anec.W] != int64(t.DType.Size()):
+		return nil, diag.Decline(diag.OwnLayout, "has elements along W that do not lie side by side, in bytes").Measure(t.DType.Size(), strides[anec.W])
 	}
 	s.Offset = int(offset)
 	// Along an axis of one element a stride leads nowhere; it is as a dense tensor would have it.
 	next := int64(s.Row)
 	for _, axis := range []struct {
-		axis   td.Axis
-		stride *int
-	}{{anec.H, &s.Row}, {anec.C, &s.Plane}, {anec.N, &s.Group}} {
+		axis     td.Axis
+		stride   *int
+		register string
+	}{{anec.H, &s.Row, "Row"}, {anec.C, &s.Plane, "Plane"}, {anec.N, &s.Group, "Group"}} {
 		stride := next
 		if d[axis.axis] > 1 {
 			stride = strides[axis.axis]
 		}
-		if stride <= 0 || stride%row != 0 || stride >= 1<<31 {
-			return nil, false
+		if stride <= 0 || stride%row != 0 {
+			return nil, diag.Decline(diag.OwnLayout, "has a stride along %v that the register does not hold, in bytes", axis.axis).In(axis.register).Measure(multiplesOf(row), stride)
+		}
+		if stride >= maxSurface {
+			return nil, diag.Decline(diag.OwnLayout, "has a stride along %v that the register does not hold, in bytes", axis.axis).In(axis.register).Measure(maxSurface, stride)
 		}
 		*axis.stride = int(stride)
 		next = stride * int64(d[axis.axis])
@@ -109,5 +146,5 @@ func SurfaceAt(m units.Machine, offset int64, strides [anec.NumAxes]int64, t ane
 			s.Depth = int(next)
 		}
 	}
-	return s, true
+	return s, nil
 }

@@ -2,6 +2,7 @@ package selection
 
 import (
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/diag"
 	"github.com/espalier-ane/espalier/internal/units"
 	"github.com/espalier-ane/espalier/td"
 )
@@ -32,35 +33,46 @@ type chain struct {
 func (c *chain) room() int { return c.b.OnChip / 2 }
 
 // tensorOf is a value as an operand. A constant is put into the section of constants as a tensor of memory is.
-func (b *builder) tensorOf(v *anec.Value) (t operand, ok bool) {
+func (b *builder) tensorOf(v *anec.Value) (t operand, why *diag.Reason) {
 	t.size, t.groups = sizeOf(v.Type.Dims)
 	if v.Const != nil {
-		t.memory, ok = b.constantSurface(v)
-		return t, ok
+		t.memory, why = b.constantSurface(v)
+		return t, why
 	}
-	t.memory, ok = b.groupedSurface(v)
-	return t, ok
+	t.memory, why = b.groupedSurface(v)
+	return t, why
 }
 
 // groupedSurface is where a value lies, with batch and depth as the groups.
-func (b *builder) groupedSurface(v *anec.Value) (*units.Surface, bool) {
+func (b *builder) groupedSurface(v *anec.Value) (*units.Surface, *diag.Reason) {
 	d := v.Type.Dims
 	if d[anec.D] == 1 {
 		return b.surface(v)
 	}
 	at, ok := b.Spot(v)
-	if !ok || !b.addressed(at.Buffer) || d[anec.N] > 1 && at.Strides[anec.N] != int64(d[anec.D])*at.Strides[anec.D] {
-		return nil, false
+	switch {
+	case !ok:
+		return nil, noPlace(v)
+	case !addressed(at.Buffer):
+		return nil, notAddressed(v, at.Buffer)
+	case d[anec.N] > 1 && at.Strides[anec.N] != int64(d[anec.D])*at.Strides[anec.D]:
+		return nil, depthApart(v)
 	}
 	b.Touched = append(b.Touched, v)
 	flat := v.Type
 	flat.Dims[anec.N], flat.Dims[anec.D] = d[anec.N]*d[anec.D], 1
 	at.Strides[anec.N] = at.Strides[anec.D]
-	s, ok := SurfaceAt(b.Machine, at.Offset, at.Strides, flat)
-	if ok {
-		s.Base = at.Buffer.ID
+	s, why := SurfaceAt(b.Machine, at.Offset, at.Strides, flat)
+	if why != nil {
+		return nil, about(v, why)
 	}
-	return s, ok
+	s.Base = at.Buffer.ID
+	return s, nil
+}
+
+// depthApart declines a value whose batch and depth are not one axis as it lies.
+func depthApart(v *anec.Value) *diag.Reason {
+	return about(v, diag.Decline(diag.OwnDepth, "has batch and depth that do not lie as one axis, and a task has groups alone"))
 }
 
 // streamed is an operand as a source, of the planar engine or of the array.
@@ -149,13 +161,12 @@ func (c *chain) one(t operand, to *units.Surface, edit func(*units.Op)) operand 
 	return y
 }
 
-// two is a planar task of two operands, which broadcast to the size; edit, which may be nil, says what else it does. It is
-// false if an operand does not broadcast so.
+// two is a planar task of two operands, which have to broadcast to the size; edit, which may be nil, says what else it does.
 //
 //	x ─────────────┐                     x ─ copy ─┐
 //	               ├─ op ─ y   or both:            ├─ op ─ y
 //	z ─ copy ─ on chip                   z ─ copy ─┘
-func (c *chain) two(kind td.EWKind, x, z operand, like operand, to *units.Surface, edit func(*units.Op)) (operand, bool) {
+func (c *chain) two(kind td.EWKind, x, z operand, like operand, to *units.Surface, edit func(*units.Op)) (operand, *diag.Reason) {
 	size, groups := like.size, like.groups
 	full := func(t operand) bool { return t.size == size && t.groups == groups }
 	need := c.free
@@ -172,12 +183,16 @@ func (c *chain) two(kind td.EWKind, x, z operand, like operand, to *units.Surfac
 		x, z = z, x
 	}
 	for _, t := range []*operand{&z, &x} {
-		if t.groups != 1 && t.groups != groups || !spreads(t.size, size) {
-			return operand{}, false
+		if t.groups != 1 && t.groups != groups {
+			return operand{}, diag.Decline(diag.OwnOperand, "an operand of %v broadcasts its groups, batch and depth, only from 1", kind).Measure(groups, t.groups)
+		}
+		if !spreads(t.size, size) {
+			return operand{}, diag.Decline(diag.OwnOperand, "an operand of %v broadcasts only from extents of 1", kind).Measure(size, t.size)
 		}
 		if t.memory != nil && !full(*t) {
-			if *t = c.pass(*t, nil, nil); t.memory != nil {
-				return operand{}, false // only on chip is it read more than once
+			bytes := t.groups * c.b.ResidentChip(0, t.size).End(t.size.H)
+			if *t = c.pass(*t, nil, nil); t.memory != nil { // only on chip is it read more than once
+				return operand{}, noRoom("an operand that is read again for each row or group", c.room(), bytes)
 			}
 		}
 	}
@@ -191,11 +206,11 @@ func (c *chain) two(kind td.EWKind, x, z operand, like operand, to *units.Surfac
 	y := c.place(o, to)
 	c.connect(o, x, z)
 	c.add(o)
-	return y, true
+	return y, nil
 }
 
 // twoInParts does the upper and the lower rows one after the other: what is read more than once is not on chip as a whole.
-func (c *chain) twoInParts(kind td.EWKind, x, z, like operand, to *units.Surface, edit func(*units.Op)) (operand, bool) {
+func (c *chain) twoInParts(kind td.EWKind, x, z, like operand, to *units.Surface, edit func(*units.Op)) (operand, *diag.Reason) {
 	if to == nil {
 		to = c.b.scratchSurface(like.size, like.groups)
 	}
@@ -204,12 +219,12 @@ func (c *chain) twoInParts(kind td.EWKind, x, z, like operand, to *units.Surface
 	for _, rows := range [][2]int{{0, half}, {half, like.size.H}} {
 		free := c.free
 		part := y.rows(rows[0], rows[1])
-		if _, ok := c.two(kind, x.rows(rows[0], rows[1]), z.rows(rows[0], rows[1]), part, part.memory, edit); !ok {
-			return y, false
+		if _, why := c.two(kind, x.rows(rows[0], rows[1]), z.rows(rows[0], rows[1]), part, part.memory, edit); why != nil {
+			return y, why
 		}
 		c.free = free
 	}
-	return y, true
+	return y, nil
 }
 
 // rows is some rows of an operand; if it has but one, it is for all.

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/diag"
 	"github.com/espalier-ane/espalier/internal/units"
 	"github.com/espalier-ane/espalier/td"
 	"github.com/espalier-ane/espalier/tensor"
@@ -37,13 +38,22 @@ var signKinds = map[td.EWKind]signFunction{
 }
 
 // comparison selects the tasks of an elementwise layer that gives bools.
-func (b *builder) comparison(l *anec.Layer, kind td.EWKind, x, z *anec.Value) ([]*units.Op, bool) {
-	if !l.Epilogue.Empty() || l.OutputType != tensor.Invalid && l.OutputType != tensor.Bool {
-		return nil, false
+func (b *builder) comparison(l *anec.Layer, kind td.EWKind, x, z *anec.Value) ([]*units.Op, *diag.Reason) {
+	if why := bareOnly(l); why != nil {
+		return nil, why
+	}
+	if l.OutputType != tensor.Invalid && l.OutputType != tensor.Bool {
+		return nil, otherResult(l)
 	}
 	cmp, ok := comparisons[kind]
-	if !ok || x.Type.DType != tensor.Float16 || z.Type.DType != tensor.Float16 || x.Const != nil && z.Const != nil {
-		return nil, false
+	if !ok {
+		return nil, diag.Decline(diag.OwnKind, "no tasks are known for %v of bools", kind)
+	}
+	if why := halfOnly(x, z); why != nil {
+		return nil, why
+	}
+	if x.Const != nil && z.Const != nil {
+		return nil, allConstant()
 	}
 	if v, ok := scalarHalf(z); ok && x.Type.Dims == l.Top().Type.Dims {
 		return b.thresholdLayer(l, x, v, cmp, false)
@@ -54,20 +64,28 @@ func (b *builder) comparison(l *anec.Layer, kind td.EWKind, x, z *anec.Value) ([
 	if cmp.swapped {
 		x, z = z, x
 	}
-	return b.chained(l, func(c *chain, like operand, to *units.Surface, _ []stage) bool {
-		tx, ok1 := b.tensorOf(x)
-		tz, ok2 := b.tensorOf(z)
-		if !ok1 || !ok2 {
-			return false
+	return b.chained(l, func(c *chain, like operand, to *units.Surface, _ []stage) *diag.Reason {
+		tx, why1 := b.tensorOf(x)
+		tz, why2 := b.tensorOf(z)
+		if why := firstOf(why1, why2); why != nil {
+			return why
 		}
 		recorded := kind == td.EWLessThan || kind == td.EWGreaterThan
-		if recorded && tx.size == like.size && tz.size == like.size && like.groups == 1 && c.difference(tx, tz, cmp.of.table(), to) {
-			return true
+		if recorded && tx.size == like.size && tz.size == like.size && like.groups == 1 && c.difference(tx, tz, cmp.of.table(), to) == nil {
+			return nil
 		}
 		// The array would take a difference below the normal numbers for none.
-		d, ok := c.two(td.EWSub, tx, tz, like, nil, func(o *units.Op) { o.Scale = tensor.ToF16(1024) })
-		return ok && c.toBytes(d, cmp.of.table(), to)
+		d, why := c.two(td.EWSub, tx, tz, like, nil, func(o *units.Op) { o.Scale = tensor.ToF16(1024) })
+		if why != nil {
+			return why
+		}
+		return c.toBytes(d, cmp.of.table(), to)
 	})
+}
+
+// allConstant declines a layer of constants: it is computed when the program is compiled.
+func allConstant() *diag.Reason {
+	return diag.Decline(diag.OwnOperand, "all operands are constants, and tasks read at least one that is live")
 }
 
 // difference is a table of x - z, in bytes (oracles, less_bool_rr_1x64x1x1, less_bool_cast_1x375): the two lie on chip
@@ -76,12 +94,12 @@ func (b *builder) comparison(l *anec.Layer, kind td.EWKind, x, z *anec.Value) ([
 //	z ─ copy ─┐
 //	          ├─ x·1 - z·1 ─ table ─ bytes
 //	x ─ copy ─┘
-func (c *chain) difference(x, z operand, table *td.Table, to *units.Surface) bool {
+func (c *chain) difference(x, z operand, table *td.Table, to *units.Surface) *diag.Reason {
 	size := x.size
 	first, second, pairs := c.b.PairChips(size)
 	end := first.End(size.H)
 	if c.free != 0 || end > c.room() {
-		return false
+		return noRoom("two operands of a comparison, channel by channel side by side,", c.room(), c.free+end)
 	}
 	for _, t := range []struct {
 		from operand
@@ -96,18 +114,18 @@ func (c *chain) difference(x, z operand, table *td.Table, to *units.Surface) boo
 	o.In.C, o.Unicast = 2*size.C, 2
 	o.Source1 = units.Source{Chip: pairs}
 	o.Result, o.Chip = to, units.Chip{Base: end}
-	if !c.weighBytes(o, 2, slices.Repeat([]uint16{1, 0xff}, size.C), table) { // 1 and -1
-		return false
+	if why := c.weighBytes(o, 2, slices.Repeat([]uint16{1, 0xff}, size.C), table); why != nil { // 1 and -1
+		return why
 	}
 	c.add(o)
-	return true
+	return nil
 }
 
 // toBytes is a table of t that leaves as bytes: the array weighs each channel with 1, as it weighs two in a comparison.
-func (c *chain) toBytes(t operand, table *td.Table, to *units.Surface) bool {
+func (c *chain) toBytes(t operand, table *td.Table, to *units.Surface) *diag.Reason {
 	first := c.b.Bypass(t.size)
-	if !c.weighBytes(first, 1, slices.Repeat([]uint16{1}, t.size.C), table) {
-		return false
+	if why := c.weighBytes(first, 1, slices.Repeat([]uint16{1}, t.size.C), table); why != nil {
+		return why
 	}
 	y := operand{size: t.size, groups: t.groups, memory: to}
 	for g := range t.groups {
@@ -116,11 +134,11 @@ func (c *chain) toBytes(t operand, table *td.Table, to *units.Surface) bool {
 		o.Result = y.part(g).memory
 		c.add(&o)
 	}
-	return true
+	return nil
 }
 
 // weighBytes gives a task weights of one byte and a table.
-func (c *chain) weighBytes(o *units.Op, inputs int, weights []uint16, table *td.Table) bool {
+func (c *chain) weighBytes(o *units.Op, inputs int, weights []uint16, table *td.Table) *diag.Reason {
 	k := td.Kernel{
 		Groups: 1, Outputs: o.Out.C, Inputs: inputs, Height: 1, Width: 1, StrideY: 1, StrideX: 1,
 		Lanes: 1, Engines: c.b.EnginesFor(o.Out.C), Format: td.KernelInt8, Table: true,
@@ -131,18 +149,21 @@ func (c *chain) weighBytes(o *units.Op, inputs int, weights []uint16, table *td.
 }
 
 // thresholdLayer compares x with a number; first: the number is the first operand. One table does.
-func (b *builder) thresholdLayer(l *anec.Layer, x *anec.Value, v uint16, cmp comparison, first bool) ([]*units.Op, bool) {
+func (b *builder) thresholdLayer(l *anec.Layer, x *anec.Value, v uint16, cmp comparison, first bool) ([]*units.Op, *diag.Reason) {
 	number := tensor.F16(v)
 	if !(number > -32768 && number < 32768) { // the array holds numbers at its port below that
-		return nil, false
+		return nil, diag.Decline(diag.OwnNumerics, "it compares with a number that the array does not hold").Measure("-32768 to 32768, without these", number)
 	}
 	of := cmp.of // of x - v
 	if cmp.swapped != first {
 		of.below, of.above = of.above, of.below
 	}
-	return b.chained(l, func(c *chain, _ operand, to *units.Surface, _ []stage) bool {
-		t, ok := b.tensorOf(x)
-		return ok && c.toBytes(t, thresholdTable(v, of), to)
+	return b.chained(l, func(c *chain, _ operand, to *units.Surface, _ []stage) *diag.Reason {
+		t, why := b.tensorOf(x)
+		if why != nil {
+			return why
+		}
+		return c.toBytes(t, thresholdTable(v, of), to)
 	})
 }
 
@@ -166,18 +187,18 @@ func neighbour(v uint16, direction int) uint16 {
 }
 
 // signLayer compares one operand with 0.
-func (b *builder) signLayer(l *anec.Layer, x *anec.Value, of signFunction) ([]*units.Op, bool) {
-	if !l.Epilogue.Empty() {
-		return nil, false
+func (b *builder) signLayer(l *anec.Layer, x *anec.Value, of signFunction) ([]*units.Op, *diag.Reason) {
+	if why := bareOnly(l); why != nil {
+		return nil, why
 	}
-	return b.chained(l, func(c *chain, like operand, to *units.Surface, _ []stage) bool {
-		t, ok := b.tensorOf(x)
+	return b.chained(l, func(c *chain, like operand, to *units.Surface, _ []stage) *diag.Reason {
+		t, why := b.tensorOf(x)
 		switch {
-		case !ok:
-			return false
+		case why != nil:
+			return why
 		case x.Type.DType == tensor.Bool:
 			c.byTable(t, of.table(), to) // bytes, as logical_not reads and writes them (oracles, logical_not_1x1x64x64)
-			return true
+			return nil
 		}
 		return c.toBytes(t, of.table(), to)
 	})
@@ -192,12 +213,15 @@ func (b *builder) signLayer(l *anec.Layer, x *anec.Value, of signFunction) ([]*u
 //	condition ─ is it not ─┘
 //
 // On this chip 0 times infinity is 0. Where a is infinite, adding it to b does.
-func (b *builder) selection(l *anec.Layer) ([]*units.Op, bool) {
+func (b *builder) selection(l *anec.Layer) ([]*units.Op, *diag.Reason) {
 	condition, x, z := l.Bottoms[0], l.Bottoms[1], l.Bottoms[2]
-	if l.Top().Type.DType != tensor.Float16 || x.Type.DType != tensor.Float16 || z.Type.DType != tensor.Float16 || condition.Type.DType != tensor.Bool {
-		return nil, false
+	if why := halfOnly(l.Top(), x, z); why != nil {
+		return nil, why
 	}
-	return b.chained(l, func(c *chain, like operand, to *units.Surface, stages []stage) bool {
+	if t := condition.Type.DType; t != tensor.Bool {
+		return nil, about(condition, diag.Decline(diag.OwnType, "is a condition of another type than tables read").Measure(tensor.Bool, t))
+	}
+	return b.chained(l, func(c *chain, like operand, to *units.Surface, stages []stage) *diag.Reason {
 		after := stages[foldable(stages):]
 		dest := to
 		if len(after) > 0 {
@@ -205,18 +229,24 @@ func (b *builder) selection(l *anec.Layer) ([]*units.Op, bool) {
 		}
 		edit := func(o *units.Op) { fold(o, stages) }
 		if number, ok := scalarHalf(x); ok && number&^signBit == infinity {
-			mask, ok1 := b.maskOf(c, condition, signFunction{number, 0, number})
-			t, ok2 := b.tensorOf(z)
-			y, ok3 := c.two(td.EWAdd, t, mask, like, dest, edit)
-			return ok1 && ok2 && ok3 && (len(after) == 0 || c.finish(y, after, to))
+			mask, why1 := b.maskOf(c, condition, signFunction{number, 0, number})
+			t, why2 := b.tensorOf(z)
+			y, why3 := c.two(td.EWAdd, t, mask, like, dest, edit)
+			if why := firstOf(why1, why2, why3); why != nil {
+				return why
+			}
+			return c.finishRest(y, after, to)
 		}
-		one, ok1 := b.masked(c, condition, x, whereNotZero)
-		other, ok2 := b.masked(c, condition, z, whereZero)
-		if !ok1 || !ok2 {
-			return false
+		one, why1 := b.masked(c, condition, x, whereNotZero)
+		other, why2 := b.masked(c, condition, z, whereZero)
+		if why := firstOf(why1, why2); why != nil {
+			return why
 		}
-		y, ok := c.two(td.EWAdd, one, other, like, dest, edit)
-		return ok && (len(after) == 0 || c.finish(y, after, to))
+		y, why := c.two(td.EWAdd, one, other, like, dest, edit)
+		if why != nil {
+			return why
+		}
+		return c.finishRest(y, after, to)
 	})
 }
 
@@ -224,20 +254,20 @@ func (b *builder) selection(l *anec.Layer) ([]*units.Op, bool) {
 const infinity = 0x7c00
 
 // masked is v where a table of the condition is 1, else 0.
-func (b *builder) masked(c *chain, condition, v *anec.Value, of signFunction) (operand, bool) {
-	mask, ok := b.maskOf(c, condition, of)
-	if !ok {
-		return mask, false
+func (b *builder) masked(c *chain, condition, v *anec.Value, of signFunction) (operand, *diag.Reason) {
+	mask, why := b.maskOf(c, condition, of)
+	if why != nil {
+		return mask, why
 	}
 	if number, ok := scalarHalf(v); ok {
 		if mask.memory != nil {
 			mask = c.pass(mask, nil, nil)
 		}
-		return c.one(mask, nil, func(o *units.Op) { o.Scale = number }), true
+		return c.one(mask, nil, func(o *units.Op) { o.Scale = number }), nil
 	}
-	t, ok := b.tensorOf(v)
-	if !ok {
-		return t, false
+	t, why := b.tensorOf(v)
+	if why != nil {
+		return t, why
 	}
 	both := operand{size: units.Size{W: max(mask.size.W, t.size.W), H: max(mask.size.H, t.size.H), D: 1, C: max(mask.size.C, t.size.C)}}
 	both.groups = max(mask.groups, t.groups)
@@ -245,19 +275,19 @@ func (b *builder) masked(c *chain, condition, v *anec.Value, of signFunction) (o
 }
 
 // maskOf is a table of a condition: on chip, or a constant.
-func (b *builder) maskOf(c *chain, condition *anec.Value, of signFunction) (operand, bool) {
+func (b *builder) maskOf(c *chain, condition *anec.Value, of signFunction) (operand, *diag.Reason) {
 	if condition.Const == nil {
-		t, ok := b.tensorOf(condition)
-		if !ok {
-			return t, false
+		t, why := b.tensorOf(condition)
+		if why != nil {
+			return t, why
 		}
-		return c.byTable(t, of.table(), nil), true
+		return c.byTable(t, of.table(), nil), nil
 	}
 	d := condition.Type.Dims
 	t := operand{}
 	t.size, t.groups = sizeOf(d)
 	if !condition.Const.Plain() {
-		return t, false
+		return t, compressed(condition)
 	}
 	values := condition.Const.Stored.Float32s()
 	mask := make([]uint16, len(values))
@@ -267,5 +297,5 @@ func (b *builder) maskOf(c *chain, condition *anec.Value, of signFunction) (oper
 		}
 	}
 	t.memory = b.constantImage(mask, d[anec.W], d[anec.H], d[anec.C])
-	return t, true
+	return t, nil
 }

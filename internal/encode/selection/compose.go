@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/diag"
 	"github.com/espalier-ane/espalier/internal/segment"
 	"github.com/espalier-ane/espalier/internal/units"
 	"github.com/espalier-ane/espalier/td"
@@ -38,19 +39,19 @@ func (b *builder) beginsInside(y layout, parts []piece) bool {
 //
 //	a [h][3] ─ turn ─ [3 of 5][h] ─┐
 //	b [h][2] ─ turn ─ [2 of 5][h] ─┴─ turn ─ y [h][5]
-func (b *builder) compose(y layout, d anec.Dims, parts []piece) ([]*units.Op, bool) {
+func (b *builder) compose(y layout, d anec.Dims, parts []piece) ([]*units.Op, *diag.Reason) {
 	if len(parts) > maxTasks {
-		return nil, false
+		return nil, tooManyTasks(maxTasks, len(parts))
 	}
 	to, columns := y, int(anec.W)
 	var last []*units.Op
 	if b.beginsInside(y, parts) {
-		var ok bool
-		if to, columns, ok = b.spread(y, d, parts); !ok {
-			return nil, false
+		var why *diag.Reason
+		if to, columns, why = b.spread(y, d, parts); why != nil {
+			return nil, why
 		}
-		if last, ok = b.moves(b.moveOf(d, to, y)); !ok {
-			return nil, false
+		if last, why = b.moves(b.moveOf(d, to, y)); why != nil {
+			return nil, why
 		}
 	}
 	var ops []*units.Op
@@ -69,17 +70,20 @@ func (b *builder) compose(y layout, d anec.Dims, parts []piece) ([]*units.Op, bo
 		}
 		m := b.moveOf(p.dims, from, p.start(to))
 		m.before = p.before
-		some, ok := b.moves(m)
-		if ops = append(ops, some...); !ok || len(ops) > maxTasks {
-			return nil, false
+		some, why := b.moves(m)
+		if why != nil {
+			return nil, why
+		}
+		if ops = append(ops, some...); len(ops) > maxTasks {
+			return nil, tooManyTasks(maxTasks, len(ops))
 		}
 	}
-	return append(ops, last...), true
+	return append(ops, last...), nil
 }
 
 // spread gives a value scratch memory in which columns lie apart. What lies side by side there is an axis that every part
 // has whole; -1 is none.
-func (b *builder) spread(y layout, d anec.Dims, parts []piece) (at layout, columns int, ok bool) {
+func (b *builder) spread(y layout, d anec.Dims, parts []piece) (at layout, columns int, why *diag.Reason) {
 	bytes := func(k int) int {
 		n := b.RowAlign
 		if k >= 0 {
@@ -101,7 +105,7 @@ func (b *builder) spread(y layout, d anec.Dims, parts []piece) (at layout, colum
 	}
 	total := bytes(inner)
 	if total > maxExpand {
-		return at, -1, false
+		return at, -1, tooMuchMemory(total)
 	}
 	at.origin = b.takeScratch(total)
 	width := b.RowAlign
@@ -114,19 +118,27 @@ func (b *builder) spread(y layout, d anec.Dims, parts []piece) (at layout, colum
 			width *= d[a]
 		}
 	}
-	return at, inner, true
+	return at, inner, nil
 }
 
 // concat puts its bottoms together. Those that lie in place are there already.
-func (b *builder) concat(l *anec.Layer, p *anec.Concat) ([]*units.Op, bool) {
-	y, ok := b.layout(l.Top())
-	if !ok || !plainConcat(l, p) {
-		return nil, false
+func (b *builder) concat(l *anec.Layer, p *anec.Concat) ([]*units.Op, *diag.Reason) {
+	y, why := b.layout(l.Top())
+	switch {
+	case why != nil:
+		return nil, why
+	case p.Interleave:
+		return nil, diag.Decline(diag.OwnKind, "no tasks are known that interleave what they concatenate")
+	case l.OutputType != tensor.Invalid:
+		return nil, otherResult(l)
+	}
+	if why := bareOnly(l); why != nil {
+		return nil, why
 	}
 	parts := concatParts(l, p)
 	for i, v := range l.Bottoms {
-		if parts[i].from, ok = b.source(v); !ok {
-			return nil, false
+		if parts[i].from, why = b.source(v); why != nil {
+			return nil, why
 		}
 		parts[i].before = b.inRows(v)
 	}
@@ -180,11 +192,11 @@ func axisRuns(indices []int) (list []elementRun) {
 }
 
 // remap puts a value together of elements of x: along each axis these, by number; -1 is the given number.
-func (b *builder) remap(l *anec.Layer, indices [anec.NumAxes][]int, number uint16) ([]*units.Op, bool) {
-	x, ok1 := b.source(l.Bottoms[0])
-	y, ok2 := b.layout(l.Top())
-	if !ok1 || !ok2 || !segment.IsBare(l) {
-		return nil, false
+func (b *builder) remap(l *anec.Layer, indices [anec.NumAxes][]int, number uint16) ([]*units.Op, *diag.Reason) {
+	x, why1 := b.source(l.Bottoms[0])
+	y, why2 := b.layout(l.Top())
+	if why := firstOf(why1, why2, asIs(l)); why != nil {
+		return nil, why
 	}
 	d := l.Top().Type.Dims
 	var parts []piece
@@ -229,14 +241,14 @@ func counted(n int) []int {
 }
 
 // padding puts elements about x.
-func (b *builder) padding(l *anec.Layer, p *anec.Padding) ([]*units.Op, bool) {
+func (b *builder) padding(l *anec.Layer, p *anec.Padding) ([]*units.Op, *diag.Reason) {
 	number := uint16(0)
 	switch p.Mode {
 	case td.PadZero, td.PadReplication, td.PadSymmetric, td.PadReflective:
 	case td.PadBackground:
 		number = tensor.ToF16(p.Value)
 	default:
-		return nil, false
+		return nil, diag.Decline(diag.OwnKind, "no tasks are known for padding of mode %v", p.Mode)
 	}
 	var indices [anec.NumAxes][]int
 	for a, n := range l.Bottoms[0].Type.Dims {
@@ -260,10 +272,10 @@ func (b *builder) padding(l *anec.Layer, p *anec.Padding) ([]*units.Op, bool) {
 }
 
 // gathered takes the slices of x that known indices name.
-func (b *builder) gathered(l *anec.Layer) ([]*units.Op, bool) {
+func (b *builder) gathered(l *anec.Layer) ([]*units.Op, *diag.Reason) {
 	axis, known, ok := segment.KnownIndices(l)
 	if !ok {
-		return nil, false
+		return nil, otherIndices(l)
 	}
 	var indices [anec.NumAxes][]int
 	for a, n := range l.Bottoms[0].Type.Dims {
@@ -273,14 +285,26 @@ func (b *builder) gathered(l *anec.Layer) ([]*units.Op, bool) {
 	return b.remap(l, indices, 0)
 }
 
+// otherIndices declines a gather: tasks copy from places that they name.
+func otherIndices(l *anec.Layer) *diag.Reason {
+	indices := segment.Bottom(l, 1)
+	switch n := len(l.Params.(*anec.Gather).Axes); {
+	case n != 1:
+		return diag.Decline(diag.OwnAxes, "it gathers along several axes").Measure(1, n)
+	case indices == nil || indices.Const == nil:
+		return diag.Decline(diag.OwnOperand, "the indices are known when the program runs, and tasks copy from places that they name")
+	}
+	return about(indices, diag.Decline(diag.OwnConstant, "is not one vector of indices along %v", l.Params.(*anec.Gather).Axes[0]))
+}
+
 // tile repeats x. Along an axis of x there are then two, of which one is repeated:
 //
 //	y [2·3][4]  =  [2][3][4], from x [ ][3][4]
-func (b *builder) tile(l *anec.Layer, p *anec.Tile) ([]*units.Op, bool) {
-	x, ok1 := b.source(l.Bottoms[0])
-	y, ok2 := b.layout(l.Top())
-	if !ok1 || !ok2 || !segment.IsBare(l) {
-		return nil, false
+func (b *builder) tile(l *anec.Layer, p *anec.Tile) ([]*units.Op, *diag.Reason) {
+	x, why1 := b.source(l.Bottoms[0])
+	y, why2 := b.layout(l.Top())
+	if why := firstOf(why1, why2, asIs(l)); why != nil {
+		return nil, why
 	}
 	d := l.Bottoms[0].Type.Dims
 	m := b.moveOf(d, x, y)
@@ -293,11 +317,14 @@ func (b *builder) tile(l *anec.Layer, p *anec.Tile) ([]*units.Op, bool) {
 // rearrange moves blocks of space into channels or a batch, or back: x fastest, then y.
 //
 //	PixelShuffle of 2·2      x [4c][h][w]  =  [c][j][i][h][w]      y [c][h][j][w][i]
-func (b *builder) rearrange(l *anec.Layer, f anec.Factors, outer td.Axis, scatter, inner bool) ([]*units.Op, bool) {
-	x, ok1 := b.source(l.Bottoms[0])
-	y, ok2 := b.layout(l.Top())
-	if !ok1 || !ok2 || !segment.IsBare(l) || f.Z != 1 {
-		return nil, false
+func (b *builder) rearrange(l *anec.Layer, f anec.Factors, outer td.Axis, scatter, inner bool) ([]*units.Op, *diag.Reason) {
+	x, why1 := b.source(l.Bottoms[0])
+	y, why2 := b.layout(l.Top())
+	if why := firstOf(why1, why2, asIs(l)); why != nil {
+		return nil, why
+	}
+	if f.Z != 1 {
+		return nil, diag.Decline(diag.OwnDepth, "blocks have depth").Measure(1, f.Z)
 	}
 	// many is where blocks are channels, space where they are not.
 	many, space, d := x, y, l.Top().Type.Dims

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/diag"
 	"github.com/espalier-ane/espalier/internal/segment"
 	"github.com/espalier-ane/espalier/internal/units"
 	"github.com/espalier-ane/espalier/tensor"
@@ -12,17 +13,19 @@ import (
 // Reading the constants of a graph, and packing those that tasks read as tensors.
 
 // constantSurface puts a constant of fp16 numbers into the constant section, with batch and depth as the groups.
-func (b *builder) constantSurface(v *anec.Value) (*units.Surface, bool) {
-	values, ok := halves(v)
+func (b *builder) constantSurface(v *anec.Value) (*units.Surface, *diag.Reason) {
+	values, why := elements(v)
+	if why != nil {
+		return nil, why
+	}
+	if why := halfOnly(v); why != nil {
+		return nil, why
+	}
 	d := v.Type.Dims
-	n := 1
-	for _, extent := range d {
-		n *= extent
+	if bytes := len(values) / d[anec.W] * b.RowBytes(d[anec.W]); bytes > maxExpand {
+		return nil, tooMuchMemory(bytes)
 	}
-	if !ok || n == 0 || n != len(values) || v.Type.DType != tensor.Float16 || n/d[anec.W]*b.RowBytes(d[anec.W]) > maxExpand {
-		return nil, false
-	}
-	return b.constantImage(values, d[anec.W], d[anec.H], d[anec.C]), true
+	return b.constantImage(values, d[anec.W], d[anec.H], d[anec.C]), nil
 }
 
 // constantImage puts numbers into the constant section: groups of c planes of h rows of w.
@@ -36,28 +39,43 @@ func (b *builder) constantImage(values []uint16, w, h, c int) *units.Surface {
 	return s
 }
 
+// elements returns the fp16 elements of a constant that is a tensor: as many as its extents say, and one at least.
+func elements(v *anec.Value) ([]uint16, *diag.Reason) {
+	values, why := halves(v)
+	n := 1
+	for _, extent := range v.Type.Dims {
+		n *= extent
+	}
+	if why == nil && (n == 0 || n != len(values)) {
+		why = about(v, diag.Decline(diag.OwnConstant, "has not the elements that its extents say").Measure(n, len(values)))
+	}
+	return values, why
+}
+
 // halves returns the fp16 elements of a constant, plain or decoded from others. They may be the memory of the weight file:
 // nobody writes there.
-func halves(v *anec.Value) ([]uint16, bool) {
-	if v != nil && segment.IsDecoded(v) {
+func halves(v *anec.Value) ([]uint16, *diag.Reason) {
+	switch {
+	case segment.IsDecoded(v):
 		return decodeHalves(v.Def)
-	}
-	if v == nil || v.Const == nil || !v.Const.Plain() {
-		return nil, false
+	case v.Const == nil:
+		return nil, notConstant(v)
+	case !v.Const.Plain():
+		return nil, compressed(v)
 	}
 	if stored := v.Const.Stored; stored.DType() == tensor.Float16 {
 		if bits, err := stored.Alias(tensor.UInt16); err == nil {
-			return tensor.Data[uint16](bits), true
+			return tensor.Data[uint16](bits), nil
 		}
 	}
 	values := v.Const.Stored.Float32s()
 	list := make([]uint16, len(values))
 	for i, x := range values {
 		if list[i] = tensor.ToF16(x); tensor.F16(list[i]) != x && x == x {
-			return nil, false // it is wider than fp16
+			return nil, about(v, diag.Decline(diag.OwnConstant, "is a constant of %v with a number that fp16 does not hold", v.Type.DType).Measure(tensor.Float16, x))
 		}
 	}
-	return list, true
+	return list, nil
 }
 
 // scalarHalf is the one element of a constant as fp16.
@@ -68,16 +86,33 @@ func scalarHalf(v *anec.Value) (uint16, bool) {
 
 // roundedHalves is the elements of a plain constant in fp16, rounded where they are wider: the chip has gains and offsets
 // in nothing else.
-func roundedHalves(v *anec.Value) ([]uint16, bool) {
-	if v.Const == nil || !v.Const.Plain() || !v.Type.DType.IsFloat() {
-		return nil, false
+func roundedHalves(v *anec.Value) ([]uint16, *diag.Reason) {
+	if why := numbers(v); why != nil {
+		return nil, why
 	}
 	values := v.Const.Stored.Float32s()
 	list := make([]uint16, len(values))
 	for i, x := range values {
 		list[i] = tensor.ToF16(x)
 	}
-	return list, true
+	return list, nil
+}
+
+// numbers declines a value that is no plain constant of floating-point numbers.
+func numbers(v *anec.Value) *diag.Reason {
+	switch {
+	case v.Const == nil:
+		return notConstant(v)
+	case !v.Const.Plain():
+		return compressed(v)
+	case !v.Type.DType.IsFloat():
+		return about(v, diag.Decline(diag.OwnConstant, "is a constant of another type than tasks have").Measure(tensor.Float16, v.Type.DType))
+	}
+	return nil
+}
+
+func notConstant(v *anec.Value) *diag.Reason {
+	return about(v, diag.Decline(diag.OwnOperand, "is live, and the task has constants there"))
 }
 
 // loneNumber is the one element of a constant.

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/diag"
 	"github.com/espalier-ane/espalier/internal/segment"
 	"github.com/espalier-ane/espalier/internal/units"
 	"github.com/espalier-ane/espalier/td"
@@ -18,6 +19,8 @@ import (
 const (
 	maxColumns = 7
 	maxRows    = 15
+	maxStride  = 2   // of both axes
+	maxSpread  = 4   // of a transposed convolution: its stride along H
 	maxImages  = 256 // of a batch
 	smallSide  = 8   // of a result that is small to the array
 )
@@ -39,57 +42,69 @@ type convolution struct {
 
 // conv selects the tasks of a convolution. What its epilogue does is in the tasks themselves, if they can say it; else other
 // tasks follow.
-func (b *builder) conv(l *anec.Layer, p *anec.Conv) ([]*units.Op, bool) {
-	to, ok := b.surface(l.Top())
-	if !ok {
-		return nil, false
+func (b *builder) conv(l *anec.Layer, p *anec.Conv) ([]*units.Op, *diag.Reason) {
+	to, why := b.surface(l.Top())
+	if why != nil {
+		return nil, why
 	}
-	if ops, ok := b.attempt(func() ([]*units.Op, bool) { return b.convInto(l, p, to) }); ok {
-		return ops, true
+	ops, why := b.attempt(func() ([]*units.Op, *diag.Reason) { return b.convInto(l, p, to) })
+	if why == nil {
+		return ops, nil
 	}
-	stages, ok := stagesOf(l)
-	if !ok || to.Element != units.FP16 || len(stages) == 0 || l.Epilogue.Transpose != nil {
-		return nil, false
+	stages, apart := stagesOf(l)
+	switch {
+	case apart != nil:
+		return nil, neither(apart, why)
+	case to.Element != units.FP16 || len(stages) == 0 || l.Epilogue.Transpose != nil:
+		return nil, why // the other way would be no other
 	}
 	bare := *l
 	bare.Epilogue = anec.Epilogue{}
 	size, images := sizeOf(l.Top().Type.Dims)
 	room := b.scratchSurface(size, images)
-	ops, ok := b.convInto(&bare, p, room)
-	if !ok {
-		return nil, false
+	ops, apart = b.convInto(&bare, p, room)
+	if apart != nil {
+		return nil, neither(why, apart)
 	}
 	c := &chain{b: b, ops: ops}
-	ok = c.finish(operand{size: size, groups: images, memory: room}, stages, to)
-	return c.ops, ok
+	if apart = c.finish(operand{size: size, groups: images, memory: room}, stages, to); apart != nil {
+		return nil, neither(why, apart)
+	}
+	return c.ops, nil
 }
 
 // convInto selects the tasks of a convolution whose result goes to a surface.
-func (b *builder) convInto(l *anec.Layer, p *anec.Conv, my *units.Surface) ([]*units.Op, bool) {
+func (b *builder) convInto(l *anec.Layer, p *anec.Conv, my *units.Surface) ([]*units.Op, *diag.Reason) {
 	x := l.Bottoms[0]
 	images := x.Type.Dims[anec.N]
-	c, ok := readConv(l, p)
-	if !ok || images > maxImages {
-		return nil, false
+	c, why := readConv(l, p)
+	if why != nil {
+		return nil, why
 	}
-	mx, ok := b.surface(x)
-	if !ok || mx.Element != units.FP16 || my.Element != units.FP16 {
-		return nil, false
+	if images > maxImages {
+		return nil, tooManyImages(images)
+	}
+	mx, why := b.surface(x)
+	if why != nil {
+		return nil, why
+	}
+	if mx.Element != units.FP16 || my.Element != units.FP16 {
+		return nil, halfOnly(x, l.Top())
 	}
 	if c.window.KW > maxColumns && !p.Transposed {
 		return b.wideConv(c, images, mx, my)
 	}
 	parts := []*convolution{c}
 	if p.Transposed {
-		if parts, ok = c.phases(); !ok {
-			return nil, false
+		if parts, why = c.phases(); why != nil {
+			return nil, why
 		}
 	}
 	var forms []*units.Op
 	for _, part := range parts {
-		o, ok := b.convTask(part)
-		if !ok {
-			return nil, false
+		o, why := b.convTask(part)
+		if why != nil {
+			return nil, why
 		}
 		forms = append(forms, o)
 	}
@@ -115,7 +130,7 @@ func (b *builder) convInto(l *anec.Layer, p *anec.Conv, my *units.Surface) ([]*u
 			ops = append(ops, b.Between(b.Bypass(c.out), room, &to))
 		}
 	}
-	return ops, true
+	return ops, nil
 }
 
 // wideConv is a convolution whose windows are wider than the array has them: the sum of two, of the columns up to the one that
@@ -123,10 +138,17 @@ func (b *builder) convInto(l *anec.Layer, p *anec.Conv, my *units.Surface) ([]*u
 //
 //	a b c d e f g h i   →   a b c d e · · · ·   +   · · · · 0 f g h i
 //	        ^
-func (b *builder) wideConv(c *convolution, images int, from, to *units.Surface) ([]*units.Op, bool) {
+func (b *builder) wideConv(c *convolution, images int, from, to *units.Surface) ([]*units.Op, *diag.Reason) {
 	split := c.window.PX
-	if c.window.SX != 1 || c.window.SY != 1 || c.exchange || c.after != (after{scale: 1}) || split+1 > maxColumns || c.window.KW-split > maxColumns {
-		return nil, false
+	switch {
+	case c.window.SX != 1 || c.window.SY != 1:
+		return nil, c.tooWide("and has strides, so that it is no sum of two")
+	case c.exchange || c.after != (after{scale: 1}):
+		return nil, c.tooWide("and an epilogue follows, so that it is no sum of two")
+	case split+1 > maxColumns:
+		return nil, c.tooWide("and so is the part up to where its result lies").Measure(maxColumns, split+1)
+	case c.window.KW-split > maxColumns:
+		return nil, c.tooWide("and so is the part from where its result lies").Measure(maxColumns, c.window.KW-split)
 	}
 	left, right := *c, *c
 	left.window.KW, left.weights = split+1, c.columns(0, split+1)
@@ -142,9 +164,9 @@ func (b *builder) wideConv(c *convolution, images int, from, to *units.Surface) 
 		conv *convolution
 		into *units.Surface
 	}{{&left, sum.memory}, {&right, last.memory}} {
-		form, ok := b.convTask(half.conv)
-		if !ok {
-			return nil, false
+		form, why := b.convTask(half.conv)
+		if why != nil {
+			return nil, why
 		}
 		for n := range images {
 			x, y := *from, *half.into
@@ -153,8 +175,18 @@ func (b *builder) wideConv(c *convolution, images int, from, to *units.Surface) 
 			chain.ops = append(chain.ops, half.conv.between(form, 0, x, y))
 		}
 	}
-	_, ok := chain.two(td.EWAdd, sum, last, sum, to, nil)
-	return chain.ops, ok
+	_, why := chain.two(td.EWAdd, sum, last, sum, to, nil)
+	return chain.ops, why
+}
+
+// tooWide declines a window with more columns than the array has.
+func (c *convolution) tooWide(what string) *diag.Reason {
+	return diag.Decline(diag.OwnWindow, "the window has more columns than the array, %s", what).In("KernelWidth").Measure(maxColumns, c.window.KW)
+}
+
+// tooManyImages declines a batch: its convolutions are a task each.
+func tooManyImages(images int) *diag.Reason {
+	return diag.Decline(diag.OwnSize, "the batch has too many images").Measure(maxImages, images)
 }
 
 // columns is some columns of the kernel.
@@ -183,49 +215,66 @@ func (c *convolution) between(form *units.Op, i int, from, to units.Surface) *un
 	return &o
 }
 
-// readConv reads a layer; false if it is none that the array does.
-func readConv(l *anec.Layer, p *anec.Conv) (*convolution, bool) {
-	weights, ok := halves(l.Bottoms[1])
-	if !ok || !inPlane(&p.Window) || p.PaddingMode != td.PadZero && segment.HasPadding(&p.Window) {
-		return nil, false
+// readConv reads a layer, if it is one that the array does.
+func readConv(l *anec.Layer, p *anec.Conv) (*convolution, *diag.Reason) {
+	weights, why := halves(l.Bottoms[1])
+	if why != nil {
+		return nil, why
+	}
+	if why := firstOf(inPlane(&p.Window), zerosBeside(&p.Window, p.PaddingMode)); why != nil {
+		return nil, why
 	}
 	c := &convolution{groups: p.Groups, weights: weights}
 	c.in, _ = sizeOf(l.Bottoms[0].Type.Dims)
 	c.out, _ = sizeOf(l.Top().Type.Dims)
-	if turn := l.Epilogue.Transpose; turn != nil {
-		if *turn != segment.Exchange(anec.C, anec.W) || p.Groups > 1 || p.Transposed {
-			return nil, false
+	if perm := l.Epilogue.Transpose; perm != nil {
+		switch {
+		case *perm != segment.Exchange(anec.C, anec.W):
+			return nil, diag.Decline(diag.OwnEpilogue, "the result is transposed otherwise than with C and W exchanged").Measure(segment.Exchange(anec.C, anec.W), *perm)
+		case p.Groups > 1 || p.Transposed:
+			return nil, diag.Decline(diag.OwnRecord, "the result of a convolution with groups, or of a transposed one, is transposed, which no recorded program has")
 		}
 		c.exchange = true
 		c.out.C, c.out.W = c.out.W, c.out.C
 	}
 	plain := c.foldGain(l)
-	if c.after, ok = afterButTranspose(plain); !ok {
-		return nil, false
+	if c.after, why = afterButTranspose(plain); why != nil {
+		return nil, why
 	}
 	bias := segment.Bottom(l, 2)
 	if c.after.bias != nil {
 		if bias != nil {
-			return nil, false
+			return nil, twoBiases()
 		}
 		bias = c.after.bias
 	}
 	if bias != nil {
-		if c.bias, ok = halves(bias); !ok || len(c.bias) != c.out.C {
-			return nil, false
+		if c.bias, why = halves(bias); why != nil {
+			return nil, why
+		}
+		if len(c.bias) != c.out.C {
+			return nil, biasElements(bias, c.out.C, len(c.bias))
 		}
 	}
 	c.window = planeWindow(&p.Window)
 	if p.Transposed {
 		if p.Dilation != [3]int{1, 1, 1} {
-			return nil, false
+			return nil, diag.Decline(diag.OwnWindow, "the window of a transposed convolution has dilation, along D, H and W").Measure(1, p.Dilation)
 		}
 		c.spread, c.cut = [2]int{c.window.SY, c.window.SX}, [2]int{c.window.PY, c.window.PX}
 		c.window.SX, c.window.SY = 1, 1
-		return c, true
+		return c, nil
 	}
 	c.dilate(p.Dilation[1], p.Dilation[2])
 	return c, c.evenStrides()
+}
+
+func twoBiases() *diag.Reason {
+	return diag.Decline(diag.OwnEpilogue, "the layer has a bias, and its epilogue adds another; a kernel has one").In("Bias")
+}
+
+func biasElements(bias *anec.Value, want, found int) *diag.Reason {
+	return about(bias, diag.Decline(diag.OwnConstant, "is a bias that has not one number for each output").Measure(want, found))
 }
 
 // foldGain multiplies a gain of the result into the weights, if none of them changes by rounding, and returns the layer
@@ -276,7 +325,7 @@ func (c *convolution) dilate(dy, dx int) {
 // evenStrides makes the strides along both axes the same, as most records have them; along an axis with one result a stride
 // says nothing. A stride of 2 along W alone is known with lanes side by side (record
 // encoder_conv_c16_n16_k9x9_s1_g16_bias0_same).
-func (c *convolution) evenStrides() bool {
+func (c *convolution) evenStrides() *diag.Reason {
 	w := &c.window
 	switch {
 	case w.SX == w.SY:
@@ -285,9 +334,18 @@ func (c *convolution) evenStrides() bool {
 	case c.out.W == 1:
 		w.SX = w.SY
 	case w.SX == 2 && w.SY == 1:
-		return !c.depthwise()
+		if c.depthwise() {
+			return diag.Decline(diag.OwnRecord, "a window goes along W in steps of 2 and along H in steps of 1, channel by channel, which no recorded program has").In("StrideX")
+		}
+		return nil
 	}
-	return w.SX == w.SY && w.SX <= 2
+	switch {
+	case w.SX != w.SY:
+		return diag.Decline(diag.OwnWindow, "the strides along W and H are not the same, as recorded programs have them").In("StrideX").Measure(w.SY, w.SX)
+	case w.SX > maxStride:
+		return diag.Decline(diag.OwnWindow, "the strides are larger than in any recorded program").In("StrideX").Measure(maxStride, w.SX)
+	}
+	return nil
 }
 
 // depthwise reports whether each channel is convolved by itself.
@@ -303,10 +361,15 @@ func (c *convolution) depthwise() bool {
 //	                                       y[2] = c·x[0] + a·x[1]
 //
 // So y[s·m + r] sums w[k]·x[m - t] over all k = s·t + r + cut.
-func (c *convolution) phases() (parts []*convolution, ok bool) {
+func (c *convolution) phases() (parts []*convolution, why *diag.Reason) {
 	sy, sx := c.spread[0], c.spread[1]
-	if sx != 1 && sx != 2 && sx != 4 || sy > 4 || c.exchange {
-		return nil, false
+	switch {
+	case sx != 1 && sx != 2 && sx != 4:
+		return nil, diag.Decline(diag.OwnWindow, "the stride of a transposed convolution along W, by which its results lie side by side, is none that elements interleave by").In("Interleave").Measure("1, 2 or 4", sx)
+	case sy > maxSpread:
+		return nil, diag.Decline(diag.OwnWindow, "the stride of a transposed convolution along H is too large").Measure(maxSpread, sy)
+	case c.exchange:
+		return nil, diag.Decline(diag.OwnRecord, "the result of a transposed convolution is transposed, which no recorded program has")
 	}
 	left, all := phaseWindow(c.window.KW, sx, c.cut[1], 0, sx)
 	ins, outs := c.in.C/c.groups, c.out.C/c.groups
@@ -337,7 +400,7 @@ func (c *convolution) phases() (parts []*convolution, ok bool) {
 		}
 		parts = append(parts, &part)
 	}
-	return parts, true
+	return parts, nil
 }
 
 // phaseWindow is the window over x of the results of phases from lo to hi: how many elements there are before the one that
@@ -355,15 +418,28 @@ func phaseWindow(kernel, spread, cut, lo, hi int) (before, length int) {
 	return before, before + 1 + after
 }
 
-// meets reports whether the array has such windows, and every one has an element of the image.
-func (c *convolution) meets() bool {
-	return c.window.KW <= maxColumns && c.window.KH <= maxRows && c.window.Meets(c.in, c.out)
+// meets declines windows that the array has not, and those of which one has no element of the image.
+func (c *convolution) meets() *diag.Reason {
+	switch {
+	case c.window.KW > maxColumns:
+		return diag.Decline(diag.OwnWindow, "the window has more columns than the array").In("KernelWidth").Measure(maxColumns, c.window.KW)
+	case c.window.KH > maxRows:
+		return diag.Decline(diag.OwnWindow, "the window has more rows than the array").In("KernelHeight").Measure(maxRows, c.window.KH)
+	case !c.window.Meets(c.in, c.out):
+		return emptyWindows()
+	}
+	return nil
+}
+
+// emptyWindows declines padding so wide that nothing of the image is in some window.
+func emptyWindows() *diag.Reason {
+	return diag.Decline(diag.OwnWindow, "some windows have nothing but padding in them, which no recorded program has")
 }
 
 // convTask is the task of a convolution, before it is known where it reads and writes.
-func (b *builder) convTask(c *convolution) (*units.Op, bool) {
-	if !c.meets() {
-		return nil, false
+func (b *builder) convTask(c *convolution) (*units.Op, *diag.Reason) {
+	if why := c.meets(); why != nil {
+		return nil, why
 	}
 	strided := c.window.SX > 1
 	in, out := c.in, c.out
@@ -380,7 +456,7 @@ func (b *builder) convTask(c *convolution) (*units.Op, bool) {
 		o.Unicast = 1
 		k.Groups, k.Outputs, k.Inputs, k.Lanes = 1, out.C, 1, 1
 	} else if single {
-		return nil, false
+		return nil, diag.Decline(diag.OwnRecord, "each output is one input times one weight, and not channel by channel, which no recorded program has").In("Groups")
 	} else {
 		most := 16
 		if max(out.W, out.H) <= smallSide {
@@ -403,7 +479,18 @@ func (b *builder) convTask(c *convolution) (*units.Op, bool) {
 	}
 	// A bias that all outputs have is a number of its own (record encoder_conv_c1_n4_k3x3_s2_g1_bias1_same).
 	o.Accumulate = c.bias[0]
-	return o, b.weigh(o, k, w, &c.after, nil) && (o.Post == units.One || o.Accumulate == 0)
+	if why := b.weigh(o, k, w, &c.after, nil); why != nil {
+		return o, why
+	}
+	if o.Post != units.One && o.Accumulate != 0 {
+		return o, scaledBias()
+	}
+	return o, nil
+}
+
+// scaledBias declines a scale and a bias of one task: which comes first is not known.
+func scaledBias() *diag.Reason {
+	return diag.Decline(diag.OwnRecord, "the result has a scale and a bias, and no recorded program shows which a task does first").In("PostScale")
 }
 
 // windowChip is the layout of what the array streams in with a window; tight is that of a small image with strides.

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/diag"
 	"github.com/espalier-ane/espalier/internal/units"
 	"github.com/espalier-ane/espalier/td"
 	"github.com/espalier-ane/espalier/tensor"
@@ -12,13 +13,14 @@ import (
 // Functions of one operand, and powers, in as many tasks as they take.
 
 // function is a function of t.
-func (c *chain) function(t operand, a *anec.Activation, to *units.Surface) (operand, bool) {
-	if f, ok := functionOf(a); ok {
-		return c.pass(t, &f, to), true
+func (c *chain) function(t operand, a *anec.Activation, to *units.Surface) (operand, *diag.Reason) {
+	f, why := functionOf(a)
+	if why == nil {
+		return c.pass(t, &f, to), nil
 	}
 	switch a.Function {
 	case td.FuncAbs:
-		return c.one(t, to, func(o *units.Op) { o.Condition = 1 }), true
+		return c.one(t, to, func(o *units.Op) { o.Condition = 1 }), nil
 	case td.FuncSquare:
 		return c.two(td.EWMult, t, t, t, to, nil)
 	case td.FuncFloor:
@@ -26,18 +28,18 @@ func (c *chain) function(t operand, a *anec.Activation, to *units.Surface) (oper
 	case td.FuncCeil:
 		return c.roundedOff(t, td.EWAdd, whereAbove.table(), to)
 	case td.FuncInt, td.FuncTrunc:
-		return c.byTable(t, td.IntegerTable(), to), true
+		return c.byTable(t, td.IntegerTable(), to), nil
 	case td.FuncFrac:
-		return c.byTable(t, td.FractionTable(), to), true
+		return c.byTable(t, td.FractionTable(), to), nil
 	case td.FuncSign:
-		return c.byTable(t, SignTable(units.One|signBit, 0, units.One), to), true
+		return c.byTable(t, SignTable(units.One|signBit, 0, units.One), to), nil
 	case td.FuncErf:
-		return c.byTable(t, erfTable(), to), true
+		return c.byTable(t, erfTable(), to), nil
 	}
 	if s, ok := signFunctions[a.Function]; ok {
-		return c.byTable(t, s.table(), to), true
+		return c.byTable(t, s.table(), to), nil
 	}
-	return c.composed(t, a, to)
+	return c.composed(t, a, to, why)
 }
 
 // composed is a function that is made of those with a table:
@@ -48,7 +50,9 @@ func (c *chain) function(t operand, a *anec.Activation, to *units.Surface) (oper
 //	x/(1 + |x|)     softsign
 //	elu             relu(x) + a·(exp(min(x, 0)) - 1)
 //	softplus        a·(relu(b·x) + log(1 + exp(-|b·x|)))
-func (c *chain) composed(t operand, a *anec.Activation, to *units.Surface) (operand, bool) {
+//
+// Of any other, why says that it has no table.
+func (c *chain) composed(t operand, a *anec.Activation, to *units.Surface, why *diag.Reason) (operand, *diag.Reason) {
 	half := tensor.ToF16
 	plus := func(x operand, n float32) operand {
 		if n == 0 {
@@ -64,13 +68,13 @@ func (c *chain) composed(t operand, a *anec.Activation, to *units.Surface) (oper
 	}
 	switch a.Function {
 	case td.FuncLog:
-		return c.byTable(table(plus(t, a.A), td.Log2Table(), 1), naturalTable(), to), true
+		return c.byTable(table(plus(t, a.A), td.Log2Table(), 1), naturalTable(), to), nil
 	case td.FuncSwish:
 		return c.two(td.EWMult, t, table(t, td.SigmoidTable(), a.A), t, to, nil)
 	case td.FuncGELUSigmoidApproximation:
 		return c.two(td.EWMult, t, table(t, td.SigmoidTable(), 1.702), t, to, nil)
 	case td.FuncScaledTanh:
-		return times(table(t, td.TanhTable(), a.B), a.A, to), true
+		return times(table(t, td.TanhTable(), a.B), a.A, to), nil
 	case td.FuncSoftsign:
 		magnitude := c.one(t, nil, func(o *units.Op) { o.Condition = 1 })
 		return c.two(td.EWMult, t, table(plus(magnitude, 1), td.ReciprocalTable(), 1), t, to, nil)
@@ -88,7 +92,7 @@ func (c *chain) composed(t operand, a *anec.Activation, to *units.Surface) (oper
 		above.YHigh = 0 // so that +inf gives 0, as it was measured
 		return c.two(td.EWAdd, times(logarithm, math.Ln2, nil), c.byTable(t, above, nil), t, to, func(o *units.Op) { o.Scale = half(a.A) })
 	}
-	return t, false
+	return t, why
 }
 
 // naturalTable makes natural logarithms of those to base 2. That of 0 was measured as -45440: it is what -2^16, in the place
@@ -104,7 +108,7 @@ func naturalTable() *td.Table {
 //
 //	x ─ fraction ─ carry ─┐
 //	x ─ integer ───────── ± ─ y
-func (c *chain) roundedOff(t operand, carry td.EWKind, of *td.Table, to *units.Surface) (operand, bool) {
+func (c *chain) roundedOff(t operand, carry td.EWKind, of *td.Table, to *units.Surface) (operand, *diag.Reason) {
 	fraction := c.byTable(t, td.FractionTable(), nil)
 	carried := c.byTable(fraction, of, nil)
 	integer := c.byTable(t, td.IntegerTable(), nil)
@@ -112,7 +116,7 @@ func (c *chain) roundedOff(t operand, carry td.EWKind, of *td.Table, to *units.S
 }
 
 // exponential is x^z = exp2(z*log2 x), where the operands broadcast.
-func (c *chain) exponential(x, z, like operand) (operand, bool) {
+func (c *chain) exponential(x, z, like operand) (operand, *diag.Reason) {
 	logarithm := c.byTable(x, td.Log2Table(), nil)
 	return c.two(td.EWMult, logarithm, z, like, nil, nil)
 }
@@ -122,17 +126,17 @@ func log2Half(v float32) float32 { return tensor.RoundF16(float32(math.Log2(floa
 
 // powerOf is x to a constant power: by products where it is a small whole number, by a table where there is one, else
 // exp2(power*log2 x).
-func (c *chain) powerOf(x operand, power float32, to *units.Surface) (operand, bool) {
-	table := func(t *td.Table) (operand, bool) { return c.byTable(x, t, to), true }
+func (c *chain) powerOf(x operand, power float32, to *units.Surface) (operand, *diag.Reason) {
+	table := func(t *td.Table) (operand, *diag.Reason) { return c.byTable(x, t, to), nil }
 	switch power {
 	case 1:
-		return c.pass(x, nil, to), true
+		return c.pass(x, nil, to), nil
 	case 2:
 		return c.two(td.EWMult, x, x, x, to, nil)
 	case 3, 4:
-		square, ok := c.two(td.EWMult, x, x, x, nil, nil)
-		if !ok {
-			return x, false
+		square, why := c.two(td.EWMult, x, x, x, nil, nil)
+		if why != nil {
+			return x, why
 		}
 		if power == 3 {
 			return c.two(td.EWMult, x, square, x, to, nil)
@@ -146,14 +150,15 @@ func (c *chain) powerOf(x operand, power float32, to *units.Surface) (operand, b
 		return table(td.ReciprocalTable())
 	}
 	if power == float32(math.Trunc(float64(power))) || tensor.ToF16(power)&0x7fff == 0 {
-		return x, false // the logarithm of a negative number is no number, but a whole power of it is one
+		// The logarithm of a negative number is no number, but a whole power of it is one.
+		return x, diag.Decline(diag.OwnFunction, "a whole power is made of products, and a power by a table has a fraction that fp16 holds").Measure("1 to 4, -1", power)
 	}
 	logarithm := c.byTable(x, td.Log2Table(), nil)
-	return c.pass(logarithm, &function{nonLinear: units.Table, table: td.Exp2Table(), post: tensor.ToF16(power)}, to), true
+	return c.pass(logarithm, &function{nonLinear: units.Table, table: td.Exp2Table(), post: tensor.ToF16(power)}, to), nil
 }
 
 // prelu is a function that is x above 0 and x times a number for each channel below: the greater of the two, or the lesser.
-func (c *chain) prelu(x operand, slopes []float32, to *units.Surface, edit func(*units.Op)) bool {
+func (c *chain) prelu(x operand, slopes []float32, to *units.Surface, edit func(*units.Op)) *diag.Reason {
 	kind := td.EWMax
 	var most, least float32 = -1, 2
 	for _, s := range slopes {
@@ -164,14 +169,14 @@ func (c *chain) prelu(x operand, slopes []float32, to *units.Surface, edit func(
 	case least >= 1:
 		kind = td.EWMin
 	default:
-		return false
+		return diag.Decline(diag.OwnFunction, "prelu has slopes below and above 1, of which neither the greater nor the lesser is the function").Measure(1, span{least, most})
 	}
-	sloped, ok := c.gains(x, slopes, nil, nil, nil)
-	if !ok {
-		return false
+	sloped, why := c.gains(x, slopes, nil, nil, nil)
+	if why != nil {
+		return why
 	}
-	_, ok = c.two(kind, x, sloped, x, to, edit)
-	return ok
+	_, why = c.two(kind, x, sloped, x, to, edit)
+	return why
 }
 
 // erfTable is the error function in the form of tanh's table: odd, exact at the knots, 1 from 4 on.

@@ -2,6 +2,7 @@ package selection
 
 import (
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/diag"
 	"github.com/espalier-ane/espalier/internal/segment"
 	"github.com/espalier-ane/espalier/internal/units"
 	"github.com/espalier-ane/espalier/td"
@@ -22,45 +23,62 @@ type layout struct {
 }
 
 // source is where a value lies that is moved: anywhere. A constant is put among the packed ones, in rows of whole 64 bytes.
-func (b *builder) source(v *anec.Value) (layout, bool) {
+func (b *builder) source(v *anec.Value) (layout, *diag.Reason) {
 	if v.Const != nil || b.surfaces[v] != nil {
 		return b.layout(v)
 	}
 	at, ok := b.Spot(v)
 	switch {
-	case !ok || v.Type.DType != tensor.Float16:
-		return layout{}, false
-	case b.addressed(at.Buffer) || at.Buffer.Region == segment.InDerived:
+	case !ok:
+		return layout{}, noPlace(v)
+	case v.Type.DType != tensor.Float16:
+		return layout{}, halfOnly(v)
+	case addressed(at.Buffer) || at.Buffer.Region == segment.InDerived:
 		b.Touched = append(b.Touched, v)
-		return layoutAt(at), true
+		return layoutAt(at), nil
 	}
 	// A view of a constant, perhaps.
 	if v.Def == nil || !segment.IsView(v.Def) {
-		return layout{}, false
+		return layout{}, notAddressed(v, at.Buffer)
 	}
-	from, ok := b.source(v.Def.Bottoms[0])
+	from, why := b.source(v.Def.Bottoms[0])
+	if why != nil {
+		return from, why
+	}
+	viewed, ok := viewLayout(v.Def, from)
 	if !ok {
-		return from, false
+		return viewed, about(v, diag.Decline(diag.OwnLayout, "is a view of a constant that no strides express"))
 	}
-	return viewLayout(v.Def, from)
+	return viewed, nil
 }
 
 // layout is where a value lies that tasks may write, too.
-func (b *builder) layout(v *anec.Value) (layout, bool) {
-	if v == nil || v.Type.DType != tensor.Float16 || v.Type.Interleave > 1 {
-		return layout{}, false
+func (b *builder) layout(v *anec.Value) (layout, *diag.Reason) {
+	switch {
+	case v.Type.DType != tensor.Float16:
+		return layout{}, halfOnly(v)
+	case v.Type.Interleave > 1:
+		return layout{}, about(v, interleaved(v.Type))
 	}
 	if v.Const != nil {
 		return b.constantLayout(v)
 	}
 	if s := b.surfaces[v]; s != nil {
-		return layout{origin{s.Base, s.Offset}, s.Strides()}, true
+		return layout{origin{s.Base, s.Offset}, s.Strides()}, nil
 	}
-	at, ok := b.lies(v)
-	if !ok || !b.addressed(at.Buffer) {
-		return layout{}, false
+	at, why := b.lies(v)
+	if why != nil {
+		return layout{}, why
 	}
-	return layoutAt(at), true
+	if !addressed(at.Buffer) {
+		return layout{}, notAddressed(v, at.Buffer)
+	}
+	return layoutAt(at), nil
+}
+
+// interleaved declines a type whose channels lie side by side. The caller names the value.
+func interleaved(t anec.Type) *diag.Reason {
+	return diag.Decline(diag.OwnLayout, "has interleaved channels").In("Interleave").Measure(1, t.Interleave)
 }
 
 // layoutAt is a spot.
@@ -73,19 +91,18 @@ func layoutAt(at segment.Spot) layout {
 }
 
 // constantLayout lays a constant into the constant section.
-func (b *builder) constantLayout(v *anec.Value) (layout, bool) {
-	values, ok := halves(v)
+func (b *builder) constantLayout(v *anec.Value) (layout, *diag.Reason) {
+	values, why := elements(v)
+	if why != nil {
+		return layout{}, why
+	}
+	if len(values) > maxExpand {
+		return layout{}, tooMuchMemory(len(values))
+	}
 	d := v.Type.Dims
-	n := 1
-	for _, extent := range d {
-		n *= extent
-	}
-	if !ok || len(values) != n || n == 0 || n > maxExpand {
-		return layout{}, false
-	}
 	s := b.constantImage(values, d[anec.W], d[anec.H], d[anec.C])
 	s.Group = s.Depth * d[anec.D]
-	return layout{origin{s.Base, s.Offset}, s.Strides()}, true
+	return layout{origin{s.Base, s.Offset}, s.Strides()}, nil
 }
 
 // same reports whether two layouts of a value are one: strides along which there is but one element do not count.
@@ -116,15 +133,15 @@ func (b *builder) moveOf(d anec.Dims, from, to layout) move {
 	return m
 }
 
-// isSurface reports whether registers can say where a value lies, and how.
-func (b *builder) isSurface(p layout, d anec.Dims) (*units.Surface, bool) {
+// surfaceOf is a layout as registers have it; nil if they cannot say it.
+func (b *builder) surfaceOf(p layout, d anec.Dims) *units.Surface {
 	m := b.moveOf(d, p, p)
 	if p.offset%m.RowAlign != 0 || d[anec.D] != 1 || d[anec.W] > 1 && p.strides[anec.W] != 2 {
-		return nil, false
+		return nil
 	}
 	for _, a := range m.axes[:anec.W] {
 		if a.n > 1 && (a.from <= 0 || a.from%m.RowAlign != 0) {
-			return nil, false
+			return nil
 		}
 	}
 	slot := func(a td.Axis) int {
@@ -134,8 +151,7 @@ func (b *builder) isSurface(p layout, d anec.Dims) (*units.Surface, bool) {
 		return int(a)
 	}
 	from := func(a axis) int { return a.from }
-	s := m.surface(slots{w: slot(anec.W), c: slot(anec.C), h: slot(anec.H), group: slot(anec.N)}, p.origin, from)
-	return s, true
+	return m.surface(slots{w: slot(anec.W), c: slot(anec.C), h: slot(anec.H), group: slot(anec.N)}, p.origin, from)
 }
 
 // inRows reports whether what lies before an element, back to a multiple of 64 bytes, and between it and others, is of the

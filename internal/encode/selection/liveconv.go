@@ -2,6 +2,7 @@ package selection
 
 import (
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/diag"
 	"github.com/espalier-ane/espalier/internal/segment"
 	"github.com/espalier-ane/espalier/internal/units"
 	"github.com/espalier-ane/espalier/td"
@@ -16,16 +17,25 @@ import (
 //
 // No stream that leaves out zeros is known to be made at run time, and one with strides does: the windows of all rows and
 // columns are computed, and those that are wanted are copied.
-func (b *builder) liveConv(l *anec.Layer, p *anec.Conv) ([]*units.Op, bool) {
+func (b *builder) liveConv(l *anec.Layer, p *anec.Conv) ([]*units.Op, *diag.Reason) {
 	x, w, y := l.Bottoms[0], l.Bottoms[1], l.Top()
-	after, ok := afterLiveConv(l, p)
-	if !ok || w.Type.DType != tensor.Float16 || w.Type.Dims[anec.D] != 1 {
-		return nil, false
+	after, why := afterLiveConv(l, p)
+	if why != nil {
+		return nil, why
 	}
-	mx, ok1 := b.surface(x)
-	my, ok2 := b.surface(y)
-	if !ok1 || !ok2 || mx.Element != units.FP16 || my.Element != units.FP16 {
-		return nil, false
+	if why := halfOnly(w); why != nil {
+		return nil, why
+	}
+	if w.Type.Dims[anec.D] != 1 {
+		return nil, about(w, diag.Decline(diag.OwnDepth, "has depth").Measure(1, w.Type.Dims[anec.D]))
+	}
+	mx, why1 := b.surface(x)
+	my, why2 := b.surface(y)
+	if why := firstOf(why1, why2); why != nil {
+		return nil, why
+	}
+	if mx.Element != units.FP16 || my.Element != units.FP16 {
+		return nil, halfOnly(x, y)
 	}
 	c := convolution{groups: 1}
 	var images int
@@ -39,19 +49,22 @@ func (b *builder) liveConv(l *anec.Layer, p *anec.Conv) ([]*units.Op, bool) {
 		c.out.H, c.out.W = (c.out.H-1)*p.Stride[1]+1, (c.out.W-1)*p.Stride[2]+1
 		to = *b.scratchSurface(c.out, 1)
 	}
-	if images > maxImages || !c.meets() {
-		return nil, false
+	if images > maxImages {
+		return nil, tooManyImages(images)
+	}
+	if why := c.meets(); why != nil {
+		return nil, why
 	}
 	matrix := anec.Dims{1, 1, 1, c.out.C, c.in.C * c.window.KH * c.window.KW}
 	s := sublayers{builder: b, tasks: b.tasks}
 	rows := s.layer(matrix, &anec.Reshape{Dims: matrix}, anec.Epilogue{}, w)
 	b.tasks = s.tasks
-	if s.failed {
-		return nil, false
+	if s.why != nil {
+		return nil, s.why
 	}
 	f := &liveProduct{builder: b, m: matrix[anec.H], k: matrix[anec.W], ops: s.ops, lanes: kernelLanes(matrix[anec.H])}
-	if f.x, ok = b.matricesAt(rows, anec.Identity); !ok {
-		return nil, false
+	if f.x, why = b.matricesAt(rows, anec.Identity); why != nil {
+		return nil, why
 	}
 	for n := range images {
 		from, result := *mx, to
@@ -61,8 +74,8 @@ func (b *builder) liveConv(l *anec.Layer, p *anec.Conv) ([]*units.Op, bool) {
 		}
 		for _, part := range rowParts(f.m, 16*f.lanes) {
 			o := b.Bypass(c.in)
-			if o.Kernel, ok = f.streams(0, 0, part); !ok {
-				return nil, false
+			if o.Kernel, why = f.streams(0, 0, part); why != nil {
+				return nil, why
 			}
 			o.Out, o.Window = c.out, c.window
 			b.multiplyLive(o, part.count, f.lanes)
@@ -81,24 +94,46 @@ func (b *builder) liveConv(l *anec.Layer, p *anec.Conv) ([]*units.Op, bool) {
 			taken.strides[anec.H] *= p.Stride[1]
 			taken.strides[anec.W] *= p.Stride[2]
 			dest := layout{origin{my.Base, my.Offset + n*my.Group}, my.Strides()}
-			moves, ok := b.moves(b.moveOf(anec.Dims{1, 1, wanted.C, wanted.H, wanted.W}, taken, dest))
-			if !ok {
-				return nil, false
+			moves, why := b.moves(b.moveOf(anec.Dims{1, 1, wanted.C, wanted.H, wanted.W}, taken, dest))
+			if why != nil {
+				return nil, why
 			}
 			f.ops = append(f.ops, moves...)
 		}
 	}
-	return f.ops, true
+	return f.ops, nil
 }
 
-// afterLiveConv reads what a convolution with live weights does with its result; false if the array has no such convolution.
-func afterLiveConv(l *anec.Layer, p *anec.Conv) (after, bool) {
-	after, perm, ok := afterProduct(l)
-	if !ok || perm != anec.Identity || after.bias != nil || after.offset != 0 || after.act != nil && after.act.Function != td.FuncReLU {
-		return after, false
+// afterLiveConv reads what a convolution with live weights does with its result, if the array has such a convolution.
+func afterLiveConv(l *anec.Layer, p *anec.Conv) (after, *diag.Reason) {
+	after, perm, why := afterProduct(l)
+	if why == nil {
+		why = runtimeOnly(&after)
 	}
-	if segment.Bottom(l, 2) != nil || p.Transposed || p.Groups != 1 || p.Dilation != [3]int{1, 1, 1} {
-		return after, false
+	switch {
+	case why != nil:
+		return after, why
+	case perm != anec.Identity:
+		return after, withoutTranspose(l)
+	case segment.Bottom(l, 2) != nil:
+		return after, diag.Decline(diag.OwnEpilogue, "a kernel that is made at run time carries no bias").In("Bias")
+	case p.Transposed:
+		return after, diag.Decline(diag.OwnRecord, "a transposed convolution has live weights, which no recorded program has")
+	case p.Groups != 1:
+		return after, diag.Decline(diag.OwnRecord, "a convolution with live weights has groups, which no recorded program has").In("Groups").Measure(1, p.Groups)
+	case p.Dilation != [3]int{1, 1, 1}:
+		return after, diag.Decline(diag.OwnWindow, "live weights have dilation, along D, H and W; only constants get zeros between them").Measure(1, p.Dilation)
 	}
-	return after, inPlane(&p.Window) && (p.PaddingMode == td.PadZero || !segment.HasPadding(&p.Window))
+	return after, firstOf(inPlane(&p.Window), zerosBeside(&p.Window, p.PaddingMode))
+}
+
+// runtimeOnly declines what follows a product with a kernel that is made at run time: it carries a scale and a relu.
+func runtimeOnly(a *after) *diag.Reason {
+	switch {
+	case a.bias != nil || a.offset != 0:
+		return diag.Decline(diag.OwnEpilogue, "a kernel that is made at run time carries no bias").In("Bias")
+	case a.act != nil && a.act.Function != td.FuncReLU:
+		return diag.Decline(diag.OwnEpilogue, "a kernel that is made at run time carries no table for %v", a.act.Function)
+	}
+	return nil
 }

@@ -2,6 +2,7 @@ package selection
 
 import (
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/diag"
 	"github.com/espalier-ane/espalier/internal/segment"
 	"github.com/espalier-ane/espalier/internal/units"
 	"github.com/espalier-ane/espalier/tensor"
@@ -25,16 +26,16 @@ func (b *builder) scratchSurface(size units.Size, groups int) *units.Surface {
 }
 
 // scratchFor takes scratch memory for a value.
-func (b *builder) scratchFor(v *anec.Value) (*units.Surface, bool) {
-	s, ok := b.denseSurface(v.Type)
-	if !ok {
-		return nil, false
+func (b *builder) scratchFor(v *anec.Value) (*units.Surface, *diag.Reason) {
+	s, why := b.denseSurface(v.Type)
+	if why != nil {
+		return nil, about(v, why)
 	}
 	at := b.takeScratch(s.Group * v.Type.Dims[anec.N])
 	s.Base, s.Offset = at.base, at.offset
 	b.surfaces[v] = s
 	b.placed = append(b.placed, v)
-	return s, true
+	return s, nil
 }
 
 // sizeOf is the extents of a value as a task has them, and its groups: batch and depth.
@@ -55,23 +56,31 @@ func denseRows(m units.Machine, size units.Size, bytes int) *units.Surface {
 	return s
 }
 
-// denseSurface lays a value out; false if tasks have no such values.
-func (b *builder) denseSurface(t anec.Type) (*units.Surface, bool) { return denseSurface(b.Machine, t) }
+// denseSurface lays a value out, if tasks have such values. The reason is about the value, which its caller names.
+func (b *builder) denseSurface(t anec.Type) (*units.Surface, *diag.Reason) {
+	return denseSurface(b.Machine, t)
+}
 
-func denseSurface(m units.Machine, t anec.Type) (*units.Surface, bool) {
+func denseSurface(m units.Machine, t anec.Type) (*units.Surface, *diag.Reason) {
 	element, bytes := units.FP16, 2
 	switch t.DType {
 	case tensor.Float16:
 	case tensor.Bool:
 		element, bytes = units.Byte, 1
 	default:
-		return nil, false
+		return nil, otherType(t)
 	}
-	if t.Dims[anec.D] != 1 || t.Interleave > 1 {
-		return nil, false
+	if t.Dims[anec.D] != 1 {
+		return nil, diag.Decline(diag.OwnDepth, "has depth").Measure(1, t.Dims[anec.D])
+	}
+	if t.Interleave > 1 {
+		return nil, interleaved(t)
 	}
 	size, groups := sizeOf(t.Dims)
 	s := denseRows(m, size, bytes)
 	s.Element = element
-	return s, int64(s.Group)*int64(groups) < 1<<31
+	if total := int64(s.Group) * int64(groups); total >= maxSurface {
+		return s, diag.Decline(diag.OwnSize, "takes more bytes than a surface may").Measure(maxSurface, total)
+	}
+	return s, nil
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/diag"
 	"github.com/espalier-ane/espalier/internal/units"
 	"github.com/espalier-ane/espalier/td"
 )
@@ -56,24 +57,24 @@ type move struct {
 }
 
 // moves selects the tasks of a move.
-func (b *builder) moves(m move) ([]*units.Op, bool) {
+func (b *builder) moves(m move) ([]*units.Op, *diag.Reason) {
 	m.axes = slices.DeleteFunc(slices.Clone(m.axes), func(a axis) bool { return a.n == 1 })
-	if ops, ok := m.tasks(maxTasks); ok {
-		return ops, true
+	if ops, why := m.tasks(maxTasks); why == nil {
+		return ops, nil
 	}
 	return b.through(m)
 }
 
 // tasks selects tasks that need nothing in between: one, or one for each element of axes that it has no more room for.
-func (m *move) tasks(most int) ([]*units.Op, bool) {
-	o, long, ok := m.task()
-	if ok {
-		return []*units.Op{o}, true
+func (m *move) tasks(most int) ([]*units.Op, *diag.Reason) {
+	o, long, why := m.task()
+	if why == nil {
+		return []*units.Op{o}, nil
 	}
 	if long.n > 0 {
 		return m.inParts(long, most)
 	}
-	if joined, ok := m.joined(); ok {
+	if joined := m.joined(); joined != nil {
 		return joined.tasks(most)
 	}
 	order := make([]int, len(m.axes))
@@ -88,7 +89,7 @@ func (m *move) tasks(most int) ([]*units.Op, bool) {
 		}
 		one := *m
 		one.axes = slices.Delete(slices.Clone(m.axes), i, i+1)
-		if _, ok := one.tasks(most / a.n); !ok {
+		if _, why := one.tasks(most / a.n); why != nil {
 			continue
 		}
 		var ops []*units.Op
@@ -98,16 +99,16 @@ func (m *move) tasks(most int) ([]*units.Op, bool) {
 			one.from.offset += a.from
 			one.to.offset += a.to
 		}
-		return ops, true
+		return ops, nil
 	}
-	return nil, false
+	return nil, why
 }
 
 // A longAxis is an axis that has to be taken n elements at a time.
 type longAxis struct{ axis, n int }
 
 // inParts takes an axis in parts.
-func (m *move) inParts(long longAxis, most int) ([]*units.Op, bool) {
+func (m *move) inParts(long longAxis, most int) ([]*units.Op, *diag.Reason) {
 	var ops []*units.Op
 	a := m.axes[long.axis]
 	for at := 0; at < a.n; at += long.n {
@@ -117,16 +118,19 @@ func (m *move) inParts(long longAxis, most int) ([]*units.Op, bool) {
 		part.axes = slices.DeleteFunc(part.axes, func(a axis) bool { return a.n == 1 })
 		part.from.offset += at * a.from
 		part.to.offset += at * a.to
-		some, ok := part.tasks(most - len(ops))
-		if ops = append(ops, some...); !ok || len(ops) > most {
-			return nil, false
+		some, why := part.tasks(most - len(ops))
+		if why != nil {
+			return nil, why
+		}
+		if ops = append(ops, some...); len(ops) > most {
+			return nil, tooManyTasks(most, len(ops))
 		}
 	}
-	return ops, true
+	return ops, nil
 }
 
-// joined makes one axis of two that lie one after the other on both sides, as often as there are such.
-func (m *move) joined() (*move, bool) {
+// joined makes one axis of two that lie one after the other on both sides, as often as there are such; nil if there are none.
+func (m *move) joined() *move {
 	axes := slices.Clone(m.axes)
 	for i := 0; i < len(axes); i++ {
 		for j := range axes {
@@ -141,18 +145,18 @@ func (m *move) joined() (*move, bool) {
 		}
 	}
 	if len(axes) == len(m.axes) {
-		return nil, false
+		return nil
 	}
 	one := *m
 	one.axes = axes
-	return &one, true
+	return &one
 }
 
 // columns are the axes of a side along which elements lie closer than 64 bytes: the columns, apart from each other by so
 // many elements, and what lies in between them. An axis that there is not is -1.
 type columns struct{ axis, lane, apart int }
 
-func (m *move) columns(stride func(axis) int) (c columns, ok bool) {
+func (m *move) columns(stride func(axis) int) (c columns, why *diag.Reason) {
 	c = columns{axis: -1, lane: -1, apart: 1}
 	var close []int
 	for i, a := range m.axes {
@@ -163,19 +167,27 @@ func (m *move) columns(stride func(axis) int) (c columns, ok bool) {
 	slices.SortStableFunc(close, func(i, j int) int { return cmp.Compare(stride(m.axes[i]), stride(m.axes[j])) })
 	switch len(close) {
 	case 0:
-		return c, true
+		return c, nil
 	case 1:
 		c.axis = close[0]
 	case 2:
 		if c.lane, c.axis = close[0], close[1]; stride(m.axes[c.lane]) != 2 {
-			return c, false
+			return c, diag.Decline(diag.OwnLayout, "elements of two axes lie closer than %d bytes, and neither side by side, in bytes", m.RowAlign).Measure(2, stride(m.axes[c.lane]))
 		}
 	default:
-		return c, false
+		return c, diag.Decline(diag.OwnLayout, "elements of too many axes lie closer than %d bytes", m.RowAlign).Measure(2, len(close))
 	}
 	step := stride(m.axes[c.axis])
 	c.apart = step / 2
-	return c, step > 0 && step%2 == 0 && c.apart <= maxInterleave && (c.lane < 0 || m.axes[c.lane].n <= c.apart)
+	switch {
+	case step <= 0 || step%2 != 0:
+		return c, diag.Decline(diag.OwnLayout, "columns do not follow each other by whole elements, in bytes").Measure(multiplesOf(2), step)
+	case c.apart > maxInterleave:
+		return c, diag.Decline(diag.OwnLayout, "columns lie further apart than channels interleave").In("Interleave").Measure(maxInterleave, c.apart)
+	case c.lane >= 0 && m.axes[c.lane].n > c.apart:
+		return c, diag.Decline(diag.OwnLayout, "elements between the columns overlap").Measure(c.apart, m.axes[c.lane].n)
+	}
+	return c, nil
 }
 
 // A slots is which axis of a move goes where in a task; -1 is an extent of 1.
@@ -191,33 +203,43 @@ type route struct {
 }
 
 // route finds the one task of a move.
-func (m *move) route() (r route, ok bool) {
-	backwards := slices.ContainsFunc(m.axes, func(a axis) bool { return a.from < 0 }) // no record has a negative stride
-	if m.from.offset%m.RowAlign != 0 || m.to.offset%m.RowAlign != 0 || backwards {
-		return r, false
+func (m *move) route() (r route, why *diag.Reason) {
+	for _, side := range []struct {
+		name   string
+		offset int
+	}{{"read", m.from.offset}, {"written", m.to.offset}} {
+		if side.offset%m.RowAlign != 0 {
+			return r, diag.Decline(diag.OwnLayout, "what is %s begins where no row may, in bytes", side.name).In("Base").Measure(multiplesOf(m.RowAlign), side.offset)
+		}
 	}
-	x, ok1 := m.columns(func(a axis) int { return a.from })
-	y, ok2 := m.columns(func(a axis) int { return a.to })
-	if !ok1 || !ok2 || x.apart > 1 && y.apart > 1 {
-		return r, false
+	if slices.ContainsFunc(m.axes, func(a axis) bool { return a.from < 0 }) {
+		return r, diag.Decline(diag.OwnRecord, "elements are read backwards, and no recorded program has a negative stride")
+	}
+	x, why1 := m.columns(func(a axis) int { return a.from })
+	y, why2 := m.columns(func(a axis) int { return a.to })
+	if why := firstOf(why1, why2); why != nil {
+		return r, why
+	}
+	if x.apart > 1 && y.apart > 1 {
+		return r, diag.Decline(diag.OwnLayout, "columns lie apart on both sides, and a task interleaves one").In("Interleave")
 	}
 	r = route{x: x, y: y, lane: max(x.lane, y.lane), bundle: -1}
 	switch {
 	case x.apart > 1 || y.apart > 1:
 		if x.axis != y.axis {
-			return r, false
+			return r, diag.Decline(diag.OwnLayout, "columns lie apart, and are not the columns of the other side").In("Interleave")
 		}
 		if r.lane >= 0 {
 			r.bundle = m.bundles(r.lane, max(x.apart, y.apart))
 		}
-		r.slots, ok = m.slots(x.axis, r.lane, r.bundle, true)
+		r.slots, why = m.slots(x.axis, r.lane, r.bundle, true)
 	case x.axis == y.axis, x.axis < 0 && m.axes[y.axis].from == 0:
-		r.slots, ok = m.slots(y.axis, -1, -1, false)
+		r.slots, why = m.slots(y.axis, -1, -1, false)
 	default:
 		r.exchange = true
-		r.slots, ok = m.slots(x.axis, y.axis, -1, true)
+		r.slots, why = m.slots(x.axis, y.axis, -1, true)
 	}
-	return r, ok
+	return r, why
 }
 
 // sides are the surfaces of a route's task, and the extents of its source.
@@ -241,33 +263,33 @@ func (m *move) sides(r *route) (source, result *units.Surface, size units.Size) 
 }
 
 // task selects the one task of a move. If it fails only because an axis is too long, long says by how much.
-func (m *move) task() (o *units.Op, long longAxis, ok bool) {
-	r, ok := m.route()
-	if !ok {
-		return nil, long, false
+func (m *move) task() (o *units.Op, long longAxis, why *diag.Reason) {
+	r, why := m.route()
+	if why != nil {
+		return nil, long, why
 	}
 	s := r.slots
 	source, result, size := m.sides(&r)
 	for _, bound := range []longAxis{{s.w, maxPlane}, {s.h, maxPlane}, {s.c, maxChannels}, {s.group, maxGroups &^ 31}} {
-		if m.extent(bound.axis) > bound.n && r.lane < 0 {
-			return nil, bound, false
+		if n := m.extent(bound.axis); n > bound.n && r.lane < 0 {
+			return nil, bound, diag.Decline(diag.OwnSize, "an axis has too many elements for a task").Measure(bound.n, n)
 		}
 	}
 	if s.group >= 0 && m.axes[s.group].from == 0 {
-		return nil, long, false
+		return nil, long, diag.Decline(diag.OwnLayout, "elements repeat along more axes than a task repeats").In("Groups")
 	}
 	o = m.Bypass(size)
 	at := m.ArrayChip(0, size)
 	switch bits, stored := m.repeated(s, size); {
 	case bits != 0:
-		if o, ok = m.repetition(size, stored, bits, m.extent(s.group)); !ok {
-			return nil, long, false
+		if o, why = m.repetition(size, stored, bits, m.extent(s.group)); why != nil {
+			return nil, long, why
 		}
 	case at.Row >= m.OnChip/2:
 		if r.lane < 0 {
 			long = longAxis{s.c, m.OnChip / 4 / at.Channel &^ 31}
 		}
-		return nil, long, false
+		return nil, long, noRoom("a row of all channels that are moved", m.OnChip/2, at.Row)
 	default:
 		o.Source1.Chip, o.Chip = at, m.Passing(at, size.H)
 	}
@@ -284,7 +306,7 @@ func (m *move) task() (o *units.Op, long longAxis, ok bool) {
 	}
 	o.Groups = m.extent(s.group)
 	o.Source1.Memory, o.Result = source, result
-	return o, long, true
+	return o, long, nil
 }
 
 // repeated are the axes of a task along which the source has one element, and what it has.
@@ -303,8 +325,8 @@ func (m *move) repeated(s slots, size units.Size) (bits uint32, stored units.Siz
 	return bits, stored
 }
 
-// repetition begins a task that repeats its source, which is kept on chip; false if it has no room there.
-func (m *move) repetition(size, stored units.Size, bits uint32, groups int) (*units.Op, bool) {
+// repetition begins a task that repeats its source, which is kept on chip, if it has room there.
+func (m *move) repetition(size, stored units.Size, bits uint32, groups int) (*units.Op, *diag.Reason) {
 	at := m.PlanarChip(0, stored)
 	end := at.End(stored.H)
 	if bits&units.BroadcastH != 0 { // as the recorded tiles have it: there is but one row
@@ -318,12 +340,15 @@ func (m *move) repetition(size, stored units.Size, bits uint32, groups int) (*un
 	o.Broadcast1 = bits
 	o.Source1 = units.Source{Keep: true, Chip: at}
 	o.Chip = m.patchChip(end, size)
-	return o, end < m.OnChip/2
+	if end >= m.OnChip/2 {
+		return nil, noRoom("what is repeated", m.OnChip/2, end)
+	}
+	return o, nil
 }
 
 // slots finds room for all axes: w and c are given (-1: none), one more has room already; the others are h and groups, and c
 // if it is not fixed.
-func (m *move) slots(w, c, other int, fixed bool) (s slots, ok bool) {
+func (m *move) slots(w, c, other int, fixed bool) (s slots, why *diag.Reason) {
 	s = slots{w: w, c: c, h: -1, group: -1}
 	var rest []int
 	for i := range m.axes {
@@ -349,7 +374,7 @@ func (m *move) slots(w, c, other int, fixed bool) (s slots, ok bool) {
 	for _, i := range rest {
 		free := slices.IndexFunc(room, func(slot *int) bool { return *slot < 0 })
 		if free < 0 {
-			return s, false
+			return s, diag.Decline(diag.OwnLayout, "elements go along more axes than a task has").Measure(1+len(room), len(m.axes))
 		}
 		*room[free] = i
 	}
@@ -362,7 +387,7 @@ func (m *move) slots(w, c, other int, fixed bool) (s slots, ok bool) {
 			}
 		}
 	}
-	return s, true
+	return s, nil
 }
 
 // bundles finds an axis along which whole bundles of lanes follow each other: with the lanes it is the channels.

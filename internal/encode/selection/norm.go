@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/diag"
 	"github.com/espalier-ane/espalier/internal/units"
 	"github.com/espalier-ane/espalier/td"
 	"github.com/espalier-ane/espalier/tensor"
@@ -24,34 +25,37 @@ type normalization struct {
 	affine  *affine // nil: none
 }
 
-func (b *builder) layerNorm(l *anec.Layer, p *anec.LayerNorm) ([]*units.Op, bool) {
+func (b *builder) layerNorm(l *anec.Layer, p *anec.LayerNorm) ([]*units.Op, *diag.Reason) {
 	if p.Groups > 1 {
-		return nil, false
+		return nil, diag.Decline(diag.OwnAxes, "channels are normalized in groups").Measure(1, p.Groups)
 	}
 	return b.norm(l, p.Axes, p.Epsilon, true)
 }
 
-func (b *builder) instanceNorm(l *anec.Layer, p *anec.InstanceNorm) ([]*units.Op, bool) {
+func (b *builder) instanceNorm(l *anec.Layer, p *anec.InstanceNorm) ([]*units.Op, *diag.Reason) {
 	return b.norm(l, p.Axes, p.Epsilon, true)
 }
 
-func (b *builder) l2Norm(l *anec.Layer, p *anec.L2Norm) ([]*units.Op, bool) {
+func (b *builder) l2Norm(l *anec.Layer, p *anec.L2Norm) ([]*units.Op, *diag.Reason) {
 	return b.norm(l, p.Axes, p.Epsilon, false)
 }
 
-func (b *builder) norm(l *anec.Layer, axes td.Axes, epsilon float32, centred bool) ([]*units.Op, bool) {
+func (b *builder) norm(l *anec.Layer, axes td.Axes, epsilon float32, centred bool) ([]*units.Op, *diag.Reason) {
 	half := tensor.ToF16(epsilon)
-	stages, ok := stagesOf(l)
-	if !ok || l.Epilogue.Transpose != nil || half == 0 && epsilon != 0 {
-		return nil, false
+	stages, why := stagesOf(l)
+	if why := firstOf(why, withoutTranspose(l)); why != nil {
+		return nil, why
 	}
-	return b.staged(l, axes, stages, func(w *work) ([]*units.Op, bool) {
+	if half == 0 && epsilon != 0 {
+		return nil, diag.Decline(diag.OwnNumerics, "epsilon is 0 in fp16, which is what the register has").In("Epsilon").Measure(fp16Least, epsilon)
+	}
+	return b.staged(l, axes, stages, func(w *work) ([]*units.Op, *diag.Reason) {
 		return (&normalization{b: b, epsilon: half, n: 1, centred: centred}).tasks(l, w)
 	})
 }
 
 // tasks selects the form by the axes, and its tasks.
-func (m *normalization) tasks(l *anec.Layer, work *work) ([]*units.Op, bool) {
+func (m *normalization) tasks(l *anec.Layer, work *work) ([]*units.Op, *diag.Reason) {
 	d, axes := work.d, work.axes
 	for a, n := range d {
 		if axes.Has(td.Axis(a)) {
@@ -71,18 +75,22 @@ func (m *normalization) tasks(l *anec.Layer, work *work) ([]*units.Op, bool) {
 		form = workForm{channels: along[0], rows: along[1], outside: kept}
 	case len(along) == 1:
 		form = formOfChannels(kept, along[0])
+	case len(along) == 0:
+		return nil, diag.Decline(diag.OwnAxes, "what is normalized has one element along its axes, and tasks go along more")
+	case rows:
+		return nil, diag.Decline(diag.OwnAxes, "beside W it normalizes along more axes than a task has").Measure(2, len(along))
 	default:
-		return nil, false
+		return nil, diag.Decline(diag.OwnAxes, "it normalizes along several axes and not along W; its tasks do so along one").Measure(1, len(along))
 	}
-	if !m.takeAffine(l, work, &form) {
-		return nil, false
+	if why := m.takeAffine(l, work, &form); why != nil {
+		return nil, why
 	}
 	someRows := func(n int) units.Size { return units.Size{W: w, H: n, D: 1, C: form.channels.n} }
 	someChannels := func(n int) units.Size { return units.Size{W: w, H: form.rows.n, D: 1, C: n} }
-	ops, ok := form.tasks(work, func(from, to *units.Surface) ([]*units.Op, bool) {
+	ops, why := form.tasks(work, func(from, to *units.Surface) ([]*units.Op, *diag.Reason) {
 		switch {
 		case len(along) == 2 && form.exchange:
-			return nil, false
+			return nil, diag.Decline(diag.OwnLayout, "the result of a normalization over all axes has other columns than its source")
 		case len(along) == 2:
 			return m.whole(from, to, someRows(form.rows.n))
 		case !rows:
@@ -95,12 +103,12 @@ func (m *normalization) tasks(l *anec.Layer, work *work) ([]*units.Op, bool) {
 	if m.affine != nil {
 		ops = append(m.affine.loads, ops...)
 	}
-	return ops, ok
+	return ops, why
 }
 
 // inPieces selects the tasks for as much at a time as there is room for on chip. A selection says with its tasks how much
 // they take.
-func (m *normalization) inPieces(form *workForm, axis path, from, to *units.Surface, sizeOf func(n int) units.Size, selection func(from, to *units.Surface, size units.Size) ([]*units.Op, int)) ([]*units.Op, bool) {
+func (m *normalization) inPieces(form *workForm, axis path, from, to *units.Surface, sizeOf func(n int) units.Size, selection func(from, to *units.Surface, size units.Size) ([]*units.Op, int)) ([]*units.Op, *diag.Reason) {
 	bytes := func(n int) int {
 		if axis == form.rows && n > maxGroups {
 			return m.b.OnChip
@@ -108,8 +116,8 @@ func (m *normalization) inPieces(form *workForm, axis path, from, to *units.Surf
 		_, end := selection(from, to, sizeOf(n))
 		return end
 	}
-	if m.affine != nil && m.affine.vector != anec.W && bytes(axis.n) >= m.b.OnChip {
-		return nil, false // each piece would have a part of them
+	if m.affine != nil && m.affine.vector != anec.W && bytes(axis.n) >= m.b.OnChip { // each piece would have a part of them
+		return nil, noRoom("a normalization, with a scale and a bias that do not go in pieces,", m.b.OnChip, bytes(axis.n))
 	}
 	return form.inPieces(axis, from, to, bytes, func(from, to *units.Surface, n int) []*units.Op {
 		ops, _ := selection(from, to, sizeOf(n))
@@ -280,7 +288,7 @@ func (m *normalization) acrossChannels(from, to *units.Surface, size units.Size)
 }
 
 // whole has one mean for all (layer_norm_1x64x8x8): channels are read as rows and rows as depth.
-func (m *normalization) whole(mx, my *units.Surface, native units.Size) ([]*units.Op, bool) {
+func (m *normalization) whole(mx, my *units.Surface, native units.Size) ([]*units.Op, *diag.Reason) {
 	size := units.Size{W: native.W, H: native.C, D: native.H, C: 1}
 	from := *mx
 	from.Row, from.Plane, from.Depth = mx.Plane, mx.Group, mx.Row
@@ -293,7 +301,7 @@ func (m *normalization) whole(mx, my *units.Surface, native units.Size) ([]*unit
 	streams := m.b.PlanarChip(full.Base, native)
 	on := m.b.ResidentChip(full.Base, native)
 	if full.End(size.H) >= m.b.OnChip || m.affine != nil && on.End(native.H) >= m.b.OnChip {
-		return nil, false
+		return nil, noRoom("what has one mean", m.b.OnChip, max(full.End(size.H), on.End(native.H)))
 	}
 	kept := full
 	kept.Group = full.Row
@@ -326,5 +334,5 @@ func (m *normalization) whole(mx, my *units.Surface, native units.Size) ([]*unit
 	if m.affine != nil {
 		scale.Source1.Chip.Base = on.End(native.H)
 	}
-	return m.last(ops, scale, on, end, my), true
+	return m.last(ops, scale, on, end, my), nil
 }

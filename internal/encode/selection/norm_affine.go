@@ -2,6 +2,7 @@ package selection
 
 import (
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/diag"
 	"github.com/espalier-ane/espalier/internal/units"
 	"github.com/espalier-ane/espalier/td"
 )
@@ -23,7 +24,7 @@ type affineStep struct {
 }
 
 // takeAffine reads gamma and beta.
-func (m *normalization) takeAffine(l *anec.Layer, work *work, form *workForm) bool {
+func (m *normalization) takeAffine(l *anec.Layer, work *work, form *workForm) *diag.Reason {
 	d := work.d
 	var values [][]uint16
 	var stored anec.Dims
@@ -32,15 +33,18 @@ func (m *normalization) takeAffine(l *anec.Layer, work *work, form *workForm) bo
 		if v == nil {
 			continue
 		}
-		list, ok := roundedHalves(v)
-		if !ok || len(values) > 0 && v.Type.Dims != stored {
-			return false
+		list, why := roundedHalves(v)
+		if why != nil {
+			return why
+		}
+		if len(values) > 0 && v.Type.Dims != stored {
+			return about(v, diag.Decline(diag.OwnConstant, "is a bias of other extents than the scale").Measure(stored, v.Type.Dims))
 		}
 		values, stored = append(values, list), v.Type.Dims
 		a.steps = append(a.steps, affineStep{operator: [2]uint32{1, 0}[i]})
 	}
 	if len(values) == 0 {
-		return true
+		return nil
 	}
 	m.affine = a
 	shape := work.exchanged(stored)
@@ -80,21 +84,21 @@ func (m *normalization) takeAffine(l *anec.Layer, work *work, form *workForm) bo
 		c := load.Chip
 		a.steps[i].chip = units.Chip{Base: c.Base + i*c.Row, Channel: c.Channel, Row: c.Channel, Depth: c.Channel}
 	}
-	return true
+	return nil
 }
 
 // takeTensors lays gamma and beta into the constants as the form reads what they scale.
-func (m *normalization) takeTensors(values [][]uint16, stored anec.Dims, work *work, form *workForm) bool {
+func (m *normalization) takeTensors(values [][]uint16, stored anec.Dims, work *work, form *workForm) *diag.Reason {
 	c, h, d := form.channels, form.rows, work.d
 	shape := work.exchanged(stored)
 	for _, axis := range []path{c, h} {
 		if axis.n > 1 && axis.n != d[axis.axis] {
-			return false // of several axes
+			return diag.Decline(diag.OwnAxes, "the scale or bias %v varies where several axes go as one", stored).Measure(d[axis.axis], axis.n)
 		}
 	}
 	for _, axis := range form.outside {
 		if shape[axis.axis] > 1 {
-			return false
+			return diag.Decline(diag.OwnAxes, "the scale or bias %v varies along %v, of which each element has tasks of its own", stored, axis.axis).Measure(1, shape[axis.axis])
 		}
 	}
 	m.affine.vector = anec.D
@@ -107,8 +111,8 @@ func (m *normalization) takeTensors(values [][]uint16, stored anec.Dims, work *w
 		at *= stored[a]
 	}
 	step = work.exchanged(step)
-	if denseRows(m.b.Machine, units.Size{W: d[anec.W], H: h.n, D: 1, C: c.n}, 2).Group > m.b.OnChip {
-		return false
+	if bytes := denseRows(m.b.Machine, units.Size{W: d[anec.W], H: h.n, D: 1, C: c.n}, 2).Group; bytes > m.b.OnChip {
+		return noRoom("a scale or bias for each element", m.b.OnChip, bytes)
 	}
 	for k, list := range values {
 		var laid []uint16
@@ -121,7 +125,7 @@ func (m *normalization) takeTensors(values [][]uint16, stored anec.Dims, work *w
 		}
 		m.affine.steps[k].memory = m.b.constantImage(laid, d[anec.W], h.n, c.n)
 	}
-	return true
+	return nil
 }
 
 // tasks scale what lies on chip.

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/diag"
 	"github.com/espalier-ane/espalier/internal/segment"
 	"github.com/espalier-ane/espalier/internal/units"
 	"github.com/espalier-ane/espalier/td"
@@ -34,19 +35,22 @@ type pool struct {
 var poolOperators = map[td.PoolKind]uint32{td.PoolAvg: 0, td.PoolMax: 2, td.PoolMin: 3}
 
 // pooling selects the tasks of a layer that pools.
-func (b *builder) pooling(l *anec.Layer, p *anec.Pooling) ([]*units.Op, bool) {
+func (b *builder) pooling(l *anec.Layer, p *anec.Pooling) ([]*units.Op, *diag.Reason) {
 	operator, known := poolOperators[p.Type]
-	stages, ok := stagesOf(l)
-	if !ok || !known || l.Epilogue.Transpose != nil || !inPlane(&p.Window) {
-		return nil, false
+	if !known {
+		return nil, otherPool(p)
 	}
-	return b.staged(l, 0, stages, func(w *work) ([]*units.Op, bool) { return b.pool(l, p, operator, w) })
+	stages, why := stagesOf(l)
+	if why := firstOf(why, withoutTranspose(l), inPlane(&p.Window)); why != nil {
+		return nil, why
+	}
+	return b.staged(l, 0, stages, func(w *work) ([]*units.Op, *diag.Reason) { return b.pool(l, p, operator, w) })
 }
 
 // pool selects the tasks without what follows.
-func (b *builder) pool(l *anec.Layer, p *anec.Pooling, operator uint32, work *work) ([]*units.Op, bool) {
+func (b *builder) pool(l *anec.Layer, p *anec.Pooling, operator uint32, work *work) ([]*units.Op, *diag.Reason) {
 	if work.columns != anec.W || work.apart != 0 {
-		return nil, false
+		return nil, otherColumns(work)
 	}
 	q := &pool{Machine: b.Machine, operator: operator, dx: p.Dilation[2], dy: p.Dilation[1], scale: units.One}
 	q.w = planeWindow(&p.Window)
@@ -56,8 +60,11 @@ func (b *builder) pool(l *anec.Layer, p *anec.Pooling, operator uint32, work *wo
 	q.wide, q.high = max(q.w.PX+q.in.W, right), max(q.w.PY+q.in.H, bottom)
 	padded := q.wide > q.in.W || q.high > q.in.H
 	if padded {
-		if !q.meets() || !q.fillWith(p) {
-			return nil, false
+		if why := q.meets(); why != nil {
+			return nil, why
+		}
+		if why := q.fillWith(p); why != nil {
+			return nil, why
 		}
 		q.beside = &units.Surface{Base: segment.Packed, Offset: b.constants.Repeated(q.fill, 1), Row: b.RowAlign, Plane: b.RowAlign, Depth: b.RowAlign, Group: b.RowAlign}
 	}
@@ -65,7 +72,7 @@ func (b *builder) pool(l *anec.Layer, p *anec.Pooling, operator uint32, work *wo
 		q.scale = tensor.ToF16(1 / float32(q.w.KW*q.w.KH))
 		if padded && p.ExcludePad {
 			if q.scale = units.One; b.RowAlign*q.out.W*q.out.H > b.OnChip {
-				return nil, false
+				return nil, noRoom("a share for each window, without what pads,", b.OnChip, b.RowAlign*q.out.W*q.out.H)
 			}
 			q.counts = q.counted(b)
 		}
@@ -80,14 +87,15 @@ func (b *builder) pool(l *anec.Layer, p *anec.Pooling, operator uint32, work *wo
 	from, to := *work.from, *work.to
 	from.Plane, to.Plane = channels.from, channels.to
 	var average *units.Op
+	var noConvolution *diag.Reason
 	if p.Type == td.PoolAvg && q.counts == nil {
-		average = q.convolution(b, channels.n)
+		average, noConvolution = q.convolution(b, channels.n)
 	}
-	return forEach(kept, &from, &to, func(from, to *units.Surface) ([]*units.Op, bool) {
+	ops, why := forEach(kept, &from, &to, func(from, to *units.Surface) ([]*units.Op, *diag.Reason) {
 		if average != nil {
 			o := *average
 			o.Source1.Memory, o.Result = from, to
-			return []*units.Op{&o}, true
+			return []*units.Op{&o}, nil
 		}
 		bytes := func(n int) int {
 			_, end := q.tasks(from, to, n)
@@ -98,43 +106,66 @@ func (b *builder) pool(l *anec.Layer, p *anec.Pooling, operator uint32, work *wo
 			return ops
 		})
 	})
+	if why != nil && noConvolution != nil {
+		return nil, neither(noConvolution, why)
+	}
+	return ops, why
 }
 
-// convolution is an average as a convolution of each channel by itself, if the array has one; else nil.
-func (q *pool) convolution(b *builder, channels int) *units.Op {
+// convolution is an average as a convolution of each channel by itself, if the array has one.
+func (q *pool) convolution(b *builder, channels int) (*units.Op, *diag.Reason) {
 	c := &convolution{in: q.in, out: q.out, groups: channels, window: q.w, after: after{scale: tensor.F16(q.scale)}}
 	c.in.C, c.out.C = channels, channels
 	c.weights = slices.Repeat([]uint16{units.One}, channels*q.w.KW*q.w.KH)
 	c.dilate(q.dy, q.dx)
-	if !c.evenStrides() {
-		return nil
+	if why := c.evenStrides(); why != nil {
+		return nil, why
 	}
-	ops, ok := b.attempt(func() ([]*units.Op, bool) {
-		o, ok := b.convTask(c)
-		return []*units.Op{o}, ok
+	ops, why := b.attempt(func() ([]*units.Op, *diag.Reason) {
+		o, why := b.convTask(c)
+		return []*units.Op{o}, why
 	})
-	if !ok {
-		return nil
+	if why != nil {
+		return nil, why
 	}
-	return ops[0]
+	return ops[0], nil
 }
 
-// meets reports whether every window has an element of the image.
-func (q *pool) meets() bool {
-	return q.dx == 1 && q.dy == 1 && q.w.Meets(q.in, q.out)
+// meets declines padded windows that have dilation, or of which one has no element of the image.
+func (q *pool) meets() *diag.Reason {
+	switch {
+	case q.dx != 1 || q.dy != 1:
+		return diag.Decline(diag.OwnWindow, "windows with padding have dilation").Measure(1, max(q.dx, q.dy))
+	case !q.w.Meets(q.in, q.out):
+		return emptyWindows()
+	}
+	return nil
 }
 
 // fillWith says what there is beside the image.
-func (q *pool) fillWith(p *anec.Pooling) bool {
+func (q *pool) fillWith(p *anec.Pooling) *diag.Reason {
 	switch {
 	case p.Type == td.PoolAvg && p.PaddingMode == td.PadZero:
 		q.fill = 0
 	case p.Type == td.PoolMax && p.PaddingMode == td.PadNegative:
 		q.fill = infinity | signBit
-	default:
-		return p.PaddingMode == td.PadZero
+	case p.PaddingMode != td.PadZero:
+		return diag.Decline(diag.OwnWindow, "what lies beside the image in %v pooling is none of what tasks fill with", p.Type).In("PadMode").Measure(td.PadZero, p.PaddingMode)
 	}
-	return true
+	return nil
+}
+
+// otherPool declines a kind of pooling.
+func otherPool(p *anec.Pooling) *diag.Reason {
+	return diag.Decline(diag.OwnKind, "no tasks are known for %v pooling", p.Type)
+}
+
+// otherColumns declines a source in which another axis than W lies in columns, or a result with other columns than it.
+func otherColumns(w *work) *diag.Reason {
+	if w.columns == anec.W {
+		return diag.Decline(diag.OwnLayout, "another axis lies side by side in the result than in the source")
+	}
+	return diag.Decline(diag.OwnLayout, "another axis lies side by side in the source than the task reads so").Measure(anec.W, w.columns)
 }
 
 // counted lays, for each place, the reciprocal of how many elements of the image its window has: channels are the places of

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/diag"
 	"github.com/espalier-ane/espalier/internal/segment"
 	"github.com/espalier-ane/espalier/internal/units"
 	"github.com/espalier-ane/espalier/tensor"
@@ -26,19 +27,24 @@ const (
 )
 
 // matMul is a product of matrices.
-func (b *builder) matMul(l *anec.Layer, p *anec.MatMul) ([]*units.Op, bool) {
+func (b *builder) matMul(l *anec.Layer, p *anec.MatMul) ([]*units.Op, *diag.Reason) {
 	x, z := l.Bottoms[0], l.Bottoms[1]
 	switch constantX, constantZ := isWeights(x), isWeights(z); {
 	case constantX && constantZ:
-		return nil, false
+		return nil, allConstant()
 	case constantX:
 		return b.constantTimes(l, p)
 	case constantZ && z.Type.Dims[anec.N]*z.Type.Dims[anec.C] > 1:
 		// Apple's compiler has a batch of constants as images, like live ones (record bmm_r3rb_m375_k128_n749_tx0_ty0_b2).
-		if ops, ok := b.attempt(func() ([]*units.Op, bool) { return b.runtimeProduct(l, p) }); ok {
-			return ops, true
+		ops, why := b.attempt(func() ([]*units.Op, *diag.Reason) { return b.runtimeProduct(l, p) })
+		if why == nil {
+			return ops, nil
 		}
-		return b.timesConstant(l)
+		ops, constant := b.timesConstant(l)
+		if constant != nil {
+			return nil, neither(why, constant)
+		}
+		return ops, nil
 	case constantZ:
 		return b.timesConstant(l)
 	}
@@ -46,9 +52,9 @@ func (b *builder) matMul(l *anec.Layer, p *anec.MatMul) ([]*units.Op, bool) {
 }
 
 // linear is a product with the rows of a constant matrix, which becomes no convolution because of its size.
-func (b *builder) linear(l *anec.Layer) ([]*units.Op, bool) {
+func (b *builder) linear(l *anec.Layer) ([]*units.Op, *diag.Reason) {
 	if !isWeights(l.Bottoms[1]) {
-		return nil, false
+		return nil, notConstant(l.Bottoms[1])
 	}
 	return b.timesConstant(l)
 }
@@ -57,33 +63,45 @@ func (b *builder) linear(l *anec.Layer) ([]*units.Op, bool) {
 func isWeights(v *anec.Value) bool { return v.Const != nil || segment.IsDecoded(v) }
 
 // matricesAt is where a value of fp16 matrices lies.
-func (b *builder) matricesAt(v *anec.Value, perm anec.Perm) (matrices, bool) {
-	s, ok := b.surface(v)
-	if !ok || v.Type.DType != tensor.Float16 {
-		return matrices{}, false
+func (b *builder) matricesAt(v *anec.Value, perm anec.Perm) (matrices, *diag.Reason) {
+	s, why := b.surface(v)
+	if why := firstOf(why, halfOnly(v)); why != nil {
+		return matrices{}, why
 	}
-	return matricesOf(s, v.Type.Dims, perm)
+	m, why := matricesOf(s, v.Type.Dims, perm)
+	if why != nil {
+		return m, about(v, why)
+	}
+	return m, nil
 }
 
 // operand is where the matrices of an operand lie, constants in their section, and whether with rows and columns exchanged: as
 // the layer says, or the other way round if what lies there is a view that exchanges them.
-func (b *builder) operand(v *anec.Value, turned bool) (matrices, bool, bool) {
+func (b *builder) operand(v *anec.Value, turned bool) (matrices, bool, *diag.Reason) {
 	if isWeights(v) {
-		s, ok := b.constantSurface(v)
-		if !ok {
-			return matrices{}, turned, false
+		s, why := b.constantSurface(v)
+		if why != nil {
+			return matrices{}, turned, why
 		}
-		m, ok := matricesOf(s, v.Type.Dims, anec.Identity)
-		return m, turned, ok
+		m, why := matricesOf(s, v.Type.Dims, anec.Identity)
+		if why != nil {
+			return m, turned, about(v, why)
+		}
+		return m, turned, nil
 	}
-	if m, ok := b.matricesAt(v, anec.Identity); ok {
-		return m, turned, true
+	m, asIt := b.matricesAt(v, anec.Identity)
+	if asIt == nil {
+		return m, turned, nil
 	}
-	at, ok := b.layout(v)
+	// Where the reason is that neither rows nor columns lie side by side, it is said of the rows.
+	at, why := b.layout(v)
 	d := v.Type.Dims
-	m := matrices{rows: d[anec.W], columns: d[anec.H], n: d[anec.N], c: d[anec.C]}
-	if !ok || d[anec.D] != 1 || d[anec.H] > 1 && at.strides[anec.H] != 2 || at.offset%b.RowAlign != 0 {
-		return m, turned, false
+	m = matrices{rows: d[anec.W], columns: d[anec.H], n: d[anec.N], c: d[anec.C]}
+	if why != nil {
+		return m, turned, why
+	}
+	if d[anec.D] != 1 || d[anec.H] > 1 && at.strides[anec.H] != 2 || at.offset%b.RowAlign != 0 {
+		return m, turned, asIt
 	}
 	m.Base, m.Offset = at.base, at.offset
 	next := b.RowBytes(m.columns)
@@ -94,12 +112,12 @@ func (b *builder) operand(v *anec.Value, turned bool) (matrices, bool, bool) {
 			*axis.stride = *axis.of
 		}
 		if *axis.stride <= 0 || *axis.stride%b.RowAlign != 0 {
-			return m, turned, false
+			return m, turned, about(v, diag.Decline(diag.OwnLayout, "lies with rows and columns exchanged, and has a stride that registers do not hold, in bytes").Measure(multiplesOf(b.RowAlign), *axis.stride))
 		}
 		next = *axis.stride * *axis.count
 	}
 	m.Plane, m.Depth, m.Group = m.perC, m.perN, m.perN
-	return m, !turned, true
+	return m, !turned, nil
 }
 
 // A factor is a constant matrix, [outputs][inputs], and what is done with the product. Its tasks are made once and serve
@@ -126,16 +144,16 @@ func (f *factor) apart() []*factor {
 }
 
 // timesConstant is x·z with a constant z, or one for each matrix of x.
-func (b *builder) timesConstant(l *anec.Layer) ([]*units.Op, bool) {
-	factors, turned, ok := constantFactors(l)
-	if !ok {
-		return nil, false
+func (b *builder) timesConstant(l *anec.Layer) ([]*units.Op, *diag.Reason) {
+	factors, turned, why := constantFactors(l)
+	if why != nil {
+		return nil, why
 	}
 	_, perm, _ := afterProduct(l)
-	x, turned, ok1 := b.operand(l.Bottoms[0], turned)
-	y, ok2 := b.matricesAt(l.Top(), perm)
-	if !ok1 || !ok2 {
-		return nil, false
+	x, turned, why1 := b.operand(l.Bottoms[0], turned)
+	y, why2 := b.matricesAt(l.Top(), perm)
+	if why := firstOf(why1, why2); why != nil {
+		return nil, why
 	}
 	if len(factors) == 1 {
 		return b.eachBatch(x, y, turned, factors[0].apart())
@@ -145,45 +163,55 @@ func (b *builder) timesConstant(l *anec.Layer) ([]*units.Op, bool) {
 	for n := range y.n {
 		for c := range y.c {
 			f := factors[min(n, d[anec.N]-1)*d[anec.C]+min(c, d[anec.C]-1)]
-			part, ok := b.oneBatch(&x, &y, n, c, turned, f.apart())
-			if !ok {
-				return nil, false
+			part, why := b.oneBatch(&x, &y, n, c, turned, f.apart())
+			if why != nil {
+				return nil, why
 			}
 			ops = append(ops, part...)
 		}
 	}
-	return ops, true
+	return ops, nil
 }
 
 // constantFactors are the matrices of a product with constants, for each n and c, and whether x is stored with rows and
 // columns exchanged.
-func constantFactors(l *anec.Layer) (factors []*factor, turned, ok bool) {
-	after, _, simple := afterProduct(l)
+func constantFactors(l *anec.Layer) (factors []*factor, turned bool, why *diag.Reason) {
+	after, _, why1 := afterProduct(l)
 	z := l.Bottoms[1]
-	weights, plain := halves(z)
+	weights, why2 := halves(z)
+	if why := firstOf(why1, why2); why != nil {
+		return nil, turned, why
+	}
 	bias, turnZ := after.bias, true
 	switch p := l.Params.(type) {
 	case *anec.MatMul:
 		turned, turnZ = p.TransposeX, p.TransposeZ
 	case *anec.Linear:
 		if given := segment.Bottom(l, 2); given != nil {
-			simple = simple && bias == nil
+			if bias != nil {
+				return nil, turned, twoBiases()
+			}
 			bias = given
 		}
-		simple = simple && p.Axis == anec.W
+		if p.Axis != anec.W {
+			return nil, turned, diag.Decline(diag.OwnAxes, "the product is along another axis than its tasks go").Measure(anec.W, p.Axis)
+		}
 	}
 	d := z.Type.Dims
 	n := d[anec.W]
 	if turnZ {
 		n = d[anec.H]
 	}
-	if !simple || !plain || d[anec.D] != 1 {
-		return nil, false, false
+	if d[anec.D] != 1 {
+		return nil, turned, about(z, diag.Decline(diag.OwnDepth, "has depth").Measure(1, d[anec.D]))
 	}
 	var added []uint16
 	if bias != nil {
-		if added, ok = halves(bias); !ok || bias.Type.Dims != (anec.Dims{1, 1, 1, 1, n}) {
-			return nil, false, false
+		if added, why = halves(bias); why != nil {
+			return nil, turned, why
+		}
+		if want := (anec.Dims{1, 1, 1, 1, n}); bias.Type.Dims != want {
+			return nil, turned, about(bias, diag.Decline(diag.OwnConstant, "is a bias that has not one number for each column").Measure(want, bias.Type.Dims))
 		}
 	}
 	count := d[anec.H] * d[anec.W]
@@ -194,31 +222,36 @@ func constantFactors(l *anec.Layer) (factors []*factor, turned, ok bool) {
 		}
 		factors = append(factors, &factor{weights: w, inputs: count / n, outputs: n, after: after, bias: added})
 	}
-	return factors, turned, true
+	return factors, turned, nil
+}
+
+// columnBias declines a bias for each column of a product whose rows are the outputs of the kernel.
+func columnBias(bias *anec.Value) *diag.Reason {
+	return about(bias, diag.Decline(diag.OwnEpilogue, "is added to each column of a product whose kernel has the rows as outputs").In("Bias"))
 }
 
 // eachBatch multiplies every matrix of x with the same matrices. turned says that x has its rows as columns.
-func (b *builder) eachBatch(x, y matrices, turned bool, factors []*factor) (ops []*units.Op, ok bool) {
+func (b *builder) eachBatch(x, y matrices, turned bool, factors []*factor) (ops []*units.Op, why *diag.Reason) {
 	if !turned {
 		mergeRows(&x, &y)
 	}
 	if 2*y.n*y.c > productTasks {
-		return nil, false
+		return nil, tooManyTasks(productTasks, 2*y.n*y.c)
 	}
 	for n := range y.n {
 		for c := range y.c {
-			part, ok := b.oneBatch(&x, &y, n, c, turned, factors)
-			if !ok {
-				return nil, false
+			part, why := b.oneBatch(&x, &y, n, c, turned, factors)
+			if why != nil {
+				return nil, why
 			}
 			ops = append(ops, part...)
 		}
 	}
-	return ops, true
+	return ops, nil
 }
 
 // oneBatch multiplies one matrix, as many rows at a time as registers can say.
-func (b *builder) oneBatch(x, y *matrices, n, c int, turned bool, factors []*factor) (ops []*units.Op, ok bool) {
+func (b *builder) oneBatch(x, y *matrices, n, c int, turned bool, factors []*factor) (ops []*units.Op, why *diag.Reason) {
 	for first := 0; first < y.rows; first += productRows {
 		r := rowBlock{to: y.part(n, c, first), rows: min(productRows, y.rows-first), columns: factors[0].inputs, turned: turned}
 		if turned {
@@ -227,13 +260,13 @@ func (b *builder) oneBatch(x, y *matrices, n, c int, turned bool, factors []*fac
 		} else {
 			r.from = x.part(n, c, first)
 		}
-		part, ok := b.products(r, factors)
-		if !ok {
-			return nil, false
+		part, why := b.products(r, factors)
+		if why != nil {
+			return nil, why
 		}
 		ops = append(ops, part...)
 	}
-	return ops, true
+	return ops, nil
 }
 
 // mergeRows makes one matrix of those of a batch, where rows follow each other in both tensors.
@@ -266,15 +299,21 @@ func transposed(w []uint16, k, n int) []uint16 {
 //	z[K,N] ─ image ─ convolution ─ [M,1,N] ─ y[M,N]
 //
 // A z that is stored with rows and columns exchanged is turned first.
-func (b *builder) constantTimes(l *anec.Layer, p *anec.MatMul) ([]*units.Op, bool) {
-	after, perm, ok := afterProduct(l)
+func (b *builder) constantTimes(l *anec.Layer, p *anec.MatMul) ([]*units.Op, *diag.Reason) {
+	after, perm, why0 := afterProduct(l)
 	x := l.Bottoms[0]
-	weights, plain := halves(x)
-	z, turnZ, ok1 := b.operand(l.Bottoms[1], p.TransposeZ)
-	y, ok2 := b.matricesAt(l.Top(), perm)
+	weights, why1 := halves(x)
+	z, turnZ, why2 := b.operand(l.Bottoms[1], p.TransposeZ)
+	y, why3 := b.matricesAt(l.Top(), perm)
 	d := x.Type.Dims
-	if !ok || !plain || !ok1 || !ok2 || d[anec.D] != 1 || after.bias != nil {
-		return nil, false
+	if why := firstOf(why0, why1, why2, why3); why != nil {
+		return nil, why
+	}
+	if d[anec.D] != 1 {
+		return nil, about(x, diag.Decline(diag.OwnDepth, "has depth").Measure(1, d[anec.D]))
+	}
+	if after.bias != nil {
+		return nil, columnBias(after.bias)
 	}
 	m := y.rows
 	k := len(weights) / (d[anec.N] * d[anec.C] * m)
@@ -290,17 +329,21 @@ func (b *builder) constantTimes(l *anec.Layer, p *anec.MatMul) ([]*units.Op, boo
 	for n := y.n - 1; n >= 0; n-- {
 		for c := y.c - 1; c >= 0; c-- {
 			o := b.Bypass(units.Size{W: f.n, H: 1, D: 1, C: k})
-			if o.Source1, ok = f.imageOf(n, c, false); !ok {
-				return nil, false
+			var why *diag.Reason
+			if o.Source1, why = f.imageOf(n, c, false); why != nil {
+				return nil, why
 			}
 			factor := factors[min(n, d[anec.N]-1)*d[anec.C]+min(c, d[anec.C]-1)]
 			o.Result = y.part(n, c, 0)
 			o.Chip = units.Chip{Base: o.Source1.Chip.End(1)}
-			if o.Chip.Base >= b.OnChip || !b.multiply(o, factor, 0, m, 16) {
-				return nil, false
+			if o.Chip.Base >= b.OnChip {
+				return nil, noRoom("the live matrix of a product", b.OnChip, o.Chip.Base)
+			}
+			if why := b.multiply(o, factor, 0, m, 16); why != nil {
+				return nil, why
 			}
 			f.ops = append(f.ops, o)
 		}
 	}
-	return f.ops, true
+	return f.ops, nil
 }

@@ -1,6 +1,7 @@
 package selection
 
 import (
+	"github.com/espalier-ane/espalier/internal/diag"
 	"github.com/espalier-ane/espalier/internal/units"
 	"github.com/espalier-ane/espalier/td"
 )
@@ -15,10 +16,10 @@ type rowBlock struct {
 }
 
 // products multiplies rows with matrices, one after the other.
-func (b *builder) products(r rowBlock, factors []*factor) ([]*units.Op, bool) {
+func (b *builder) products(r rowBlock, factors []*factor) ([]*units.Op, *diag.Reason) {
 	if r.tiled(factors) {
-		if ops, ok := b.attempt(func() ([]*units.Op, bool) { return b.tiledProducts(r, factors) }); ok {
-			return ops, true
+		if ops, why := b.attempt(func() ([]*units.Op, *diag.Reason) { return b.tiledProducts(r, factors) }); why == nil {
+			return ops, nil
 		}
 		for _, f := range factors {
 			f.tasks = nil
@@ -45,7 +46,7 @@ type held struct {
 	chip   *units.Chip
 }
 
-func (c *columnProducts) run() ([]*units.Op, bool) {
+func (c *columnProducts) run() ([]*units.Op, *diag.Reason) {
 	if c.channel = c.ChannelBytes(c.rows); c.channel%0x80 == 0 {
 		c.channel += 0x10
 	}
@@ -77,12 +78,12 @@ func (c *columnProducts) run() ([]*units.Op, bool) {
 		if !last {
 			next = c.hold(i+1, f.outputs, onChip)
 		}
-		if !c.multiply(f, at, next, last) {
-			return nil, false
+		if why := c.multiply(f, at, next, last); why != nil {
+			return nil, why
 		}
 		at = next
 	}
-	return c.ops, true
+	return c.ops, nil
 }
 
 // hold takes room for the i-th tensor.
@@ -111,7 +112,7 @@ func (c *columnProducts) turn(to held) {
 }
 
 // multiply makes the tasks of a factor: one, or several with some of the outputs each.
-func (c *columnProducts) multiply(f *factor, from, to held, last bool) bool {
+func (c *columnProducts) multiply(f *factor, from, to held, last bool) *diag.Reason {
 	step := f.outputs
 	if c.rows > rowsAtOnce && f.inputs*f.outputs > productWeights && !f.diagonal {
 		step = max(32, productWeights/f.inputs/32*32)
@@ -142,16 +143,19 @@ func (c *columnProducts) multiply(f *factor, from, to held, last bool) bool {
 			o.Result = &result
 			o.Chip = units.Chip{Base: o.Source1.Chip.End(1)}
 		}
-		if o.Chip.Base >= c.OnChip || !c.builder.multiply(o, f, first, min(step, f.outputs-first), 16) {
-			return false
+		if o.Chip.Base >= c.OnChip {
+			return noRoom("the columns of a product", c.OnChip, o.Chip.Base)
+		}
+		if why := c.builder.multiply(o, f, first, min(step, f.outputs-first), 16); why != nil {
+			return why
 		}
 		c.ops = append(c.ops, o)
 	}
-	return true
+	return nil
 }
 
 // multiply makes a task the product with some of the rows of a matrix.
-func (b *builder) multiply(o *units.Op, f *factor, first, count, most int) bool {
+func (b *builder) multiply(o *units.Op, f *factor, first, count, most int) *diag.Reason {
 	o.Out.C, o.Unicast = count, 0
 	if f.diagonal {
 		o.Unicast = 1
@@ -159,7 +163,7 @@ func (b *builder) multiply(o *units.Op, f *factor, first, count, most int) bool 
 	if made, ok := f.tasks[first]; ok {
 		o.Kernel, o.Unity, o.Operation, o.LanesLog2, o.Engines = made.Kernel, made.Unity, made.Operation, made.LanesLog2, made.Engines
 		o.Post, o.NonLinear, o.Biased = made.Post, made.NonLinear, made.Biased
-		return true
+		return nil
 	}
 	k := td.Kernel{
 		Groups: 1, Outputs: count, Inputs: f.inputs, Height: 1, Width: 1, StrideY: 1, StrideX: 1,
@@ -172,14 +176,14 @@ func (b *builder) multiply(o *units.Op, f *factor, first, count, most int) bool 
 	if bias != nil {
 		bias = bias[first:][:count]
 	}
-	if !b.weigh(o, k, td.Weights{Values: f.weights[first*k.Inputs:][:count*k.Inputs]}, &f.after, bias) {
-		return false
+	if why := b.weigh(o, k, td.Weights{Values: f.weights[first*k.Inputs:][:count*k.Inputs]}, &f.after, bias); why != nil {
+		return why
 	}
 	if f.tasks == nil {
 		f.tasks = map[int]units.Op{}
 	}
 	f.tasks[first] = *o
-	return true
+	return nil
 }
 
 // stripChip is arrayChip with narrower strips where there are very many channels.

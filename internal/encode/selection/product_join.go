@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/diag"
 	"github.com/espalier-ane/espalier/internal/segment"
 	"github.com/espalier-ane/espalier/internal/units"
 	"github.com/espalier-ane/espalier/td"
@@ -14,11 +15,7 @@ import (
 // joinProducts finds a chain of convolutions of points between two exchanges of axes: a product with constant matrices, as
 // fusion writes it. The last layer stands for all: a transpose, or a convolution that does it itself.
 func (b *builder) joinProducts(l *anec.Layer) {
-	chain, ok := b.productChain(l)
-	if !ok {
-		return
-	}
-	for _, c := range chain {
+	for _, c := range b.productChain(l) {
 		if c != l {
 			b.joined[c] = true
 		}
@@ -41,16 +38,16 @@ func (b *builder) joinedAll(chain []*anec.Layer, last *anec.Layer) bool {
 //	x[c,M,K] ─ [K,M,c] ─ convolutions ─ [N,M,c] ─ y[c,M,N]
 //	x[c,K,M] ─ [K,c,M] ─ convolutions ─ [N,c,M] ─ y[c,M,N]
 var (
-	turnRows   = segment.Exchange(anec.C, anec.W)
-	turnPlanes = segment.Exchange(anec.C, anec.H)
-	backRows   = anec.Perm{anec.N, anec.D, anec.H, anec.W, anec.C}
+	exchangeRows   = segment.Exchange(anec.C, anec.W)
+	exchangePlanes = segment.Exchange(anec.C, anec.H)
+	backRows       = anec.Perm{anec.N, anec.D, anec.H, anec.W, anec.C}
 )
 
-// turnOf is the exchange of axes that a layer is, if it is nothing else. What has one element along an axis is exchanged by
+// exchangeOf is the exchange of axes that a layer is, if it is nothing else. What has one element along an axis is exchanged by
 // reading it otherwise.
-func turnOf(l *anec.Layer) (anec.Perm, bool) {
+func exchangeOf(l *anec.Layer) (perm anec.Perm, ok bool) {
 	if !l.Epilogue.Empty() {
-		return anec.Perm{}, false
+		return perm, false
 	}
 	switch p := l.Params.(type) {
 	case *anec.Transpose:
@@ -58,54 +55,58 @@ func turnOf(l *anec.Layer) (anec.Perm, bool) {
 	case *anec.Reshape:
 		from, to := l.Bottoms[0].Type.Dims, l.Top().Type.Dims
 		if to[anec.N] != from[anec.N] || to[anec.D] != from[anec.D] {
-			return anec.Perm{}, false
+			return perm, false
 		}
 		c, h, w := from[anec.C], from[anec.H], from[anec.W]
 		switch moved := [3]int{to[anec.C], to[anec.H], to[anec.W]}; {
 		case moved == [3]int{w, h, c} && h == 1 && (c == 1 || w == 1):
-			return turnRows, true
+			return exchangeRows, true
 		case moved == [3]int{h, c, w} && (c == 1 || h == 1):
-			return turnPlanes, true
+			return exchangePlanes, true
 		case moved == [3]int{h, w, c} && (c == 1 || h*w == 1):
 			return backRows, true
 		}
 	}
-	return anec.Perm{}, false
+	return perm, false
 }
 
-// productChain is the convolutions of a product that ends with l, the last first, and then the first exchange of axes.
-func (b *builder) productChain(l *anec.Layer) ([]*anec.Layer, bool) {
+// productChain is the convolutions of a product that ends with l, the last first, and then the first exchange of axes; nil if
+// there is none.
+func (b *builder) productChain(l *anec.Layer) []*anec.Layer {
 	v := l.Top()
-	back, ok := turnOf(l)
+	back, ok := exchangeOf(l)
 	switch {
 	case ok:
 		v = l.Bottoms[0]
 	case l.Kind() == anec.KindConv && l.Epilogue.Transpose != nil:
 		back = *l.Epilogue.Transpose
 	default:
-		return nil, false
+		return nil
 	}
-	var first anec.Perm
+	var want anec.Perm // of the first
 	switch back {
-	case turnRows:
-		first = turnRows
+	case exchangeRows:
+		want = exchangeRows
 	case backRows:
-		first = turnPlanes
+		want = exchangePlanes
 	default:
-		return nil, false
+		return nil
 	}
 	var chain []*anec.Layer
 	for {
 		d := v.Def
 		if d == nil || d != l && (!b.readOnce(v) || d.Epilogue.Transpose != nil) {
-			return nil, false
+			return nil
 		}
-		if turn, ok := turnOf(d); ok {
-			return append(chain, d), turn == first && len(chain) > 0
+		if first, ok := exchangeOf(d); ok {
+			if first != want || len(chain) == 0 {
+				return nil
+			}
+			return append(chain, d)
 		}
 		p, ok := d.Params.(*anec.Conv)
 		if !ok || p.Window != anec.UnitWindow || p.Groups != 1 || p.Transposed || !isWeights(d.Bottoms[1]) {
-			return nil, false
+			return nil
 		}
 		chain = append(chain, d)
 		v = d.Bottoms[0]
@@ -113,59 +114,63 @@ func (b *builder) productChain(l *anec.Layer) ([]*anec.Layer, bool) {
 }
 
 // productLayer is the last layer of a product that joinProducts found. What does not fit on chip goes layer by layer.
-func (b *builder) productLayer(l *anec.Layer, chain []*anec.Layer) ([]*units.Op, bool) {
-	if ops, ok := b.attempt(func() ([]*units.Op, bool) { return b.productOf(l, chain) }); ok {
-		return ops, true
+func (b *builder) productLayer(l *anec.Layer, chain []*anec.Layer) ([]*units.Op, *diag.Reason) {
+	ops, why := b.attempt(func() ([]*units.Op, *diag.Reason) { return b.productOf(l, chain) })
+	if why == nil {
+		return ops, nil
 	}
 	layers := slices.Clone(chain)
 	slices.Reverse(layers)
 	if layers[len(layers)-1] != l {
 		layers = append(layers, l)
 	}
-	return b.layerByLayer(layers...)
+	return b.layerByLayer(why, layers...)
 }
 
 // productOf is the product of a chain.
-func (b *builder) productOf(l *anec.Layer, chain []*anec.Layer) ([]*units.Op, bool) {
-	factors, ok := factorsOf(chain)
-	if !ok {
-		return nil, false
+func (b *builder) productOf(l *anec.Layer, chain []*anec.Layer) ([]*units.Op, *diag.Reason) {
+	factors, why := factorsOf(chain)
+	if why != nil {
+		return nil, why
 	}
-	x, ok1 := b.matricesAt(chain[len(chain)-1].Bottoms[0], anec.Identity)
-	y, ok2 := b.matricesAt(l.Top(), anec.Identity)
-	if !ok1 || !ok2 {
-		return nil, false
+	x, why1 := b.matricesAt(chain[len(chain)-1].Bottoms[0], anec.Identity)
+	y, why2 := b.matricesAt(l.Top(), anec.Identity)
+	if why := firstOf(why1, why2); why != nil {
+		return nil, why
 	}
-	turn, _ := turnOf(chain[len(chain)-1])
-	return b.eachBatch(x, y, turn == turnPlanes, factors)
+	first, _ := exchangeOf(chain[len(chain)-1])
+	return b.eachBatch(x, y, first == exchangePlanes, factors)
 }
 
 // factorsOf are the matrices of a chain, the first first.
-func factorsOf(chain []*anec.Layer) (factors []*factor, ok bool) {
+func factorsOf(chain []*anec.Layer) (factors []*factor, why *diag.Reason) {
 	for i := len(chain) - 2; i >= 0; i-- {
 		c := chain[i]
-		after, simple := afterButTranspose(c)
-		weights, plain := halves(c.Bottoms[1])
+		after, why1 := afterButTranspose(c)
+		weights, why2 := halves(c.Bottoms[1])
+		if why := firstOf(why1, why2); why != nil {
+			return nil, within(c, why)
+		}
 		d := c.Bottoms[1].Type.Dims
 		f := &factor{weights: weights, inputs: d[anec.C], outputs: d[anec.N], after: after}
-		if !simple || !plain {
-			return nil, false
-		}
 		bias := after.bias
 		if given := segment.Bottom(c, 2); given != nil {
 			if bias != nil {
-				return nil, false
+				return nil, within(c, twoBiases())
 			}
 			bias = given
 		}
 		if bias != nil {
-			if f.bias, plain = halves(bias); !plain || len(f.bias) != f.outputs {
-				return nil, false
+			if f.bias, why = halves(bias); why != nil {
+				return nil, within(c, why)
+			}
+			if len(f.bias) != f.outputs {
+				return nil, within(c, biasElements(bias, f.outputs, len(f.bias)))
 			}
 		}
 		factors = append(factors, f.apart()...)
 	}
-	return factors, true
+	return factors, nil
 }
 
 // productParts is the products of one x with the parts of a matrix that legalization took apart, which a concatenation puts
@@ -173,50 +178,51 @@ func factorsOf(chain []*anec.Layer) (factors []*factor, ok bool) {
 //
 //	x ─┬─ product with rows 0 to 255 ─────┐
 //	   └─ product with rows 256 to 511 ───┴─ concatenation along W ─ y
-func (b *builder) productParts(l *anec.Layer) ([]*anec.Layer, bool) {
+//
+// nil if there are none.
+func (b *builder) productParts(l *anec.Layer) []*anec.Layer {
 	p, ok := l.Params.(*anec.Concat)
 	if !ok || p.Axis != anec.W || !plainConcat(l, p) || len(l.Bottoms) < 2 {
-		return nil, false
+		return nil
 	}
 	var parts []*anec.Layer
 	for _, v := range l.Bottoms {
 		d := v.Def
 		if d == nil || !b.readOnce(v) || d.Kind() != anec.KindMatMul && d.Kind() != anec.KindLinear {
-			return nil, false
+			return nil
 		}
 		z := d.Bottoms[1]
 		if d.Bottoms[0] != l.Bottoms[0].Def.Bottoms[0] || isWeights(d.Bottoms[0]) || !isWeights(z) || z.Type.Dims[anec.N]*z.Type.Dims[anec.C] != 1 {
-			return nil, false
+			return nil
 		}
 		parts = append(parts, d)
 	}
-	return parts, true
+	return parts
 }
 
 // joinProductParts finds such products.
 func (b *builder) joinProductParts(l *anec.Layer) {
-	if parts, ok := b.productParts(l); ok {
-		for _, part := range parts {
-			b.joined[part] = true
-		}
+	for _, part := range b.productParts(l) {
+		b.joined[part] = true
 	}
 }
 
 // partsLayer is the concatenation of products that joinProductParts found.
-func (b *builder) partsLayer(l *anec.Layer, parts []*anec.Layer) ([]*units.Op, bool) {
-	if ops, ok := b.attempt(func() ([]*units.Op, bool) { return b.wholeProduct(l, parts) }); ok {
-		return ops, true
+func (b *builder) partsLayer(l *anec.Layer, parts []*anec.Layer) ([]*units.Op, *diag.Reason) {
+	ops, why := b.attempt(func() ([]*units.Op, *diag.Reason) { return b.wholeProduct(l, parts) })
+	if why == nil {
+		return ops, nil
 	}
-	return b.layerByLayer(append(parts, l)...)
+	return b.layerByLayer(why, append(parts, l)...)
 }
 
-func (b *builder) wholeProduct(l *anec.Layer, parts []*anec.Layer) ([]*units.Op, bool) {
+func (b *builder) wholeProduct(l *anec.Layer, parts []*anec.Layer) ([]*units.Op, *diag.Reason) {
 	var whole *factor
 	var turned bool
 	for i, part := range parts {
-		factors, turn, ok := constantFactors(part)
-		if !ok || part.Epilogue.Transpose != nil {
-			return nil, false
+		factors, turn, why := constantFactors(part)
+		if why := firstOf(why, withoutTranspose(part)); why != nil {
+			return nil, within(part, why)
 		}
 		f := factors[0]
 		if i == 0 {
@@ -226,24 +232,27 @@ func (b *builder) wholeProduct(l *anec.Layer, parts []*anec.Layer) ([]*units.Op,
 		a, o := &f.after, &whole.after
 		sameAct := a.act == o.act || a.act != nil && o.act != nil && *a.act == *o.act
 		if turn != turned || f.inputs != whole.inputs || a.scale != o.scale || a.offset != o.offset || !sameAct || (f.bias == nil) != (whole.bias == nil) {
-			return nil, false
+			return nil, diag.Decline(diag.OwnOperand, "products of one value that are concatenated differ in more than their matrices")
 		}
 		whole.weights = append(whole.weights, f.weights...)
 		whole.bias = append(whole.bias, f.bias...)
 		whole.outputs += f.outputs
 	}
-	x, turned, ok1 := b.operand(parts[0].Bottoms[0], turned)
-	y, ok2 := b.matricesAt(l.Top(), anec.Identity)
-	if !ok1 || !ok2 || whole.outputs != y.columns {
-		return nil, false
+	x, turned, why1 := b.operand(parts[0].Bottoms[0], turned)
+	y, why2 := b.matricesAt(l.Top(), anec.Identity)
+	if why := firstOf(why1, why2); why != nil {
+		return nil, why
+	}
+	if whole.outputs != y.columns {
+		return nil, diag.Decline(diag.OwnOperand, "the matrices of products that are concatenated have not the columns of the result").Measure(y.columns, whole.outputs)
 	}
 	return b.eachBatch(x, y, turned, whole.apart())
 }
 
 // joinWithProduct finds x op product(x), all of which stays on chip.
 func (b *builder) joinWithProduct(x, z *anec.Value) bool {
-	chain, ok := b.productChain(z.Def)
-	if !ok || len(chain) != 2 || !isTranspose(chain[1], turnRows) || chain[1].Bottoms[0] != x || !b.readOnce(z) {
+	chain := b.productChain(z.Def)
+	if len(chain) != 2 || !isTranspose(chain[1], exchangeRows) || chain[1].Bottoms[0] != x || !b.readOnce(z) {
 		return false
 	}
 	d := x.Type.Dims
@@ -261,13 +270,16 @@ func (b *builder) joinWithProduct(x, z *anec.Value) bool {
 //
 //	x[M,K] ─ copy ─ [1,M,K] on chip ─┬─ copy ─ [K,1,M] ─ convolution ─ [1,M,K]─┐
 //	                                 └──────────────────────────────────────── op ─ y
-func (b *builder) withProduct(l *anec.Layer, kind td.EWKind, x *anec.Value, product *anec.Layer) ([]*units.Op, bool) {
-	chain, ok := b.productChain(product)
-	mx, ok1 := b.surface(x)
-	o, ok2 := b.planarLayer(l, td.TypePlanarBinary)
-	factors, ok3 := factorsOf(chain)
-	if !ok || !ok1 || !ok2 || !ok3 || len(factors) != 1 {
-		return nil, false
+func (b *builder) withProduct(l *anec.Layer, kind td.EWKind, x *anec.Value, product *anec.Layer) ([]*units.Op, *diag.Reason) {
+	chain := b.productChain(product)
+	mx, why1 := b.surface(x)
+	o, why2 := b.planarLayer(l, td.TypePlanarBinary)
+	factors, why3 := factorsOf(chain)
+	if why := firstOf(why1, why2, why3); why != nil {
+		return nil, why
+	}
+	if len(factors) != 1 {
+		return nil, diag.Decline(diag.OwnEpilogue, "the product is scaled and then has something added, which is a task of its own")
 	}
 	f := factors[0]
 	size := o.In
@@ -291,8 +303,8 @@ func (b *builder) withProduct(l *anec.Layer, kind td.EWKind, x *anec.Value, prod
 	multiply.Exchange = true
 	result := b.ResidentChip(turn.Chip.End(1), size) // of the planar engine's view: [1,M,N]
 	multiply.Chip = units.Chip{Base: result.Base, Channel: result.Row, Row: rows * result.Row, Depth: rows * result.Row}
-	if !b.multiply(multiply, f, 0, f.outputs, 16) {
-		return nil, false
+	if why := b.multiply(multiply, f, 0, f.outputs, 16); why != nil {
+		return nil, why
 	}
 	o.Source1 = units.Source{Chip: load.Chip}
 	second := result
@@ -300,7 +312,7 @@ func (b *builder) withProduct(l *anec.Layer, kind td.EWKind, x *anec.Value, prod
 	o.Source2 = &units.Source{Chip: second}
 	o.Operator, o.Negate2 = planarOperators[kind], kind == td.EWSub
 	o.Chip = units.Chip{Base: result.End(rows)}
-	return []*units.Op{load, turn, multiply, o}, true
+	return []*units.Op{load, turn, multiply, o}, nil
 }
 
 func isTranspose(l *anec.Layer, perm anec.Perm) bool {

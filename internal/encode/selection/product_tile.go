@@ -1,6 +1,9 @@
 package selection
 
-import "github.com/espalier-ane/espalier/internal/units"
+import (
+	"github.com/espalier-ane/espalier/internal/diag"
+	"github.com/espalier-ane/espalier/internal/units"
+)
 
 // Products of rows that lie in a tile of 8 columns, of which the array has more at hand than of one long row; a last copy
 // brings them back:
@@ -32,7 +35,7 @@ func (r *rowBlock) tiled(factors []*factor) bool {
 }
 
 // tiledProducts is products of rows that lie in a tile.
-func (b *builder) tiledProducts(r rowBlock, factors []*factor) ([]*units.Op, bool) {
+func (b *builder) tiledProducts(r rowBlock, factors []*factor) ([]*units.Op, *diag.Reason) {
 	height := r.rows / tileColumns
 	in := units.Size{W: r.columns, H: height, D: 1, C: tileColumns}
 	source := *r.from
@@ -58,7 +61,7 @@ func (b *builder) tiledProducts(r rowBlock, factors []*factor) ([]*units.Op, boo
 		first, far = 0, size
 	}
 	if 2*far >= b.OnChip {
-		return nil, false
+		return nil, noRoom("a tile of rows and their products", b.OnChip/2, far)
 	}
 	turn := b.Exchanged(b.Bypass(in))
 	turn.Chip = resident(first, r.columns)
@@ -93,8 +96,8 @@ func (b *builder) tiledProducts(r rowBlock, factors []*factor) ([]*units.Op, boo
 			o.Chip = units.Chip{Base: base, Channel: line, Row: tileColumns * line, Depth: r.rows * line}
 			at = o.Chip
 		}
-		if !b.multiply(o, f, 0, f.outputs, most) {
-			return nil, false
+		if why := b.multiply(o, f, 0, f.outputs, most); why != nil {
+			return nil, why
 		}
 		ops = append(ops, o)
 	}
@@ -102,5 +105,5 @@ func (b *builder) tiledProducts(r rowBlock, factors []*factor) ([]*units.Op, boo
 	back.Source1 = units.Source{Chip: units.Chip{Base: at.Base, Channel: at.Channel, Row: at.Depth, Depth: at.Depth}}
 	back.Result = r.to
 	back.Chip = units.Chip{Base: back.Source1.Chip.End(1)}
-	return append(ops, back), true
+	return append(ops, back), nil
 }

@@ -2,6 +2,7 @@ package selection
 
 import (
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/diag"
 	"github.com/espalier-ane/espalier/internal/units"
 	"github.com/espalier-ane/espalier/td"
 	"github.com/espalier-ane/espalier/tensor"
@@ -59,12 +60,18 @@ func (f *folding) task(size units.Size) *units.Op {
 }
 
 // foldingOf reads a reduction and its epilogue. What the task that folds cannot do with the result is left.
-func (b *builder) foldingOf(l *anec.Layer, p *anec.Reduction) (f folding, rest []stage, ok bool) {
+func (b *builder) foldingOf(l *anec.Layer, p *anec.Reduction) (f folding, rest []stage, why *diag.Reason) {
 	f, known := foldings[p.Type]
 	f.Machine = b.Machine
-	rest, simple := stagesOf(l)
-	if !known || !simple || p.Square || l.Epilogue.Transpose != nil {
-		return f, nil, false
+	switch {
+	case !known:
+		return f, nil, diag.Decline(diag.OwnKind, "no tasks are known that reduce by %v", p.Type)
+	case p.Square:
+		return f, nil, diag.Decline(diag.OwnKind, "no tasks are known that reduce squares by %v", p.Type)
+	}
+	rest, why = stagesOf(l)
+	if why := firstOf(why, withoutTranspose(l)); why != nil {
+		return f, nil, why
 	}
 	if p.Type == td.ReduceAvg {
 		n := 1
@@ -76,7 +83,7 @@ func (b *builder) foldingOf(l *anec.Layer, p *anec.Reduction) (f folding, rest [
 		f.scale = 1 / float32(n)
 	}
 	if root, ok := rootFunctions[p.Type]; ok {
-		return f, append([]stage{{act: &anec.Activation{Function: root}}}, rest...), true
+		return f, append([]stage{{act: &anec.Activation{Function: root}}}, rest...), nil
 	}
 	offset := float32(0)
 	if len(rest) > 0 && rest[0].plain() {
@@ -86,7 +93,7 @@ func (b *builder) foldingOf(l *anec.Layer, p *anec.Reduction) (f folding, rest [
 	}
 	f.epsilon = tensor.ToF16(offset)
 	if len(rest) == 0 || rest[0].act == nil {
-		return f, rest, true
+		return f, rest, nil
 	}
 	switch act := rest[0].act; {
 	case act.Function == td.FuncRSqrt && (offset == 0 || act.A == 0):
@@ -96,60 +103,68 @@ func (b *builder) foldingOf(l *anec.Layer, p *anec.Reduction) (f folding, rest [
 		f.final = planarReciprocal
 		rest = rest[1:]
 	}
-	return f, rest, true
+	return f, rest, nil
 }
 
-func (b *builder) reduction(l *anec.Layer, p *anec.Reduction) ([]*units.Op, bool) {
+func (b *builder) reduction(l *anec.Layer, p *anec.Reduction) ([]*units.Op, *diag.Reason) {
 	x := l.Bottoms[0]
-	f, rest, ok := b.foldingOf(l, p)
-	if !ok {
-		return nil, false
+	f, rest, why := b.foldingOf(l, p)
+	if why != nil {
+		return nil, why
 	}
 	if flat := b.flattened(l); flat != nil {
-		mx, ok1 := b.surface(x)
-		my, ok2 := b.surface(flat)
-		if ok1 && ok2 {
-			return f.flat(x.Type.Dims, mx, my), true
+		mx, why1 := b.surface(x)
+		my, why2 := b.surface(flat)
+		if firstOf(why1, why2) == nil {
+			return f.flat(x.Type.Dims, mx, my), nil
 		}
 	}
-	return b.staged(l, p.Axes, rest, func(w *work) ([]*units.Op, bool) {
+	return b.staged(l, p.Axes, rest, func(w *work) ([]*units.Op, *diag.Reason) {
 		if p.Type != td.ReduceL1 {
 			return f.over(w, w.to)
 		}
-		magnitudes, ok := b.between(x.Type)
-		if !ok || w.columns != anec.W {
-			return nil, false
+		magnitudes, why := b.between(x.Type)
+		if why != nil {
+			return nil, about(x, why)
+		}
+		if w.columns != anec.W {
+			return nil, otherColumns(w)
 		}
 		size, groups := sizeOf(x.Type.Dims)
 		from, to := *w.from, *magnitudes
 		if d := x.Type.Dims; d[anec.D] > 1 { // to each element, depth is another batch
 			if d[anec.N] > 1 && from.Group != d[anec.D]*from.Depth {
-				return nil, false
+				return nil, depthApart(x)
 			}
 			from.Group, to.Group = from.Depth, to.Depth
 		}
 		o := b.Between(b.Planar(td.TypePlanarUnary, size), &from, &to)
 		o.Groups, o.Condition = groups, 1
 		w.from = magnitudes
-		sums, ok := f.over(w, w.to)
-		return append([]*units.Op{o}, sums...), ok
+		sums, why := f.over(w, w.to)
+		return append([]*units.Op{o}, sums...), why
 	})
 }
 
 // staged selects the tasks of a layer with one source. If there are stages of its epilogue left, its result lies in scratch
 // memory first.
-func (b *builder) staged(l *anec.Layer, axes td.Axes, stages []stage, selection func(w *work) ([]*units.Op, bool)) ([]*units.Op, bool) {
-	w, ok := b.workOf(l, axes)
+func (b *builder) staged(l *anec.Layer, axes td.Axes, stages []stage, selection func(w *work) ([]*units.Op, *diag.Reason)) ([]*units.Op, *diag.Reason) {
+	w, why := b.workOf(l, axes)
 	switch {
-	case !ok:
-		return nil, false
+	case why != nil:
+		return nil, why
 	case len(stages) == 0:
 		return selection(&w)
 	}
 	d := l.Top().Type.Dims
-	between, ok := b.between(l.Top().Type)
-	if !ok || w.columns != anec.W || w.apart != 0 || d[anec.D] > 1 && d[anec.N] > 1 && w.to.Group != d[anec.D]*w.to.Depth {
-		return nil, false
+	between, why := b.between(l.Top().Type)
+	switch {
+	case why != nil:
+		return nil, about(l.Top(), why)
+	case w.columns != anec.W || w.apart != 0:
+		return nil, otherColumns(&w)
+	case d[anec.D] > 1 && d[anec.N] > 1 && w.to.Group != d[anec.D]*w.to.Depth:
+		return nil, depthApart(l.Top())
 	}
 	// To what follows, depth is another batch.
 	t, to := operand{memory: between.Moved(0)}, w.to.Moved(0)
@@ -158,20 +173,26 @@ func (b *builder) staged(l *anec.Layer, axes td.Axes, stages []stage, selection 
 		t.memory.Group, to.Group = between.Depth, w.to.Depth
 	}
 	w.to = between
-	ops, ok := selection(&w)
+	ops, why := selection(&w)
+	if why != nil {
+		return nil, why
+	}
 	c := &chain{b: b}
-	ok = ok && c.finish(t, merged(stages), to)
-	return append(ops, c.ops...), ok
+	why = c.finish(t, merged(stages), to)
+	return append(ops, c.ops...), why
 }
 
-// between is memory for a value between two tasks of a layer.
-func (b *builder) between(t anec.Type) (*units.Surface, bool) {
+// between is memory for a value between two tasks of a layer. The reason is about the value, which its caller names.
+func (b *builder) between(t anec.Type) (*units.Surface, *diag.Reason) {
 	d := t.Dims
 	if t.DType != tensor.Float16 {
-		return nil, false
+		return nil, diag.Decline(diag.OwnType, "is of another type than the task has").Measure(tensor.Float16, t.DType)
 	}
 	s := b.scratchSurface(units.Size{W: d[anec.W], H: d[anec.H], D: d[anec.D], C: d[anec.C]}, d[anec.N])
-	return s, b.scratch < 1<<31
+	if b.scratch >= maxSurface {
+		return s, diag.Decline(diag.OwnSize, "takes more memory between tasks than there is, in bytes").Measure(maxSurface, b.scratch)
+	}
+	return s, nil
 }
 
 // flat is a reduction of planes that is only laid in a row then: the task lays it there.
@@ -206,8 +227,7 @@ func (b *builder) joinFlat(l *anec.Layer) {
 	if !ok || !b.readOnce(top) {
 		return
 	}
-	_, rest, ok := b.foldingOf(l, p)
-	if !ok || len(rest) > 0 {
+	if _, rest, why := b.foldingOf(l, p); why != nil || len(rest) > 0 {
 		return
 	}
 	c := top.Type.Dims[anec.C]

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/diag"
 	"github.com/espalier-ane/espalier/internal/units"
 	"github.com/espalier-ane/espalier/td"
 )
@@ -31,15 +32,15 @@ type work struct {
 
 // workOf reads the source and the result of a layer. Where another axis than W lies in columns, as in a transposed view,
 // both change places.
-func (b *builder) workOf(l *anec.Layer, axes td.Axes) (w work, ok bool) {
+func (b *builder) workOf(l *anec.Layer, axes td.Axes) (w work, why *diag.Reason) {
 	x, y := l.Bottoms[0], l.Top()
 	if x.Const != nil {
-		return w, false
+		return w, allConstant()
 	}
-	from, ok1 := b.layout(x)
-	to, ok2 := b.layout(y)
-	if !ok1 || !ok2 {
-		return w, false
+	from, why1 := b.layout(x)
+	to, why2 := b.layout(y)
+	if why := firstOf(why1, why2); why != nil {
+		return w, why
 	}
 	w = work{Machine: b.Machine, d: x.Type.Dims, axes: axes, columns: anec.W}
 	for _, a := range []td.Axis{anec.W, anec.C, anec.H, anec.D, anec.N} {
@@ -56,11 +57,15 @@ func (b *builder) workOf(l *anec.Layer, axes td.Axes) (w work, ok bool) {
 		w.axes ^= td.AxesOf(w.columns, anec.W)
 	}
 	result := w.exchanged(y.Type.Dims)
-	w.from, ok1 = w.surface(from, w.d)
-	if w.to, ok2 = w.surface(to, result); !ok2 {
-		w.to, ok2 = w.turned(to, result)
+	if w.from, why = w.surface(from, w.d); why != nil {
+		return w, about(x, why)
 	}
-	return w, ok1 && ok2
+	if w.to, why = w.surface(to, result); why != nil {
+		if w.to = w.otherColumns(to, result); w.to == nil {
+			return w, about(y, why)
+		}
+	}
+	return w, nil
 }
 
 // exchanged are extents of the layer with the columns as W.
@@ -69,12 +74,15 @@ func (w *work) exchanged(d anec.Dims) anec.Dims {
 	return d
 }
 
-// surface is a layout in registers; false if they cannot say it.
-func (w *work) surface(at layout, d anec.Dims) (*units.Surface, bool) {
+// surface is a layout in registers, if they can say it. The reason is about the value, which its caller names.
+func (w *work) surface(at layout, d anec.Dims) (*units.Surface, *diag.Reason) {
 	s := at.strides
 	s[w.columns], s[anec.W] = s[anec.W], s[w.columns]
-	if at.offset < 0 || at.offset%w.RowAlign != 0 || d[anec.W] > 1 && s[anec.W] != 2 {
-		return nil, false
+	if at.offset < 0 || at.offset%w.RowAlign != 0 {
+		return nil, diag.Decline(diag.OwnLayout, "begins where no row may, in bytes").In("Base").Measure(multiplesOf(w.RowAlign), at.offset)
+	}
+	if d[anec.W] > 1 && s[anec.W] != 2 {
+		return nil, diag.Decline(diag.OwnLayout, "has elements along %v that do not lie side by side, in bytes", w.columns).Measure(2, s[anec.W])
 	}
 	// Along an axis of one element a stride leads nowhere; it is as a dense tensor would have it.
 	next := w.RowBytes(d[anec.W])
@@ -83,22 +91,22 @@ func (w *work) surface(at layout, d anec.Dims) (*units.Surface, bool) {
 			s[a] = next
 		}
 		if s[a] <= 0 || s[a]%w.RowAlign != 0 {
-			return nil, false
+			return nil, diag.Decline(diag.OwnLayout, "has a stride along %v that registers do not hold, in bytes", td.Axis(a)).Measure(multiplesOf(w.RowAlign), s[a])
 		}
 		next = s[a] * d[a]
 	}
-	return &units.Surface{Base: at.base, Offset: at.offset, Row: s[anec.H], Plane: s[anec.C], Depth: s[anec.D], Group: s[anec.N]}, true
+	return &units.Surface{Base: at.base, Offset: at.offset, Row: s[anec.H], Plane: s[anec.C], Depth: s[anec.D], Group: s[anec.N]}, nil
 }
 
-// turned is the surface of a result that has other columns than the source.
-func (w *work) turned(at layout, d anec.Dims) (*units.Surface, bool) {
+// otherColumns is the surface of a result that has other columns than the source; nil if it has none of them.
+func (w *work) otherColumns(at layout, d anec.Dims) *units.Surface {
 	strides := at.strides
 	strides[w.columns], strides[anec.W] = strides[anec.W], strides[w.columns]
 	if w.apart = strides[anec.W]; d[anec.W] == 1 {
 		w.apart = w.RowAlign
 	}
 	if w.apart <= 0 || w.apart%w.RowAlign != 0 {
-		return nil, false
+		return nil
 	}
 	for a := range anec.W {
 		if d[a] == 1 || strides[a] != 2 {
@@ -106,19 +114,19 @@ func (w *work) turned(at layout, d anec.Dims) (*units.Surface, bool) {
 		}
 		// Read with these columns, it is a surface.
 		plain := work{Machine: w.Machine, columns: anec.W}
-		turned := at
-		turned.strides = strides
-		turned.strides[a], turned.strides[anec.W] = w.apart, 2
+		other := at
+		other.strides = strides
+		other.strides[a], other.strides[anec.W] = w.apart, 2
 		dims := d
 		dims[a], dims[anec.W] = d[anec.W], d[a]
-		s, ok := plain.surface(turned, dims)
-		if !ok {
-			return nil, false
+		s, why := plain.surface(other, dims)
+		if why != nil {
+			return nil
 		}
 		*[anec.NumAxes]*int{&s.Group, &s.Depth, &s.Plane, &s.Row, new(int)}[a] = 2
-		return s, true
+		return s
 	}
-	return nil, false
+	return nil
 }
 
 // pathsOf are the axes but W of a source, from the outermost: those of a set and the others.
@@ -154,23 +162,26 @@ func asOne(list []path, most int) []path {
 }
 
 // forEach selects tasks for each element of some axes, one after the other.
-func forEach(axes []path, from, to *units.Surface, selection func(from, to *units.Surface) ([]*units.Op, bool)) ([]*units.Op, bool) {
+func forEach(axes []path, from, to *units.Surface, selection func(from, to *units.Surface) ([]*units.Op, *diag.Reason)) ([]*units.Op, *diag.Reason) {
 	if len(axes) == 0 {
 		return selection(from, to)
 	}
 	var all []*units.Op
 	for i := range axes[0].n {
-		ops, ok := forEach(axes[1:], from.Moved(i*axes[0].from), to.Moved(i*axes[0].to), selection)
-		if all = append(all, ops...); !ok || len(all) > maxTasks {
-			return nil, false
+		ops, why := forEach(axes[1:], from.Moved(i*axes[0].from), to.Moved(i*axes[0].to), selection)
+		if why != nil {
+			return nil, why
+		}
+		if all = append(all, ops...); len(all) > maxTasks {
+			return nil, tooManyTasks(maxTasks, len(all))
 		}
 	}
-	return all, true
+	return all, nil
 }
 
 // inPieces selects tasks for as many elements of an axis at a time as there is room for on chip. The last of them may leave
 // with C and W exchanged.
-func (f *workForm) inPieces(axis path, from, to *units.Surface, bytes func(n int) int, selection func(from, to *units.Surface, n int) []*units.Op) ([]*units.Op, bool) {
+func (f *workForm) inPieces(axis path, from, to *units.Surface, bytes func(n int) int, selection func(from, to *units.Surface, n int) []*units.Op) ([]*units.Op, *diag.Reason) {
 	return inPieces(f.Machine, axis, from, to, bytes, func(from, to *units.Surface, n int) []*units.Op {
 		ops := selection(from, to, n)
 		if f.exchange {
@@ -181,11 +192,11 @@ func (f *workForm) inPieces(axis path, from, to *units.Surface, bytes func(n int
 }
 
 // inPieces selects tasks for as many elements of an axis at a time as there is room for on chip.
-func inPieces(m units.Machine, axis path, from, to *units.Surface, bytes func(n int) int, selection func(from, to *units.Surface, n int) []*units.Op) ([]*units.Op, bool) {
+func inPieces(m units.Machine, axis path, from, to *units.Surface, bytes func(n int) int, selection func(from, to *units.Surface, n int) []*units.Op) ([]*units.Op, *diag.Reason) {
 	room := axis.n
 	for bytes(room) >= m.OnChip {
 		if room == 1 {
-			return nil, false
+			return nil, noRoom("what goes together", m.OnChip, bytes(1))
 		}
 		room = (room + 1) / 2
 	}
@@ -193,16 +204,16 @@ func inPieces(m units.Machine, axis path, from, to *units.Surface, bytes func(n 
 		room = room / (m.RowAlign / 2) * (m.RowAlign / 2) // they are columns of the result
 	}
 	if room == 0 {
-		return nil, false
+		return nil, noRoom("a row of the result, whose columns are channels of the source,", m.OnChip, bytes(min(axis.n, m.RowAlign/2)))
 	}
 	var all []*units.Op
 	for at := 0; at < axis.n; at += room {
 		all = append(all, selection(from.Moved(at*axis.from), to.Moved(at*axis.to), min(room, axis.n-at))...)
 		if len(all) > maxTasks {
-			return nil, false
+			return nil, tooManyTasks(maxTasks, len(all))
 		}
 	}
-	return all, true
+	return all, nil
 }
 
 // A workForm is how a layer with channels and rows of its own reads a surface.
@@ -257,10 +268,10 @@ func formOfChannels(kept []path, along path) workForm {
 }
 
 // tasks selects the tasks of a form for each element of what is outside of it.
-func (f *workForm) tasks(w *work, selection func(from, to *units.Surface) ([]*units.Op, bool)) ([]*units.Op, bool) {
+func (f *workForm) tasks(w *work, selection func(from, to *units.Surface) ([]*units.Op, *diag.Reason)) ([]*units.Op, *diag.Reason) {
 	f.Machine = w.Machine
 	if f.exchange = f.channels.n > 1 && f.channels.to == 2; !f.exchange && w.apart != 0 {
-		return nil, false
+		return nil, otherColumns(w)
 	}
 	from, to := f.read(w.from, w.to)
 	if f.exchange {

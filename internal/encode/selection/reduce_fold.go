@@ -2,13 +2,14 @@ package selection
 
 import (
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/diag"
 	"github.com/espalier-ane/espalier/internal/units"
 )
 
 // The tasks of reductions, by the axes.
 
 // over folds a source over axes.
-func (f *folding) over(work *work, to *units.Surface) ([]*units.Op, bool) {
+func (f *folding) over(work *work, to *units.Surface) ([]*units.Op, *diag.Reason) {
 	d, axes, from := work.d, work.axes, work.from
 	kept, folded := pathsOf(d, axes, from, to)
 	for i := range folded {
@@ -20,7 +21,7 @@ func (f *folding) over(work *work, to *units.Surface) ([]*units.Op, bool) {
 		folded = []path{{axis: anec.D, n: 1, from: from.Depth}}
 	}
 	if turns && work.apart != 0 {
-		return nil, false
+		return nil, otherColumns(work)
 	}
 	switch {
 	case f.largest && !f.negate && f.plain() && len(folded) == 1 && folded[0].axis != anec.H && (turns || w == 1 && folded[0].axis == anec.C && len(kept) == 0):
@@ -28,8 +29,8 @@ func (f *folding) over(work *work, to *units.Surface) ([]*units.Op, bool) {
 	case !turns:
 		return f.planes(w, kept, folded, from, to)
 	case len(folded) == 1 && folded[0].axis == anec.H:
-		if ops, ok := f.height(w, kept, folded[0], from, to); ok {
-			return ops, true
+		if ops, why := f.height(w, kept, folded[0], from, to); why == nil {
+			return ops, nil
 		}
 	}
 	return f.turned(w, kept, folded, from, to)
@@ -39,10 +40,10 @@ func (f *folding) over(work *work, to *units.Surface) ([]*units.Op, bool) {
 func (f *folding) plain() bool { return f.scale == 1 && f.epsilon == 0 && f.final == 0 }
 
 // planes folds rows, and with them other axes: those lie in the plane, the others are channels and groups.
-func (f *folding) planes(w int, kept, folded []path, from, to *units.Surface) ([]*units.Op, bool) {
+func (f *folding) planes(w int, kept, folded []path, from, to *units.Surface) ([]*units.Op, *diag.Reason) {
 	folded, kept = asOne(folded, 1), asOne(kept, 2)
 	if len(folded) > 2 {
-		return nil, false
+		return nil, diag.Decline(diag.OwnAxes, "beside W it reduces along more axes than a plane has").Measure(2, len(folded))
 	}
 	if len(kept) == 2 && max(kept[0].n, kept[1].n) > maxGroups {
 		kept = asOne(kept, 1)
@@ -63,7 +64,7 @@ func (f *folding) planes(w int, kept, folded []path, from, to *units.Surface) ([
 	}
 	for _, a := range outside {
 		if a.to == 2 {
-			return nil, false
+			return nil, diag.Decline(diag.OwnLayout, "the columns of the result are an axis, %v, of which each element has a task of its own", a.axis)
 		}
 	}
 	switch {
@@ -104,18 +105,18 @@ func (f *folding) planes(w int, kept, folded []path, from, to *units.Surface) ([
 	if groups.n > 0 {
 		source.Group, result.Group = groups.from, groups.to
 	}
-	return forEach(outside, &source, &result, func(from, to *units.Surface) ([]*units.Op, bool) {
+	return forEach(outside, &source, &result, func(from, to *units.Surface) ([]*units.Op, *diag.Reason) {
 		o := f.Between(f.task(size), from, to)
 		o.Groups = max(groups.n, 1)
 		if exchange {
 			intoRow(f.Machine, o)
 		}
-		return []*units.Op{o}, true
+		return []*units.Op{o}, nil
 	})
 }
 
 // acrossChannels is the maximum across channels: the array does it.
-func (f *folding) acrossChannels(w int, kept []path, folded path, from, to *units.Surface) ([]*units.Op, bool) {
+func (f *folding) acrossChannels(w int, kept []path, folded path, from, to *units.Surface) ([]*units.Op, *diag.Reason) {
 	kept = asOne(kept, 2)
 	source, result := *from, *to
 	size := units.Size{W: w, H: 1, D: 1, C: folded.n}
@@ -130,12 +131,12 @@ func (f *folding) acrossChannels(w int, kept []path, folded path, from, to *unit
 		groups, source.Group, result.Group = kept[n-1].n, kept[n-1].from, kept[n-1].to
 		kept = kept[:n-1]
 	}
-	return forEach(kept, &source, &result, func(from, to *units.Surface) ([]*units.Op, bool) {
+	return forEach(kept, &source, &result, func(from, to *units.Surface) ([]*units.Op, *diag.Reason) {
 		o := f.Between(f.Bypass(size), from, to)
 		o.Groups = groups
 		o.Out.C, o.Unicast, o.Operation, o.Engines = 1, size.C, units.Maximum, 1
 		o.Lowest = true
-		return []*units.Op{o}, true
+		return []*units.Op{o}, nil
 	})
 }
 
@@ -143,10 +144,10 @@ func (f *folding) acrossChannels(w int, kept []path, folded path, from, to *unit
 // axis, that stays, is a group each (reduce_mean_axes_1); one that is folded too lies in the plane.
 //
 //	x[C,H,W] ─ copy ─ [W,H,C] on chip ─ fold C, for each H ─ [W,H,1] ─ y[1,H,W]
-func (f *folding) turned(w int, kept, folded []path, from, to *units.Surface) ([]*units.Op, bool) {
+func (f *folding) turned(w int, kept, folded []path, from, to *units.Surface) ([]*units.Op, *diag.Reason) {
 	folded = asOne(folded, 2)
 	if len(folded) > 2 {
-		return nil, false
+		return nil, diag.Decline(diag.OwnAxes, "it reduces along more axes than a copy brings into a plane, and not along W").Measure(2, len(folded))
 	}
 	across := folded[len(folded)-1]
 	rows := path{n: 1, from: from.Row, to: to.Row} // folded too, or one for each group
@@ -177,7 +178,7 @@ func (f *folding) turned(w int, kept, folded []path, from, to *units.Surface) ([
 		_, step := chipOf(n)
 		return n*step + n*f.ChannelBytes(w)
 	}
-	return forEach(outside, from, to, func(from, to *units.Surface) ([]*units.Op, bool) {
+	return forEach(outside, from, to, func(from, to *units.Surface) ([]*units.Op, *diag.Reason) {
 		return inPieces(f.Machine, groups, from, to, bytes, func(from, to *units.Surface, n int) []*units.Op {
 			chip, step := chipOf(n)
 			end := n * step
@@ -215,7 +216,7 @@ func (f *folding) turned(w int, kept, folded []path, from, to *units.Surface) ([
 // folds, another copy brings the columns back.
 //
 //	x[C,H,W] ─ copy ─ [C,W,H] on chip ─ fold H, for each W ─ [C,1] ─ copy ─ y[C,1,W]
-func (f *folding) height(w int, kept []path, folded path, from, to *units.Surface) ([]*units.Op, bool) {
+func (f *folding) height(w int, kept []path, folded path, from, to *units.Surface) ([]*units.Op, *diag.Reason) {
 	channels := path{n: 1, from: from.Plane, to: to.Plane}
 	var outside []path
 	if n := len(kept); n > 0 {
@@ -225,10 +226,13 @@ func (f *folding) height(w int, kept []path, folded path, from, to *units.Surfac
 	chip := f.ResidentChip(0, units.Size{W: folded.n, H: channels.n, D: 1, C: w})
 	end := chip.End(channels.n)
 	plane := channels.n * 0x10
-	if end+w*plane >= f.OnChip || w > maxGroups {
-		return nil, false
+	if end+w*plane >= f.OnChip {
+		return nil, noRoom("all rows that are reduced, with C and W exchanged,", f.OnChip, end+w*plane)
 	}
-	return forEach(outside, from, to, func(from, to *units.Surface) ([]*units.Op, bool) {
+	if w > maxGroups {
+		return nil, diag.Decline(diag.OwnSize, "each column is a group").In("Groups").Measure(maxGroups, w)
+	}
+	return forEach(outside, from, to, func(from, to *units.Surface) ([]*units.Op, *diag.Reason) {
 		source := from.Moved(0)
 		source.Row, source.Plane = channels.from, folded.from
 		turn := f.Exchanged(f.Bypass(in))
@@ -246,6 +250,6 @@ func (f *folding) height(w int, kept []path, folded path, from, to *units.Surfac
 		result.Row = channels.to
 		back.Result = result
 		back.Chip = units.Chip{Base: end + w*plane}
-		return []*units.Op{turn, o, back}, true
+		return []*units.Op{turn, o, back}, nil
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"math/bits"
 
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/diag"
 	"github.com/espalier-ane/espalier/internal/segment"
 	"github.com/espalier-ane/espalier/internal/units"
 	"github.com/espalier-ane/espalier/td"
@@ -35,8 +36,8 @@ type matrices struct {
 }
 
 // matricesOf reads a tensor as matrices. perm is how the axes of the matrices were exchanged to what lies there; columns
-// have to lie side by side still.
-func matricesOf(s *units.Surface, d anec.Dims, perm anec.Perm) (matrices, bool) {
+// have to lie side by side still. The reason is about the tensor, which its caller names.
+func matricesOf(s *units.Surface, d anec.Dims, perm anec.Perm) (matrices, *diag.Reason) {
 	var strides anec.Dims
 	strides[anec.N], strides[anec.C], strides[anec.H] = s.Group, s.Plane, s.Row
 	m := matrices{Surface: *s}
@@ -51,7 +52,15 @@ func matricesOf(s *units.Surface, d anec.Dims, perm anec.Perm) (matrices, bool) 
 		}
 	}
 	m.columns = d[anec.W]
-	return m, perm[anec.W] == anec.W && d[anec.D] == 1 && perm[anec.D] == anec.D && s.Element == units.FP16
+	switch {
+	case perm[anec.W] != anec.W || perm[anec.D] != anec.D:
+		return m, diag.Decline(diag.OwnEpilogue, "is a product that is transposed (%v) such that its columns no longer lie side by side", perm)
+	case d[anec.D] != 1:
+		return m, diag.Decline(diag.OwnDepth, "has depth").Measure(1, d[anec.D])
+	case s.Element != units.FP16:
+		return m, diag.Decline(diag.OwnType, "is of another type than the task has").Measure(tensor.Float16, tensor.Bool)
+	}
+	return m, nil
 }
 
 // index is which matrix of the tensor that of a batch is.
@@ -121,18 +130,21 @@ type image struct {
 }
 
 // runtimeProduct selects the tasks of a product of two live tensors.
-func (b *builder) runtimeProduct(l *anec.Layer, p *anec.MatMul) ([]*units.Op, bool) {
-	after, perm, ok := afterProduct(l)
-	if !ok || after.bias != nil {
-		return nil, false
+func (b *builder) runtimeProduct(l *anec.Layer, p *anec.MatMul) ([]*units.Op, *diag.Reason) {
+	after, perm, why := afterProduct(l)
+	if why != nil {
+		return nil, why
 	}
-	var ok1, ok2, ok3 bool
+	if after.bias != nil {
+		return nil, columnBias(after.bias)
+	}
+	var why1, why2, why3 *diag.Reason
 	f := &liveProduct{builder: b, post: tensor.ToF16(after.scale)}
-	f.x, f.turnX, ok1 = b.operand(l.Bottoms[0], p.TransposeX)
-	f.z, f.turnZ, ok2 = b.operand(l.Bottoms[1], p.TransposeZ)
-	f.y, ok3 = b.matricesAt(l.Top(), perm)
-	if !ok1 || !ok2 || !ok3 {
-		return nil, false
+	f.x, f.turnX, why1 = b.operand(l.Bottoms[0], p.TransposeX)
+	f.z, f.turnZ, why2 = b.operand(l.Bottoms[1], p.TransposeZ)
+	f.y, why3 = b.matricesAt(l.Top(), perm)
+	if why := firstOf(why1, why2, why3); why != nil {
+		return nil, why
 	}
 	f.m, f.n, f.k = f.y.rows, f.y.columns, f.z.rows
 	if f.turnZ {
@@ -145,16 +157,16 @@ func (b *builder) runtimeProduct(l *anec.Layer, p *anec.MatMul) ([]*units.Op, bo
 	// What a run-time kernel cannot carry, other tasks do on the way from a temporary tensor.
 	y1 := f.y
 	f.y = b.scratchMatrices(y1.n, y1.c, f.m, f.n)
-	ops, ok := f.run()
-	if !ok {
-		return nil, false
+	ops, why := f.run()
+	if why != nil {
+		return nil, why
 	}
-	finish, ok := b.finish(&f.y, &y1, &after)
-	return append(ops, finish...), ok
+	finish, why := b.finish(&f.y, &y1, &after)
+	return append(ops, finish...), why
 }
 
 // finish does what an epilogue says with matrices, on the way to where they are wanted.
-func (b *builder) finish(from, to *matrices, after *after) (ops []*units.Op, ok bool) {
+func (b *builder) finish(from, to *matrices, after *after) (ops []*units.Op, why *diag.Reason) {
 	pass := func(o *units.Op, from, to *matrices) {
 		at := func(m *matrices) *units.Surface {
 			s := m.Surface
@@ -182,15 +194,15 @@ func (b *builder) finish(from, to *matrices, after *after) (ops []*units.Op, ok 
 		from = &middle
 	}
 	if after.act != nil {
-		f, ok := functionOf(after.act)
-		if !ok {
-			return nil, false
+		f, why := functionOf(after.act)
+		if why != nil {
+			return nil, why
 		}
 		o := b.Bypass(size)
 		b.apply(o, f)
 		pass(o, from, to)
 	}
-	return ops, true
+	return ops, nil
 }
 
 // kernelLanes is how many rows of a kernel lie side by side.
@@ -205,22 +217,22 @@ func kernelLanes(rows int) int {
 }
 
 // run makes the tasks.
-func (f *liveProduct) run() ([]*units.Op, bool) {
+func (f *liveProduct) run() ([]*units.Op, *diag.Reason) {
 	f.lanes = kernelLanes(f.m)
 	parts := rowParts(f.m, 16*f.lanes)
-	if f.y.n*f.y.c*len(parts) > productTasks {
-		return nil, false
+	if n := f.y.n * f.y.c * len(parts); n > productTasks {
+		return nil, tooManyTasks(productTasks, n)
 	}
 	for n := f.y.n - 1; n >= 0; n-- {
 		for c := f.y.c - 1; c >= 0; c-- {
 			for i, part := range parts {
-				if !f.multiplyPart(n, c, part, i+1 < len(parts)) {
-					return nil, false
+				if why := f.multiplyPart(n, c, part, i+1 < len(parts)); why != nil {
+					return nil, why
 				}
 			}
 		}
 	}
-	return f.ops, true
+	return f.ops, nil
 }
 
 // A rowPart is some rows of a matrix.
@@ -244,14 +256,14 @@ func rowParts(rows, most int) (parts []rowPart) {
 }
 
 // multiplyPart makes some rows of one product. more says that others of the same matrix follow.
-func (f *liveProduct) multiplyPart(n, c int, part rowPart, more bool) bool {
-	kernel, ok := f.streams(n, c, part)
-	if !ok {
-		return false
+func (f *liveProduct) multiplyPart(n, c int, part rowPart, more bool) *diag.Reason {
+	kernel, why := f.streams(n, c, part)
+	if why != nil {
+		return why
 	}
 	o := f.Bypass(units.Size{W: f.n, H: 1, D: 1, C: f.k})
-	if o.Source1, ok = f.imageOf(n, c, more); !ok {
-		return false
+	if o.Source1, why = f.imageOf(n, c, more); why != nil {
+		return why
 	}
 	f.multiplyLive(o, part.count, f.lanes)
 	o.Kernel, o.Post = kernel, f.post
@@ -266,7 +278,10 @@ func (f *liveProduct) multiplyPart(n, c int, part rowPart, more bool) bool {
 		o.Chip = units.Chip{Base: max(o.Source1.Chip.End(1), f.free())}
 	}
 	f.ops = append(f.ops, o)
-	return max(o.Source1.Chip.End(1), o.Chip.Base) < f.OnChip
+	if end := max(o.Source1.Chip.End(1), o.Chip.Base); end >= f.OnChip {
+		return noRoom("the image of a product", f.OnChip, end)
+	}
+	return nil
 }
 
 // free is the first byte on chip behind what later tasks read there.
@@ -293,14 +308,14 @@ func (b *builder) multiplyLive(o *units.Op, rows, lanes int) {
 
 // streams says where the streams of a part's rows lie: in x itself if its rows are the streams, else where a task stores
 // them.
-func (f *liveProduct) streams(n, c int, part rowPart) (*units.Kernel, bool) {
+func (f *liveProduct) streams(n, c int, part rowPart) (*units.Kernel, *diag.Reason) {
 	kernel := &units.Kernel{Base: f.x.Base, Runtime: true, Producer: -1}
 	rows, first := &f.x, part.first
 	nx, cx := f.x.index(n, c)
 	if f.turnX || f.lanes > 1 || f.stored.valid {
 		if s := &f.stored; !s.valid || !s.all && (s.n != nx || s.c != cx) {
-			if !f.store(nx, cx) {
-				return nil, false
+			if why := f.store(nx, cx); why != nil {
+				return nil, why
 			}
 		}
 		kernel.Base, kernel.Producer = segment.Temporaries, f.stored.producer
@@ -311,14 +326,14 @@ func (f *liveProduct) streams(n, c int, part rowPart) (*units.Kernel, bool) {
 		kernel.Offsets = append(kernel.Offsets, start+e*rows.Row)
 		kernel.Sizes = append(kernel.Sizes, units.Align(2*f.k*f.lanes, f.RowAlign))
 	}
-	return kernel, true
+	return kernel, nil
 }
 
 // store makes the kernel of a matrix, or of every matrix of n if its rows become streams by themselves.
 //
 //	x[M,K] ─ copy ─ [M/L][K][L]: L rows side by side, by the interleave of the result
 //	x[K,M] ─ copy that exchanges rows and columns ─ the same
-func (f *liveProduct) store(n, c int) bool {
+func (f *liveProduct) store(n, c int) *diag.Reason {
 	from := f.x.part(n, c, 0)
 	size := units.Size{W: f.x.columns, H: 1, D: 1, C: f.x.rows}
 	s := storedKernel{valid: true, n: n, c: c, producer: f.tasks + len(f.ops)}
@@ -328,7 +343,7 @@ func (f *liveProduct) store(n, c int) bool {
 		// Every matrix at once: streams of a row lie side by side, [M][c][K].
 		if f.stored.valid && f.stored.n == n {
 			f.stored.c = c
-			return true
+			return nil
 		}
 		from, size = f.x.all(n)
 		s.base = f.scratchMatrices(1, f.x.c, f.m, f.k)
@@ -365,35 +380,38 @@ func (f *liveProduct) store(n, c int) bool {
 	}
 	f.ops = append(f.ops, o)
 	f.stored = s
-	return o.Chip.Base < f.OnChip
+	if o.Chip.Base >= f.OnChip {
+		return noRoom("a live matrix on the way to where it is the kernel", f.OnChip, o.Chip.Base)
+	}
+	return nil
 }
 
 // imageOf is z as the image of a product: from memory, and kept on chip for the parts that follow; or where it is already.
-func (f *liveProduct) imageOf(n, c int, more bool) (units.Source, bool) {
+func (f *liveProduct) imageOf(n, c int, more bool) (units.Source, *diag.Reason) {
 	nz, cz := f.z.index(n, c)
 	i := &f.image
 	if !i.valid || i.n != nz || i.single && i.c != cz {
 		if f.turnZ {
-			if !f.turnImage(nz, cz) {
-				return units.Source{}, false
+			if why := f.turnImage(nz, cz); why != nil {
+				return units.Source{}, why
 			}
 		} else {
-			return f.newImage(nz, cz, more || f.z.n*f.z.c < f.y.n*f.y.c)
+			return f.newImage(nz, cz, more || f.z.n*f.z.c < f.y.n*f.y.c), nil
 		}
 	}
 	if i.memory != nil {
-		return units.Source{Memory: i.memory, Chip: f.stripChip(f.room, units.Size{W: f.n, H: 1, D: 1, C: f.k})}, true
+		return units.Source{Memory: i.memory, Chip: f.stripChip(f.room, units.Size{W: f.n, H: 1, D: 1, C: f.k})}, nil
 	}
 	chip := i.chip
 	if !i.single {
 		chip.Base += cz * chip.Row
 	}
 	chip.Row, chip.Group = chip.Depth, 0
-	return units.Source{Chip: chip}, true
+	return units.Source{Chip: chip}, nil
 }
 
 // newImage brings a matrix of z in, and leaves it on chip if it is needed again and there is room.
-func (f *liveProduct) newImage(n, c int, again bool) (units.Source, bool) {
+func (f *liveProduct) newImage(n, c int, again bool) units.Source {
 	size := units.Size{W: f.n, H: 1, D: 1, C: f.k}
 	s := units.Source{Memory: f.z.part(n, c, 0), Chip: f.stripChip(f.room, size)}
 	whole := units.Chip{Base: f.room, Channel: f.ChannelBytes(f.n)}
@@ -404,14 +422,14 @@ func (f *liveProduct) newImage(n, c int, again bool) (units.Source, bool) {
 		s.Keep, s.Chip = true, whole
 		f.image = image{valid: true, n: n, c: c, single: true, chip: whole}
 	}
-	return s, true
+	return s
 }
 
 // turnImage exchanges rows and columns of z: of every matrix of n at once, on chip, if there is room, else of one; else it
 // goes to memory.
 //
 //	z[N,K] ─ copy that exchanges ─ [K,1,N] on chip ─ image
-func (f *liveProduct) turnImage(n, c int) bool {
+func (f *liveProduct) turnImage(n, c int) *diag.Reason {
 	from, size := f.z.all(n)
 	i := image{valid: true, n: n, c: c}
 	layout := func(h int) units.Chip {
@@ -461,5 +479,8 @@ func (f *liveProduct) turnImage(n, c int) bool {
 	}
 	f.ops = append(f.ops, o)
 	f.image = i
-	return o.Source1.Chip.End(1) < f.OnChip
+	if end := o.Source1.Chip.End(1); end >= f.OnChip {
+		return noRoom("the image of a product, with rows and columns exchanged,", f.OnChip, end)
+	}
+	return nil
 }

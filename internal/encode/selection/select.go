@@ -2,30 +2,30 @@ package selection
 
 import (
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/diag"
 	"github.com/espalier-ane/espalier/internal/units"
 	"github.com/espalier-ane/espalier/td"
 )
 
-// selectLayer selects the tasks of a layer; false if they are not certain. A layer that
-// moves nothing has none.
-func selectLayer(l *anec.Layer, b *builder) ([]*units.Op, bool) {
+// selectLayer selects the tasks of a layer, if they are certain. A layer that moves nothing has none.
+func selectLayer(l *anec.Layer, b *builder) ([]*units.Op, *diag.Reason) {
 	if !pointwise[l.Kind()] && !moving[l.Kind()] {
 		for _, v := range append(l.Reads(), l.Tops...) {
-			if v.Type.Dims[anec.D] != 1 && v.Const == nil {
-				return nil, false
+			if n := v.Type.Dims[anec.D]; n != 1 && v.Const == nil {
+				return nil, about(v, diag.Decline(diag.OwnDepth, "has depth, and the tasks of the kind have none").Measure(1, n))
 			}
 		}
 	}
-	if chain, ok := b.productChain(l); ok && b.joinedAll(chain, l) {
+	if chain := b.productChain(l); chain != nil && b.joinedAll(chain, l) {
 		return b.productLayer(l, chain)
 	}
-	if parts, ok := b.productParts(l); ok && b.joinedAll(parts, l) {
+	if parts := b.productParts(l); parts != nil && b.joinedAll(parts, l) {
 		return b.partsLayer(l, parts)
 	}
-	if layers, ok := b.headsOf(l); ok && b.joinedAll(layers, l) {
+	if layers := b.headsOf(l); layers != nil && b.joinedAll(layers, l) {
 		return b.attentionLayer(l, layers)
 	}
-	return b.attempt(func() ([]*units.Op, bool) { return b.plain(l) })
+	return b.attempt(func() ([]*units.Op, *diag.Reason) { return b.plain(l) })
 }
 
 // pointwise are the kinds that work on each element by itself: to them depth is another batch.
@@ -36,7 +36,7 @@ var pointwise = map[anec.Kind]bool{
 }
 
 // plain selects the tasks of a layer by itself.
-func (b *builder) plain(l *anec.Layer) ([]*units.Op, bool) {
+func (b *builder) plain(l *anec.Layer) ([]*units.Op, *diag.Reason) {
 	switch p := l.Params.(type) {
 	case *anec.ElementWise:
 		return b.elementWise(l, p)
@@ -51,10 +51,15 @@ func (b *builder) plain(l *anec.Layer) ([]*units.Op, bool) {
 	case *anec.Select:
 		return b.selection(l)
 	case *anec.Pooling:
-		if ops, ok := b.attempt(func() ([]*units.Op, bool) { return b.pooling(l, p) }); ok {
-			return ops, true
+		ops, why := b.attempt(func() ([]*units.Op, *diag.Reason) { return b.pooling(l, p) })
+		if why == nil {
+			return ops, nil
 		}
-		return b.windows(l, p)
+		ops, windows := b.windows(l, p)
+		if windows != nil {
+			return nil, neither(why, windows)
+		}
+		return ops, nil
 	case *anec.Transpose, *anec.InputView, *anec.Reshape, *anec.Broadcast:
 		return b.view(l)
 	case *anec.Concat:
@@ -101,7 +106,12 @@ func (b *builder) plain(l *anec.Layer) ([]*units.Op, bool) {
 	case *anec.SDPA:
 		return b.attention(l, p)
 	}
-	return nil, false
+	return nil, otherKind(l)
+}
+
+// otherKind declines a layer of which no recorded program has a task.
+func otherKind(l *anec.Layer) *diag.Reason {
+	return diag.Decline(diag.OwnKind, "no operation of the array or of the planar engine is known for %v", l.Kind())
 }
 
 // readOnce reports whether one layer alone reads a value, once.
@@ -133,8 +143,8 @@ func (b *builder) join(l *anec.Layer) {
 	}
 	d := z.Type.Dims
 	itself := z.Def.Bottoms[0] == l.Bottoms[0] && d == anec.Dims{1, 1, d[anec.C], 1, 1} && 0x20*d[anec.C] < b.OnChip
-	f, known := functionOf(&anec.Activation{Function: n.Type, A: n.A, B: n.B})
-	if n.Type == td.FuncReLU || itself && known && f.table != nil && f.epsilon == 0 {
+	f, why := functionOf(&anec.Activation{Function: n.Type, A: n.A, B: n.B})
+	if n.Type == td.FuncReLU || itself && why == nil && f.table != nil && f.epsilon == 0 {
 		b.joined[z.Def] = true
 	}
 }

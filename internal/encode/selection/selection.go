@@ -1,10 +1,10 @@
 package selection
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/diag"
 	"github.com/espalier-ane/espalier/internal/segment"
 	"github.com/espalier-ane/espalier/internal/units"
 	"github.com/espalier-ane/espalier/tensor"
@@ -38,17 +38,17 @@ func Groups(s *segment.Segment, layers []*anec.Layer) map[*anec.Layer]*anec.Laye
 // Takes knows the kinds that have tasks, and that all values are in fp16 or bool, without depth, and no states.
 func Takes(s *segment.Segment, l *anec.Layer) error {
 	if !unitKinds[l.Kind()] {
-		return fmt.Errorf("no task of the array or planar engine is known for %v", l.Kind())
+		return otherKind(l)
 	}
 	for _, v := range append(l.Reads(), l.Tops...) {
 		switch {
 		case v.Const != nil || segment.IsDecoded(v):
 		case v.Type.Dims[anec.D] != 1:
-			return fmt.Errorf("%q has depth", v.Name)
+			return about(v, diag.Decline(diag.OwnDepth, "has depth").Measure(1, v.Type.Dims[anec.D]))
 		case v.Type.DType != tensor.Float16 && v.Type.DType != tensor.Bool:
-			return fmt.Errorf("%q is of %v", v.Name, v.Type.DType)
+			return about(v, otherType(v.Type))
 		case v.Def == nil && !slices.Contains(s.Graph.Inputs, v):
-			return fmt.Errorf("%q is a state", v.Name)
+			return about(v, inState())
 		}
 	}
 	return nil
@@ -61,18 +61,18 @@ var unitKinds = segment.SetOf(
 	anec.KindPixelUnshuffle, anec.KindChannelToSpace, anec.KindSpaceToChannel, anec.KindBatchToSpace, anec.KindSpaceToBatch,
 )
 
-// ErrNotCertain says that there are no tasks that are certain to be right.
-var ErrNotCertain = fmt.Errorf("no certain tasks are known for it")
-
-// Choose selects the tasks of a choice.
+// Choose selects the tasks of a choice. An error is a *diag.Reason, here and of Takes and Fits.
 func Choose(c *segment.Choice) ([]segment.Task, error) {
 	b := newBuilder(c)
-	ops, ok := b.attempt(func() ([]*units.Op, bool) {
-		ops, ok := selectLayer(c.Layer(), b)
-		return ops, ok && len(ops) > 0
+	ops, why := b.attempt(func() ([]*units.Op, *diag.Reason) {
+		ops, why := selectLayer(c.Layer(), b)
+		if why == nil && len(ops) == 0 {
+			why = diag.Decline(diag.OwnKind, "%v becomes no task here: what it makes is packed, or lies in place", c.Layer().Kind())
+		}
+		return ops, why
 	})
-	if !ok {
-		return nil, ErrNotCertain
+	if why != nil {
+		return nil, why
 	}
 	c.Bytes = int64(b.scratch)
 	tasks := make([]segment.Task, len(ops))
@@ -82,23 +82,34 @@ func Choose(c *segment.Choice) ([]segment.Task, error) {
 	return tasks, nil
 }
 
-// Fits reports whether tasks may stand for the layers of a choice: words can say them, the numerics allow them, and no task
-// writes over what a later one reads.
-func Fits(c *segment.Choice, tasks []segment.Task, words func(*units.Op) error) error {
+// Fits declines tasks that may not stand for the layers of a choice: because words cannot say them, the numerics do not allow
+// them, or one writes over what a later one reads.
+func Fits(c *segment.Choice, tasks []segment.Task, words func(*units.Op) *diag.Reason) error {
 	for _, t := range tasks {
 		o := t.Unit
-		if c.ExactFunctions && (o.NonLinear == units.Table || o.Rounded) || c.OtherCrops && o.Cropped {
-			return ErrNotCertain
+		switch {
+		case c.ExactFunctions && o.NonLinear == units.Table:
+			return diag.Decline(diag.OwnNumerics, "a task computes a function by a table of knots, and the numerics ask for exact ones").In("NonLinear")
+		case c.ExactFunctions && o.Rounded:
+			return diag.Decline(diag.OwnNumerics, "a task rounds constants of the model to fp16, and the numerics ask for exact ones")
+		case c.OtherCrops && o.Cropped:
+			return diag.Decline(diag.OwnNumerics, "a slice along W multiplies and divides by %d on the way, and the numerics have another gain", CropGain).In("PostScale")
 		}
-		if err := words(o.Bind(c.Entry)); err != nil {
-			return ErrNotCertain
+		if why := words(o.Bind(c.Entry)); why != nil {
+			return why
 		}
 	}
 	stored := segment.ReadsStored(tasks)
 	for _, y := range c.Touched {
 		for _, x := range c.Touched {
-			if c.Makes(y) && !c.Makes(x) && c.Meet(x, y) && (stored || !c.InPlace(x, y)) {
-				return ErrNotCertain
+			if !c.Makes(y) || c.Makes(x) || !c.Meet(x, y) {
+				continue
+			}
+			if stored {
+				return about(y, diag.Decline(diag.OwnOverlap, "lies where %q does, which a later task reads again", x.Name))
+			}
+			if !c.InPlace(x, y) {
+				return about(y, diag.Decline(diag.OwnOverlap, "lies where %q does, and not element over element", x.Name))
 			}
 		}
 	}
@@ -112,8 +123,8 @@ func Fits(c *segment.Choice, tasks []segment.Task, words func(*units.Op) error) 
 //
 // The value lies behind all that the two tasks have on chip besides. One for which there is no room goes through memory.
 func Keep(m units.Machine, v *anec.Value, spot segment.Spot, from, to []segment.Task) bool {
-	at, ok := SurfaceAt(m, spot.Offset, spot.Strides, v.Type)
-	if !ok || len(from) == 0 || len(to) == 0 {
+	at, why := SurfaceAt(m, spot.Offset, spot.Strides, v.Type)
+	if why != nil || len(from) == 0 || len(to) == 0 {
 		return false
 	}
 	at.Base = spot.Buffer.ID

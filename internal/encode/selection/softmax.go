@@ -2,6 +2,7 @@ package selection
 
 import (
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/diag"
 	"github.com/espalier-ane/espalier/internal/units"
 	"github.com/espalier-ane/espalier/td"
 )
@@ -10,12 +11,12 @@ import (
 //
 //	x ─ max ─ (x - max)*log2 e ─ exp2 ─ 1/sum ─ product ─ y
 
-func (b *builder) softmax(l *anec.Layer, p *anec.Softmax) ([]*units.Op, bool) {
-	stages, ok := stagesOf(l)
-	if !ok || l.Epilogue.Transpose != nil {
-		return nil, false
+func (b *builder) softmax(l *anec.Layer, p *anec.Softmax) ([]*units.Op, *diag.Reason) {
+	stages, why := stagesOf(l)
+	if why := firstOf(why, withoutTranspose(l)); why != nil {
+		return nil, why
 	}
-	return b.staged(l, p.Axes, stages, func(w *work) ([]*units.Op, bool) {
+	return b.staged(l, p.Axes, stages, func(w *work) ([]*units.Op, *diag.Reason) {
 		kept, along := pathsOf(w.d, w.axes, w.from, w.to)
 		switch rows := w.axes.Has(anec.W); {
 		case rows && len(along) == 0:
@@ -23,15 +24,18 @@ func (b *builder) softmax(l *anec.Layer, p *anec.Softmax) ([]*units.Op, bool) {
 		case len(along) == 1 && (!rows || w.d[anec.W] == 1):
 			return b.softmaxOfChannels(w, kept, along[0])
 		}
-		return nil, false
+		if len(along) == 0 {
+			return nil, diag.Decline(diag.OwnAxes, "a softmax is along %v, which has one element; its tasks go along more", axesOf(p.Axes))
+		}
+		return nil, diag.Decline(diag.OwnAxes, "a softmax is along several axes, and its tasks go along one").Measure("1 axis", axesOf(p.Axes))
 	})
 }
 
 // softmaxOfRows is over W.
-func (b *builder) softmaxOfRows(w *work, kept []path) ([]*units.Op, bool) {
+func (b *builder) softmaxOfRows(w *work, kept []path) ([]*units.Op, *diag.Reason) {
 	form := formOfRows(kept)
 	size := units.Size{W: w.d[anec.W], H: form.rows.n, D: 1, C: form.channels.n}
-	return form.tasks(w, func(from, to *units.Surface) ([]*units.Op, bool) {
+	return form.tasks(w, func(from, to *units.Surface) ([]*units.Op, *diag.Reason) {
 		switch {
 		case form.rows.n > 1:
 			bytes := func(n int) int {
@@ -208,14 +212,14 @@ func (b *builder) softmaxOfPlanes(from, to *units.Surface, size units.Size) []*u
 
 // softmaxOfChannels is over another axis than W, which is read as the channels; the array finds the largest and the sum
 // (norm_softmax_a1_1x64x8x8, norm_softmax_a2_1x64x8x8).
-func (b *builder) softmaxOfChannels(w *work, kept []path, along path) ([]*units.Op, bool) {
+func (b *builder) softmaxOfChannels(w *work, kept []path, along path) ([]*units.Op, *diag.Reason) {
 	form := formOfChannels(kept, along)
 	sizeOf := func(rows int) units.Size { return units.Size{W: w.d[anec.W], H: rows, D: 1, C: along.n} }
 	bytes := func(n int) int {
 		_, _, full := b.softmaxOfChannelPlaces(sizeOf(n))
 		return full.End(n)
 	}
-	return form.tasks(w, func(from, to *units.Surface) ([]*units.Op, bool) {
+	return form.tasks(w, func(from, to *units.Surface) ([]*units.Op, *diag.Reason) {
 		return form.inPieces(form.rows, from, to, bytes, func(from, to *units.Surface, n int) []*units.Op {
 			return b.softmaxAcross(from, to, sizeOf(n))
 		})

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/diag"
 	"github.com/espalier-ane/espalier/internal/units"
 	"github.com/espalier-ane/espalier/td"
 	"github.com/espalier-ane/espalier/tensor"
@@ -25,16 +26,16 @@ type stage struct {
 
 func (s *stage) plain() bool { return s.act == nil && s.gain == nil }
 
-// stagesOf reads a layer's epilogue but its transpose; false if it is not a run of stages.
-func stagesOf(l *anec.Layer) ([]stage, bool) {
+// stagesOf reads a layer's epilogue but its transpose, if it is a run of stages.
+func stagesOf(l *anec.Layer) ([]stage, *diag.Reason) {
 	e := &l.Epilogue
-	if e.Texture != nil || e.Broadcast != (anec.Dims{}) || e.Quant != nil {
-		return nil, false
+	if why := numbersOnly(e); why != nil {
+		return nil, why
 	}
 	if l.OutputType != tensor.Invalid && l.OutputType != l.Top().Type.DType {
-		return nil, false
+		return nil, otherResult(l)
 	}
-	r := stageReader{channels: l.Top().Type.Dims[anec.C], ok: true}
+	r := stageReader{channels: l.Top().Type.Dims[anec.C]}
 	if e.Transpose != nil {
 		r.channels = e.Transpose.Inverse().Apply(l.Top().Type.Dims)[anec.C]
 	}
@@ -47,15 +48,17 @@ func stagesOf(l *anec.Layer) ([]stage, bool) {
 	for i := range e.Steps {
 		r.step(&e.Steps[i])
 	}
-	return r.list, r.ok
+	return r.list, r.why
 }
 
-// A stageReader collects stages.
+// A stageReader collects stages, and keeps the first reason why there are none.
 type stageReader struct {
 	list     []stage
 	channels int
-	ok       bool
+	why      *diag.Reason
 }
+
+func (r *stageReader) decline(why *diag.Reason) { r.why = firstOf(r.why, why) }
 
 func (r *stageReader) function(a *anec.Activation) {
 	if a != nil {
@@ -101,9 +104,9 @@ func (r *stageReader) multiply(v *anec.Value) {
 		r.scaleBias(s, 0)
 		return
 	}
-	gain, ok := r.perChannel(v)
-	if !ok {
-		r.ok = false
+	gain, why := r.perChannel(v)
+	if why != nil {
+		r.decline(why)
 		return
 	}
 	r.list = append(r.list, stage{gain: gain})
@@ -117,9 +120,9 @@ func (r *stageReader) add(v *anec.Value) {
 		r.scaleBias(1, s)
 		return
 	}
-	bias, ok := r.perChannel(v)
-	if !ok {
-		r.ok = false
+	bias, why := r.perChannel(v)
+	if why != nil {
+		r.decline(why)
 		return
 	}
 	s := r.open()
@@ -130,11 +133,14 @@ func (r *stageReader) add(v *anec.Value) {
 }
 
 // perChannel is a constant with a number for each channel.
-func (r *stageReader) perChannel(v *anec.Value) ([]float32, bool) {
-	if v.Type.Dims != (anec.Dims{1, 1, r.channels, 1, 1}) || v.Const == nil || !v.Const.Plain() || !v.Type.DType.IsFloat() {
-		return nil, false
+func (r *stageReader) perChannel(v *anec.Value) ([]float32, *diag.Reason) {
+	if why := numbers(v); why != nil {
+		return nil, why
 	}
-	return v.Const.Stored.Float32s(), true
+	if want := (anec.Dims{1, 1, r.channels, 1, 1}); v.Type.Dims != want {
+		return nil, notPerChannel(v, want)
+	}
+	return v.Const.Stored.Float32s(), nil
 }
 
 func (r *stageReader) step(s *anec.Step) {
@@ -144,8 +150,10 @@ func (r *stageReader) step(s *anec.Step) {
 		r.function(&anec.Activation{Function: s.Function, A: s.A, B: s.B})
 	case s.Code == td.MicroScaleBias:
 		r.scaleBias(s.A, s.B)
-	case s.Code != td.MicroEW || s.Earlier != 0:
-		r.ok = false
+	case s.Code != td.MicroEW:
+		r.decline(otherStep(s))
+	case s.Earlier != 0:
+		r.decline(earlierStep(s))
 	case s.EW == td.EWMult && number:
 		r.scaleBias(s.A, 0)
 	case s.EW == td.EWMult && s.Operand.Const != nil:
@@ -159,7 +167,7 @@ func (r *stageReader) step(s *anec.Step) {
 	case s.EW == td.EWSub && number:
 		r.scaleBias(-1, s.A)
 	default:
-		r.ok = false
+		r.decline(otherStep(s))
 	}
 }
 
@@ -201,17 +209,34 @@ func foldable(stages []stage) int {
 	return len(stages) - len(fold(&units.Op{}, stages))
 }
 
+// folds declines stages that fold does not take.
+func folds(stages []stage) *diag.Reason {
+	n := foldable(stages)
+	if n == len(stages) {
+		return nil
+	}
+	return diag.Decline(diag.OwnEpilogue, "the task takes a scale, an offset and a relu after it, and there are more steps").Measure(n, len(stages))
+}
+
+// finishRest does the stages that a task left, if it did: the destination has the result else.
+func (c *chain) finishRest(t operand, stages []stage, to *units.Surface) *diag.Reason {
+	if len(stages) == 0 {
+		return nil
+	}
+	return c.finish(t, stages, to)
+}
+
 // finish does stages with t; the last task writes to the destination. Without stages it is a copy.
-func (c *chain) finish(t operand, stages []stage, to *units.Surface) bool {
+func (c *chain) finish(t operand, stages []stage, to *units.Surface) *diag.Reason {
 	if len(stages) == 0 {
 		c.pass(t, nil, to)
-		return true
+		return nil
 	}
 	for len(stages) > 0 {
 		s, rest := stages[0], stages[1:]
 		var f *function // of the next stage, if it rides along
 		if s.act == nil && len(rest) > 0 && rest[0].act != nil {
-			if g, ok := functionOf(rest[0].act); ok && g.post == units.One && g.epsilon == 0 && (s.gain != nil || s.offset == 0 || g.nonLinear == units.ReLU) {
+			if g, why := functionOf(rest[0].act); why == nil && g.post == units.One && g.epsilon == 0 && (s.gain != nil || s.offset == 0 || g.nonLinear == units.ReLU) {
 				f, rest = &g, rest[1:]
 			}
 		}
@@ -219,28 +244,28 @@ func (c *chain) finish(t operand, stages []stage, to *units.Surface) bool {
 		if len(rest) > 0 {
 			dest = nil
 		}
-		ok := true
+		var why *diag.Reason
 		switch {
 		case s.act != nil:
-			t, ok = c.function(t, s.act, dest)
+			t, why = c.function(t, s.act, dest)
 		case s.gain != nil:
-			t, ok = c.gains(t, s.gain, s.bias, f, dest)
+			t, why = c.gains(t, s.gain, s.bias, f, dest)
 		case f != nil && f.nonLinear != units.ReLU:
 			f.post = tensor.ToF16(s.scale)
 			t = c.pass(t, f, dest)
 		default:
 			t = c.one(t, dest, func(o *units.Op) { fold(o, stages[:1]); o.ReLU = f != nil })
 		}
-		if !ok {
-			return false
+		if why != nil {
+			return why
 		}
 		stages = rest
 	}
-	return true
+	return nil
 }
 
 // gains is t*gain + bias with a number for each channel, and a function of it. The planar engine has (t + offset)*gain.
-func (c *chain) gains(t operand, gain, bias []float32, f *function, to *units.Surface) (operand, bool) {
+func (c *chain) gains(t operand, gain, bias []float32, f *function, to *units.Surface) (operand, *diag.Reason) {
 	offsets, factors := make([]uint16, len(gain)), make([]uint16, len(gain))
 	rounded := false
 	for i, g := range gain {
@@ -258,21 +283,21 @@ func (c *chain) gains(t operand, gain, bias []float32, f *function, to *units.Su
 	if f != nil && f.nonLinear != units.ReLU {
 		dest = nil
 	}
-	y, ok := c.gain(t, offsets, factors, dest, func(o *units.Op) { o.ReLU, o.Rounded = f != nil && f.nonLinear == units.ReLU, rounded })
-	if ok && f != nil && f.nonLinear != units.ReLU {
+	y, why := c.gain(t, offsets, factors, dest, func(o *units.Op) { o.ReLU, o.Rounded = f != nil && f.nonLinear == units.ReLU, rounded })
+	if why == nil && f != nil && f.nonLinear != units.ReLU {
 		y = c.pass(y, f, to)
 	}
-	return y, ok
+	return y, why
 }
 
 // gain is (t + offset)*gain. The constants become two rows, offsets above gains, which a first task brings on chip:
 //
 //	constants ─ copy ─ [offset; gain]─┐
 //	                             t ─ (t + offset)*gain
-func (c *chain) gain(t operand, offset, gain []uint16, to *units.Surface, edit func(*units.Op)) (operand, bool) {
+func (c *chain) gain(t operand, offset, gain []uint16, to *units.Surface, edit func(*units.Op)) (operand, *diag.Reason) {
 	channels := t.size.C
 	if len(gain) != channels || len(offset) != channels {
-		return t, false
+		return t, otherChannels(channels, len(gain))
 	}
 	m := c.b.constantImage(slices.Concat(offset, gain), channels, 2, 1)
 	constants := c.pass(operand{size: units.Size{W: channels, H: 2, D: 1, C: 1}, groups: 1, memory: m}, nil, nil)
@@ -282,14 +307,25 @@ func (c *chain) gain(t operand, offset, gain []uint16, to *units.Surface, edit f
 	y := c.place(o, to)
 	c.connect(o, t, constants)
 	c.add(o)
-	return y, constants.memory == nil
+	if constants.memory != nil {
+		return y, noRoom("a gain and an offset for each channel", c.room(), 2*c.b.ChannelBytes(channels))
+	}
+	return y, nil
+}
+
+// otherChannels declines gains that are not one for each channel as the task has them.
+func otherChannels(want, found int) *diag.Reason {
+	return diag.Decline(diag.OwnConstant, "there is not one gain for each channel of the task").Measure(want, found)
 }
 
 // affine is t*gain + bias with a number for each channel, and a function of it, where a gain may be 0: a convolution of one
 // point in which each channel has its own weight.
-func (c *chain) affine(t operand, gain, bias []float32, f *function, to *units.Surface) (operand, bool) {
-	if len(gain) != t.size.C || f != nil && (f.post != units.One || f.epsilon != 0) {
-		return t, false
+func (c *chain) affine(t operand, gain, bias []float32, f *function, to *units.Surface) (operand, *diag.Reason) {
+	if len(gain) != t.size.C {
+		return t, otherChannels(t.size.C, len(gain))
+	}
+	if f != nil && (f.post != units.One || f.epsilon != 0) {
+		return t, diag.Decline(diag.OwnEpilogue, "gains, of which one is 0, are followed by a function that scales its argument or adds to it")
 	}
 	shape := c.b.Bypass(t.size)
 	shape.Groups = t.groups
@@ -310,8 +346,8 @@ func (c *chain) affine(t operand, gain, bias []float32, f *function, to *units.S
 	if f != nil && f.table != nil {
 		w.Table, k.Table = f.table.Encode(), true
 	}
-	if !c.b.weigh(first, k, w, &after{scale: 1}, halves(bias)) {
-		return t, false
+	if why := c.b.weigh(first, k, w, &after{scale: 1}, halves(bias)); why != nil {
+		return t, why
 	}
 	if f != nil {
 		first.NonLinear = f.nonLinear
@@ -326,7 +362,7 @@ func (c *chain) affine(t operand, gain, bias []float32, f *function, to *units.S
 		o.Result, o.Chip = into.memory, into.chip
 		c.add(&o)
 	}
-	return y, true
+	return y, nil
 }
 
 // part is one group of an operand.

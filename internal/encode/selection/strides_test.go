@@ -31,9 +31,9 @@ func TestMovesBetweenAnyStrides(t *testing.T) {
 		want := slices.Clone(memories[hwx.BasePorts+1])
 		m.elements(func(from, to int) { copy(want[to:to+2], memories[hwx.BasePorts][from:]) })
 		b := &builder{Machine: h13Machine, Choice: &segment.Choice{}}
-		ops, ok := b.moves(m)
-		if !ok {
-			t.Fatalf("seed %d: %+v: no tasks", seed, m)
+		ops, why := b.moves(m)
+		if why != nil {
+			t.Fatalf("seed %d: %+v: %v", seed, m, why)
 		}
 		memories[segment.Temporaries] = make([]byte, b.scratch)
 		for _, o := range ops {

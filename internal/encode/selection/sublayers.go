@@ -2,6 +2,7 @@ package selection
 
 import (
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/diag"
 	"github.com/espalier-ane/espalier/internal/units"
 	"github.com/espalier-ane/espalier/tensor"
 )
@@ -9,9 +10,9 @@ import (
 // sublayers selects the tasks of layers that one layer stands for. What lies between them is in scratch memory.
 type sublayers struct {
 	*builder
-	tasks  int // of the build before them
-	ops    []*units.Op
-	failed bool
+	tasks int // of the build before them
+	ops   []*units.Op
+	why   *diag.Reason // of the first that has no tasks
 }
 
 // layer selects the tasks of a layer and returns its top, of which the given are the extents.
@@ -19,34 +20,40 @@ func (s *sublayers) layer(d anec.Dims, p anec.Params, e anec.Epilogue, bottoms .
 	l := &anec.Layer{Params: p, Bottoms: bottoms, Epilogue: e}
 	y := &anec.Value{Type: anec.Type{DType: tensor.Float16, Dims: d, Interleave: 1}, Def: l}
 	l.Tops = []*anec.Value{y}
-	if _, ok := s.scratchFor(y); !ok {
-		s.failed = true
+	if _, why := s.scratchFor(y); why != nil {
+		s.why = firstOf(s.why, within(l, why))
 	}
 	s.take(l)
 	return y
 }
 
 func (s *sublayers) take(l *anec.Layer) {
-	if s.failed {
+	if s.why != nil {
 		return
 	}
-	ops, ok := s.plain(l)
+	ops, why := s.plain(l)
 	s.ops = append(s.ops, ops...)
 	s.builder.tasks = s.tasks + len(s.ops)
-	s.failed = !ok
+	if why != nil {
+		s.why = within(l, why)
+	}
 }
 
-// layerByLayer selects the tasks of layers that do not go together after all.
-func (b *builder) layerByLayer(layers ...*anec.Layer) (ops []*units.Op, ok bool) {
+// layerByLayer selects the tasks of layers that do not go together after all, for a reason.
+func (b *builder) layerByLayer(together *diag.Reason, layers ...*anec.Layer) (ops []*units.Op, why *diag.Reason) {
 	before := b.tasks
 	defer func() { b.tasks = before }()
 	for _, l := range layers {
-		part, ok := b.attempt(func() ([]*units.Op, bool) { return b.plain(l) })
-		if !ok {
-			return nil, false
+		part, why := b.attempt(func() ([]*units.Op, *diag.Reason) { return b.plain(l) })
+		switch {
+		case why == nil:
+		case alike(together, why):
+			return nil, within(l, why)
+		default:
+			return nil, neither(together, within(l, why))
 		}
 		ops = append(ops, part...)
 		b.tasks = before + len(ops)
 	}
-	return ops, true
+	return ops, nil
 }

@@ -2,6 +2,7 @@ package selection
 
 import (
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/diag"
 	"github.com/espalier-ane/espalier/internal/units"
 	"github.com/espalier-ane/espalier/td"
 )
@@ -9,18 +10,21 @@ import (
 // Layers that are several tables, with what lies between them on chip.
 
 // power is x^z = exp2(z*log2 x): z and log2 x lie on chip channel by channel side by side, and the array multiplies pairs.
-func (b *builder) power(l *anec.Layer, x, z *anec.Value) ([]*units.Op, bool) {
+func (b *builder) power(l *anec.Layer, x, z *anec.Value) ([]*units.Op, *diag.Reason) {
 	size, groups := sizeOf(x.Type.Dims)
-	mx, ok1 := b.surface(x)
-	mz, ok2 := b.surface(z)
-	my, ok3 := b.surface(l.Top())
-	if !ok1 || !ok2 || !ok3 || x.Type.Dims != z.Type.Dims || groups != 1 || !l.Epilogue.Empty() {
-		return nil, false
+	mx, why1 := b.surface(x)
+	mz, why2 := b.surface(z)
+	my, why3 := b.surface(l.Top())
+	if why := firstOf(why1, why2, why3, sameExtents(z, x), bareOnly(l)); why != nil {
+		return nil, why
+	}
+	if groups != 1 {
+		return nil, diag.Decline(diag.OwnSize, "the recorded power has no batch").In("Groups").Measure(1, groups)
 	}
 	first, second, pairs := b.PairChips(size)
 	end := first.End(size.H)
 	if end+first.Row >= b.OnChip {
-		return nil, false
+		return nil, noRoom("base and exponent, channel by channel side by side,", b.OnChip, end+first.Row)
 	}
 	exponent := b.Bypass(size)
 	exponent.Source1 = units.Source{Memory: mz, Chip: b.ArrayChip(end, size)}
@@ -37,17 +41,20 @@ func (b *builder) power(l *anec.Layer, x, z *anec.Value) ([]*units.Op, bool) {
 	product.Kernel = b.constants.Table(td.Exp2Table(), min(product.Engines, size.C))
 	product.Result = my
 	product.Chip = units.Chip{Base: end}
-	return []*units.Op{exponent, logarithm, product}, true
+	return []*units.Op{exponent, logarithm, product}, nil
 }
 
 // floor is the integer part, less 1 where the fraction is negative. Each channel has one element; between the tasks they
 // lie in a row.
-func (b *builder) floor(l *anec.Layer, x *anec.Value) ([]*units.Op, bool) {
+func (b *builder) floor(l *anec.Layer, x *anec.Value) ([]*units.Op, *diag.Reason) {
 	size, groups := sizeOf(x.Type.Dims)
-	mx, ok1 := b.surface(x)
-	my, ok2 := b.surface(l.Top())
-	if !ok1 || !ok2 || size.W != 1 || size.H != 1 || groups != 1 {
-		return nil, false
+	mx, why1 := b.surface(x)
+	my, why2 := b.surface(l.Top())
+	if why := firstOf(why1, why2); why != nil {
+		return nil, why
+	}
+	if size.W != 1 || size.H != 1 || groups != 1 {
+		return nil, diag.Decline(diag.OwnSize, "the recorded floor has one element for each channel").Measure(1, size.W*size.H*groups)
 	}
 	table := func(o *units.Op, t *td.Table) *units.Op {
 		b.apply(o, function{nonLinear: units.Table, table: t, post: units.One})
@@ -77,16 +84,16 @@ func (b *builder) floor(l *anec.Layer, x *anec.Value) ([]*units.Op, bool) {
 	less.Transpose1, less.Transpose2, less.Negate2 = true, true, true
 	less.Result = my
 	less.Chip = units.Chip{Base: row.End(1)}
-	return []*units.Op{fraction, negative, integer, less}, true
+	return []*units.Op{fraction, negative, integer, less}, nil
 }
 
 // withItself is x op f(x) of one element for each channel. x stays on chip; its function lies in a row between the tasks.
-func (b *builder) withItself(l *anec.Layer, kind td.EWKind, x *anec.Value, act *anec.Activation) ([]*units.Op, bool) {
-	f, ok := functionOf(act)
-	mx, ok1 := b.surface(x)
-	o, ok2 := b.planarLayer(l, td.TypePlanarBinary)
-	if !ok || !ok1 || !ok2 {
-		return nil, false
+func (b *builder) withItself(l *anec.Layer, kind td.EWKind, x *anec.Value, act *anec.Activation) ([]*units.Op, *diag.Reason) {
+	f, why0 := functionOf(act)
+	mx, why1 := b.surface(x)
+	o, why2 := b.planarLayer(l, td.TypePlanarBinary)
+	if why := firstOf(why0, why1, why2); why != nil {
+		return nil, why
 	}
 	size := o.In
 	channel := b.ChannelBytes(size.C)
@@ -102,5 +109,5 @@ func (b *builder) withItself(l *anec.Layer, kind td.EWKind, x *anec.Value, act *
 	o.Transpose2 = true
 	o.Operator, o.Negate2 = planarOperators[kind], kind == td.EWSub
 	o.Chip = units.Chip{Base: full.End(1)}
-	return []*units.Op{function, o}, true
+	return []*units.Op{function, o}, nil
 }

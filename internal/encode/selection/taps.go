@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/diag"
 	"github.com/espalier-ane/espalier/internal/segment"
 	"github.com/espalier-ane/espalier/internal/units"
 	"github.com/espalier-ane/espalier/td"
@@ -23,29 +24,38 @@ import (
 var poolAxes = [3]td.Axis{anec.D, anec.H, anec.W}
 
 // windows selects the tasks of a pooling in memory.
-func (b *builder) windows(l *anec.Layer, p *anec.Pooling) ([]*units.Op, bool) {
+func (b *builder) windows(l *anec.Layer, p *anec.Pooling) ([]*units.Op, *diag.Reason) {
 	padded := segment.HasPadding(&p.Window)
-	stages, ok := stagesOf(l)
+	stages, why := stagesOf(l)
 	kind := td.EWMax
 	switch {
 	case p.Type == td.PoolAvg && !padded:
 		kind = td.EWAdd
 		n := p.Kernel[0] * p.Kernel[1] * p.Kernel[2]
 		stages = merged(append([]stage{{scale: tensor.RoundF16(1 / float32(n))}}, stages...))
-	case p.Type != td.PoolMax || padded && p.PaddingMode != td.PadNegative:
-		return nil, false
+	case p.Type == td.PoolAvg:
+		return nil, diag.Decline(diag.OwnWindow, "an average that goes tap by tap has padding")
+	case p.Type != td.PoolMax:
+		return nil, otherPool(p)
+	case padded && p.PaddingMode != td.PadNegative:
+		return nil, diag.Decline(diag.OwnWindow, "what lies beside the image is not the least number, which a maximum leaves out").Measure(td.PadNegative, p.PaddingMode)
 	}
-	if !ok || p.Dilation != [3]int{1, 1, 1} || len(stages) > 0 && l.Epilogue.Transpose != nil {
-		return nil, false
+	switch {
+	case why != nil:
+		return nil, why
+	case p.Dilation != [3]int{1, 1, 1}:
+		return nil, diag.Decline(diag.OwnWindow, "windows that are pooled tap by tap have dilation, along D, H and W").Measure(1, p.Dilation)
+	case len(stages) > 0 && l.Epilogue.Transpose != nil:
+		return nil, diag.Decline(diag.OwnEpilogue, "the result is transposed (%v), and other steps follow the windows", *l.Epilogue.Transpose)
 	}
-	from, ok1 := b.layout(l.Bottoms[0])
-	to, ok2 := b.layout(l.Top())
-	if !ok1 || !ok2 {
-		return nil, false
+	from, why1 := b.layout(l.Bottoms[0])
+	to, why2 := b.layout(l.Top())
+	if why := firstOf(why1, why2); why != nil {
+		return nil, why
 	}
 	out := l.Top().Type.Dims
-	if turn := l.Epilogue.Transpose; turn != nil {
-		inverse := turn.Inverse()
+	if perm := l.Epilogue.Transpose; perm != nil {
+		inverse := perm.Inverse()
 		out, to = inverse.Apply(out), to.permuted(inverse)
 	}
 	c := &chain{b: b}
@@ -58,26 +68,26 @@ func (b *builder) windows(l *anec.Layer, p *anec.Pooling) ([]*units.Op, bool) {
 		if a == anec.W {
 			column = anec.C
 		}
-		if x, ok = c.lie(x, column); !ok {
-			return nil, false
+		if x, why = c.lie(x, column); why != nil {
+			return nil, why
 		}
-		if x, ok = c.taps(kind, x, a, out[a], p, i); !ok {
-			return nil, false
+		if x, why = c.taps(kind, x, a, out[a], p, i); why != nil {
+			return nil, why
 		}
 	}
 	if len(stages) == 0 {
-		ok = c.move(x, to)
-		return c.ops, ok
+		why = c.move(x, to)
+		return c.ops, why
 	}
-	y, ok1 := b.tensorOf(l.Top())
-	x, ok2 = c.lie(x, anec.W)
-	if !ok1 || !ok2 {
-		return nil, false
+	y, why1 := b.tensorOf(l.Top())
+	x, why2 = c.lie(x, anec.W)
+	if why := firstOf(why1, why2); why != nil {
+		return nil, why
 	}
 	flat := y
 	flat.memory = x.surface()
-	ok = c.finish(flat, stages, y.memory)
-	return c.ops, ok
+	why = c.finish(flat, stages, y.memory)
+	return c.ops, why
 }
 
 // A box is a tensor in memory whose columns are any axis: that along which elements lie side by side.
@@ -88,16 +98,16 @@ type box struct {
 }
 
 // move takes a box where a layout says.
-func (c *chain) move(x box, to layout) bool {
-	moves, ok := c.b.moves(c.b.moveOf(x.dims, x.at, to))
+func (c *chain) move(x box, to layout) *diag.Reason {
+	moves, why := c.b.moves(c.b.moveOf(x.dims, x.at, to))
 	c.ops = append(c.ops, moves...)
-	return ok
+	return why
 }
 
 // lie is a box with the given columns in which every other axis goes by whole 64 bytes: x itself, or a copy.
-func (c *chain) lie(x box, column td.Axis) (box, bool) {
+func (c *chain) lie(x box, column td.Axis) (box, *diag.Reason) {
 	if x.column == column && c.regular(&x) {
-		return x, true
+		return x, nil
 	}
 	y := c.newBox(x.dims, column)
 	return y, c.move(x, y.at)
@@ -138,7 +148,7 @@ func (x *box) surface() *units.Surface {
 }
 
 // taps makes one element of each window along an axis.
-func (c *chain) taps(kind td.EWKind, x box, a td.Axis, windows int, p *anec.Pooling, i int) (box, bool) {
+func (c *chain) taps(kind td.EWKind, x box, a td.Axis, windows int, p *anec.Pooling, i int) (box, *diag.Reason) {
 	d := x.dims
 	d[a] = windows
 	y := c.newBox(d, x.column)
@@ -169,8 +179,8 @@ func (c *chain) taps(kind td.EWKind, x box, a td.Axis, windows int, p *anec.Pool
 	slices.SortStableFunc(taps, func(s, t tap) int { return (t.hi - t.lo) - (s.hi - s.lo) })
 	switch {
 	case len(taps) >= 2 && taps[1].hi-taps[1].lo == windows:
-		if !c.both(kind, of(taps[0]), of(taps[1]), y) {
-			return y, false
+		if why := c.both(kind, of(taps[0]), of(taps[1]), y); why != nil {
+			return y, why
 		}
 		taps = taps[2:]
 	default:
@@ -181,28 +191,31 @@ func (c *chain) taps(kind td.EWKind, x box, a td.Axis, windows int, p *anec.Pool
 					next = tap{t.at, from, t.hi}
 				}
 			}
-			if next.hi == from || !c.move(of(next), in(next).at) {
-				return y, false
+			if next.hi == from {
+				return y, emptyWindows()
+			}
+			if why := c.move(of(next), in(next).at); why != nil {
+				return y, why
 			}
 			from = next.hi
 		}
 		if len(taps) > 0 && taps[0].hi-taps[0].lo == windows {
 			taps = taps[1:] // it was copied as a whole
-		} else if kind != td.EWMax {
-			return y, false // one that was copied would count twice
+		} else if kind != td.EWMax { // one that was copied would count twice
+			return y, diag.Decline(diag.OwnWindow, "no element that is copied to begin an average is in all windows along %v", a)
 		}
 	}
 	for _, t := range taps {
-		if !c.both(kind, in(t), of(t), in(t)) {
-			return y, false
+		if why := c.both(kind, in(t), of(t), in(t)); why != nil {
+			return y, why
 		}
 	}
-	return y, true
+	return y, nil
 }
 
 // both is an operation of two boxes of the same extents and columns. A task has three axes beside the columns; for each
 // element of a fourth there is one more.
-func (c *chain) both(kind td.EWKind, x, z, y box) bool {
+func (c *chain) both(kind td.EWKind, x, z, y box) *diag.Reason {
 	var axes []td.Axis
 	for _, a := range []td.Axis{anec.H, anec.C, anec.W, anec.D, anec.N} {
 		if a != y.column && y.dims[a] > 1 {
@@ -212,7 +225,7 @@ func (c *chain) both(kind td.EWKind, x, z, y box) bool {
 	if len(axes) > 3 {
 		last := axes[len(axes)-1]
 		if y.dims[last] > maxTasks {
-			return false
+			return tooManyTasks(maxTasks, y.dims[last])
 		}
 		for i := range y.dims[last] {
 			part := func(b box) box {
@@ -220,19 +233,24 @@ func (c *chain) both(kind td.EWKind, x, z, y box) bool {
 				b.at.offset += i * b.at.strides[last]
 				return b
 			}
-			if !c.both(kind, part(x), part(z), part(y)) {
-				return false
+			if why := c.both(kind, part(x), part(z), part(y)); why != nil {
+				return why
 			}
 		}
-		return true
+		return nil
 	}
 	extent := [3]int{1, 1, 1}
 	for i, a := range axes {
 		extent[i] = y.dims[a]
 	}
 	size, groups := units.Size{W: y.dims[y.column], H: extent[0], D: 1, C: extent[1]}, extent[2]
-	if size.W > maxPlane || size.H > maxPlane || size.C > maxChannels || groups > maxGroups {
-		return false
+	switch {
+	case max(size.W, size.H) > maxPlane:
+		return diag.Decline(diag.OwnSize, "an axis has too many elements for the plane of a task").Measure(maxPlane, max(size.W, size.H))
+	case size.C > maxChannels:
+		return diag.Decline(diag.OwnSize, "an axis has too many elements for the channels of a task").In("Cin").Measure(maxChannels, size.C)
+	case groups > maxGroups:
+		return diag.Decline(diag.OwnSize, "an axis has too many elements for the groups of a task").In("Groups").Measure(maxGroups, groups)
 	}
 	operand := func(b box) operand {
 		s := &units.Surface{Base: b.at.base, Offset: b.at.offset}
@@ -247,6 +265,6 @@ func (c *chain) both(kind td.EWKind, x, z, y box) bool {
 		return operand{size: size, groups: groups, memory: s}
 	}
 	like := operand(y)
-	_, ok := c.two(kind, operand(x), operand(z), like, like.memory, nil)
-	return ok
+	_, why := c.two(kind, operand(x), operand(z), like, like.memory, nil)
+	return why
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/diag"
 	"github.com/espalier-ane/espalier/internal/units"
 )
 
@@ -15,46 +16,58 @@ import (
 // where k is an axis that lies well on both sides, or nothing.
 //
 // If the columns of the two sides cannot both follow each other there, elements take one more step.
-func (b *builder) through(m move) ([]*units.Op, bool) {
+func (b *builder) through(m move) ([]*units.Op, *diag.Reason) {
 	scratch := b.scratch
-	if apart, together, ok := b.turns(m); ok {
-		return append(apart, together...), true
+	if apart, together, why := b.turns(m); why == nil {
+		return append(apart, together...), nil
 	}
 	b.scratch = scratch
-	first, second, ok1 := b.halfway(m, nil)
-	if !ok1 {
-		return nil, false
+	first, second, why := b.halfway(m, nil)
+	if why != nil {
+		return nil, why
 	}
-	ops, ok1 := first.tasks(maxTasks)
-	apart, together, ok2 := b.turns(second)
-	ops = slices.Concat(ops, apart, together)
-	return ops, ok1 && ok2 && len(ops) <= maxTasks
+	ops, why1 := first.tasks(maxTasks)
+	apart, together, why2 := b.turns(second)
+	if why := firstOf(why1, why2); why != nil {
+		return nil, why
+	}
+	if ops = slices.Concat(ops, apart, together); len(ops) > maxTasks {
+		return nil, tooManyTasks(maxTasks, len(ops))
+	}
+	return ops, nil
 }
 
 // turns are the tasks that put elements apart, and those that put them together.
-func (b *builder) turns(m move) (in, out []*units.Op, ok bool) {
-	y, ok := m.chain(func(a axis) int { return a.to })
-	if !ok {
-		return nil, nil, false
+func (b *builder) turns(m move) (in, out []*units.Op, why *diag.Reason) {
+	y, why := m.chain(func(a axis) int { return a.to })
+	if why != nil {
+		return nil, nil, why
 	}
-	first, second, ok := b.halfway(m, y)
-	if !ok {
-		return nil, nil, false
+	first, second, why := b.halfway(m, y)
+	if why != nil {
+		return nil, nil, why
 	}
-	in, ok1 := first.tasks(maxTasks)
-	out, ok2 := second.tasks(maxTasks)
-	return in, out, ok1 && ok2 && len(in)+len(out) <= maxTasks
+	in, why1 := first.tasks(maxTasks)
+	out, why2 := second.tasks(maxTasks)
+	why = firstOf(why1, why2)
+	if n := len(in) + len(out); why == nil && n > maxTasks {
+		why = tooManyTasks(maxTasks, n)
+	}
+	return in, out, why
 }
 
 // halfway gives a move scratch memory to go through, in which axes y follow each other.
-func (b *builder) halfway(m move, y []int) (first, second move, ok bool) {
-	r, ok := m.reading()
-	if !ok || !compatible(r.columns, y) {
-		return first, second, false
+func (b *builder) halfway(m move, y []int) (first, second move, why *diag.Reason) {
+	r, why := m.reading()
+	if why != nil {
+		return first, second, why
 	}
-	apart, bytes, ok := r.apart(y)
-	if !ok {
-		return first, second, false
+	if !compatible(r.columns, y) {
+		return first, second, diag.Decline(diag.OwnLayout, "the columns that are read and those that are written share axes, in another order")
+	}
+	apart, bytes, why := r.apart(y)
+	if why != nil {
+		return first, second, why
 	}
 	at := b.takeScratch(bytes)
 	first, second = move{Machine: m.Machine, from: r.from, to: at}, move{Machine: m.Machine, from: at, to: m.to}
@@ -72,7 +85,7 @@ func (b *builder) halfway(m move, y []int) (first, second move, ok bool) {
 		}
 		second.axes = append(second.axes, a)
 	}
-	return first, second, true
+	return first, second, nil
 }
 
 // A reading is what is read for a move that goes through scratch memory. Columns that do not follow each other, or do not
@@ -92,13 +105,16 @@ type reading struct {
 // inWindow reports whether the window has the elements along an axis.
 func (r *reading) inWindow(a axis) bool { return r.window && a.from%r.RowAlign != 0 }
 
-func (m *move) reading() (r reading, ok bool) {
+func (m *move) reading() (r reading, why *diag.Reason) {
 	r = reading{Machine: m.Machine, from: m.from, axes: slices.Clone(m.axes)}
-	if r.columns, ok = m.chain(func(a axis) int { return a.from }); ok && m.from.offset%m.RowAlign == 0 {
-		return r, true
+	if r.columns, why = m.chain(func(a axis) int { return a.from }); why == nil && m.from.offset%m.RowAlign == 0 {
+		return r, nil
 	}
 	if !m.before || m.from.offset%2 != 0 {
-		return r, false
+		if why == nil {
+			why = diag.Decline(diag.OwnLayout, "what is read begins where no row may, in bytes, and what lies before it is of another value").In("Base").Measure(multiplesOf(m.RowAlign), m.from.offset)
+		}
+		return r, why
 	}
 	r.window = true
 	lowest, highest := m.from.offset, m.from.offset
@@ -107,25 +123,25 @@ func (m *move) reading() (r reading, ok bool) {
 			continue
 		}
 		if a.from%2 != 0 {
-			return r, false
+			return r, diag.Decline(diag.OwnLayout, "columns do not follow each other by whole elements, in bytes").Measure(multiplesOf(2), a.from)
 		}
 		last := (a.n - 1) * a.from
 		lowest, highest = lowest+min(last, 0), highest+max(last, 0)
 		r.axes[i].n = 1
 	}
 	if lowest < 0 {
-		return r, false
+		return r, diag.Decline(diag.OwnLayout, "what is read begins before its memory, in bytes").Measure(0, lowest)
 	}
 	r.from.offset = lowest / m.RowAlign * m.RowAlign
 	r.skip = (m.from.offset - r.from.offset) / 2
 	r.columns = []int{len(r.axes)}
 	r.axes = append(r.axes, axis{axis: anec.W, n: (highest-r.from.offset)/2 + 1, from: 2})
-	return r, true
+	return r, nil
 }
 
 // apart lays what is read into scratch memory, such that columns of both sides follow each other: how far apart elements lie
 // along each axis, and how many bytes they take. What is repeated lies there once, unless it is a column of the result.
-func (r *reading) apart(y []int) (apart []int, bytes int, ok bool) {
+func (r *reading) apart(y []int) (apart []int, bytes int, why *diag.Reason) {
 	order := slices.Clone(r.columns)
 	if len(y) > len(order) {
 		order = slices.Clone(y)
@@ -162,7 +178,7 @@ func (r *reading) apart(y []int) (apart []int, bytes int, ok bool) {
 		}
 	}
 	if bytes = size(inner); bytes > maxExpand {
-		return nil, 0, false
+		return nil, 0, tooMuchMemory(bytes)
 	}
 	apart = make([]int, len(r.axes))
 	width := r.RowAlign
@@ -175,11 +191,11 @@ func (r *reading) apart(y []int) (apart []int, bytes int, ok bool) {
 			width *= r.axes[i].n
 		}
 	}
-	return apart, bytes, true
+	return apart, bytes, nil
 }
 
 // chain is the axes of a side whose elements lie closer than 64 bytes, the innermost first. They have to follow each other.
-func (m *move) chain(stride func(axis) int) (chain []int, ok bool) {
+func (m *move) chain(stride func(axis) int) (chain []int, why *diag.Reason) {
 	for i, a := range m.axes {
 		if stride(a)%m.RowAlign != 0 {
 			chain = append(chain, i)
@@ -188,12 +204,12 @@ func (m *move) chain(stride func(axis) int) (chain []int, ok bool) {
 	slices.SortStableFunc(chain, func(i, j int) int { return cmp.Compare(stride(m.axes[i]), stride(m.axes[j])) })
 	next := 2
 	for _, i := range chain {
-		if stride(m.axes[i]) != next {
-			return chain, false
+		if found := stride(m.axes[i]); found != next {
+			return chain, diag.Decline(diag.OwnLayout, "elements that lie closer than %d bytes do not follow each other, in bytes", m.RowAlign).Measure(next, found)
 		}
 		next *= m.axes[i].n
 	}
-	return chain, true
+	return chain, nil
 }
 
 // compatible reports whether axes can lie one after the other for both: the two have none in common, or one begins as the

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/diag"
 	"github.com/espalier-ane/espalier/internal/segment"
 	"github.com/espalier-ane/espalier/internal/units"
 	"github.com/espalier-ane/espalier/td"
@@ -13,17 +14,17 @@ import (
 // Layers that only read elements otherwise: views, and the copies that stand for those that registers cannot say.
 
 // view is the copy that a view becomes where its bottom lies such that no strides express it, or where it is wanted elsewhere.
-func (b *builder) view(l *anec.Layer) ([]*units.Op, bool) {
-	if !segment.IsBare(l) {
-		return nil, false
+func (b *builder) view(l *anec.Layer) ([]*units.Op, *diag.Reason) {
+	if why := asIs(l); why != nil {
+		return nil, why
 	}
-	x, ok := b.source(l.Bottoms[0])
-	if !ok {
-		return nil, false
+	x, why := b.source(l.Bottoms[0])
+	if why != nil {
+		return nil, why
 	}
 	p, slice := l.Params.(*anec.InputView)
 	if slice && p.Size == 0 {
-		return nil, false
+		return nil, diag.Decline(diag.OwnSize, "the slice is empty")
 	}
 	viewed, ok := viewLayout(l, x)
 	if !ok {
@@ -33,9 +34,9 @@ func (b *builder) view(l *anec.Layer) ([]*units.Op, bool) {
 		return b.crop(l, viewed)
 	}
 	d := l.Top().Type.Dims
-	y, ok := b.layout(l.Top())
-	if !ok {
-		return nil, false
+	y, why := b.layout(l.Top())
+	if why != nil {
+		return nil, why
 	}
 	m := b.moveOf(d, viewed, y)
 	m.before = b.inRows(l.Bottoms[0])
@@ -49,35 +50,38 @@ const CropGain = 16
 // becomes of the numbers: what the gain takes beyond fp16 is infinite. The tasks say so: one multiplies, one divides.
 //
 //	x [h][w] ─ turn, *16 ─ [w][h] ─ turn, /16 ─ y [h][w']
-func (b *builder) crop(l *anec.Layer, viewed layout) ([]*units.Op, bool) {
-	y, ok := b.layout(l.Top())
-	if !ok {
-		return nil, false
+func (b *builder) crop(l *anec.Layer, viewed layout) ([]*units.Op, *diag.Reason) {
+	y, why := b.layout(l.Top())
+	if why != nil {
+		return nil, why
 	}
 	m := b.moveOf(l.Top().Type.Dims, viewed, y)
 	m.axes = slices.DeleteFunc(m.axes, func(a axis) bool { return a.n == 1 })
 	m.before = b.inRows(l.Bottoms[0])
-	apart, together, ok := b.turns(m)
+	apart, together, why := b.turns(m)
+	if why != nil {
+		return nil, why
+	}
 	ops := append(apart, together...)
 	for i, o := range ops {
 		if o.Planar {
-			return nil, false
+			return nil, diag.Decline(diag.OwnRecord, "a slice along W repeats elements, and no recorded task of the planar engine has its gain")
 		}
 		o.Cropped = true
 		if o.Post = tensor.ToF16(CropGain); i >= len(apart) {
 			o.Post = tensor.ToF16(1.0 / CropGain)
 		}
 	}
-	return ops, ok
+	return ops, nil
 }
 
 // carry is a copy between places of any kind.
-func (b *builder) carry(l *anec.Layer) ([]*units.Op, bool) {
+func (b *builder) carry(l *anec.Layer) ([]*units.Op, *diag.Reason) {
 	x := l.Bottoms[0]
-	from, ok1 := b.source(x)
-	to, ok2 := b.layout(l.Top())
-	if !ok1 || !ok2 || !segment.IsBare(l) {
-		return nil, false
+	from, why1 := b.source(x)
+	to, why2 := b.layout(l.Top())
+	if why := firstOf(why1, why2, asIs(l)); why != nil {
+		return nil, why
 	}
 	m := b.moveOf(x.Type.Dims, from, to)
 	m.before = b.inRows(x)
@@ -89,10 +93,13 @@ func (b *builder) carry(l *anec.Layer) ([]*units.Op, bool) {
 //
 //	x [16][4·8]  =  [16][4][8]  =  y [16][4][8]            in pieces
 //	x [2][3·4] ─ turn ─ [24], 64 bytes apart ─ turn ─ y [4][6]
-func (b *builder) reshape(l *anec.Layer, x layout) ([]*units.Op, bool) {
-	y, ok := b.layout(l.Top())
-	if !ok || l.Kind() != anec.KindReshape {
-		return nil, false
+func (b *builder) reshape(l *anec.Layer, x layout) ([]*units.Op, *diag.Reason) {
+	y, why := b.layout(l.Top())
+	if why != nil {
+		return nil, why
+	}
+	if l.Kind() != anec.KindReshape {
+		return nil, diag.Decline(diag.OwnLayout, "no strides express the view of %q, and no copy is known that does", l.Bottoms[0].Name)
 	}
 	from, to := l.Bottoms[0].Type.Dims, l.Top().Type.Dims
 	if dims, xs, ys, ok := segment.CommonPieces(from, wide(x.strides), to, wide(y.strides)); ok {
@@ -105,13 +112,19 @@ func (b *builder) reshape(l *anec.Layer, x layout) ([]*units.Op, bool) {
 	apart, bytes := b.spreadOut(from)
 	together, _ := b.spreadOut(to)
 	if bytes > maxExpand {
-		return nil, false
+		return nil, tooMuchMemory(bytes)
 	}
 	apart.origin = b.takeScratch(bytes)
 	together.origin = apart.origin
-	in, ok1 := b.moves(b.moveOf(from, x, apart))
-	out, ok2 := b.moves(b.moveOf(to, together, y))
-	return append(in, out...), ok1 && ok2 && len(in)+len(out) <= maxTasks
+	in, why1 := b.moves(b.moveOf(from, x, apart))
+	out, why2 := b.moves(b.moveOf(to, together, y))
+	if why := firstOf(why1, why2); why != nil {
+		return nil, why
+	}
+	if n := len(in) + len(out); n > maxTasks {
+		return nil, tooManyTasks(maxTasks, n)
+	}
+	return append(in, out...), nil
 }
 
 // spreadOut is the layout of elements one after the other, 64 bytes apart, and how many bytes they take.

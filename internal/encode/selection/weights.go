@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/diag"
 	"github.com/espalier-ane/espalier/internal/segment"
 	"github.com/espalier-ane/espalier/internal/units"
 	"github.com/espalier-ane/espalier/td"
@@ -14,23 +15,31 @@ import (
 // fp16 here and packed as other weights are. The layer that would decode them has no task then.
 
 // decodedWeights selects the tasks of a layer that decodes constants: none, if all who read it have the result packed.
-func decodedWeights(l *anec.Layer) ([]*units.Op, bool) {
+func decodedWeights(l *anec.Layer) ([]*units.Op, *diag.Reason) {
 	y := l.Top()
 	for _, reader := range y.Uses {
 		if segment.WeightBottom(reader) != y || reader.Bottoms[0] == y {
-			return nil, false
+			return nil, diag.Decline(diag.OwnOperand, "%q is decoded for a layer that does not have it as weights", y.Name)
 		}
 	}
-	return nil, segment.IsDecoded(y) && l.Epilogue.Empty() && y.Type.DType == tensor.Float16
+	return nil, decodable(l)
+}
+
+// decodable declines a layer whose result is not known now, as numbers of fp16.
+func decodable(l *anec.Layer) *diag.Reason {
+	y := l.Top()
+	if !segment.IsDecoded(y) {
+		return diag.Decline(diag.OwnOperand, "what is decoded as %q is live, and decoders at run time are not known", y.Name)
+	}
+	return firstOf(bareOnly(l), halfOnly(y))
 }
 
 // decodeHalves computes what DeQuant makes of constants (see anec.DeQuant), in fp16.
-func decodeHalves(l *anec.Layer) ([]uint16, bool) {
-	p, ok := l.Params.(*anec.DeQuant)
-	y := l.Top()
-	if !ok || !segment.IsDecoded(y) || !l.Epilogue.Empty() || y.Type.DType != tensor.Float16 {
-		return nil, false
+func decodeHalves(l *anec.Layer) ([]uint16, *diag.Reason) {
+	if why := decodable(l); why != nil {
+		return nil, why
 	}
+	p, y := l.Params.(*anec.DeQuant), l.Top()
 	d := y.Type.Dims
 	var parts [5]*decodedPart
 	for i, v := range l.Bottoms {
@@ -38,7 +47,7 @@ func decodeHalves(l *anec.Layer) ([]uint16, bool) {
 			continue
 		}
 		if !v.Const.Plain() {
-			return nil, false
+			return nil, compressed(v)
 		}
 		parts[i] = newDecodedPart(v, d)
 	}
@@ -58,7 +67,10 @@ func decodeHalves(l *anec.Layer) ([]uint16, bool) {
 	}
 	count, _ := d.Count()
 	decoder.list = make([]uint16, 0, count)
-	return decoder.list[:count:count], decoder.walk(d, walked)
+	if why := decoder.walk(d, walked); why != nil {
+		return nil, about(y, why)
+	}
+	return decoder.list[:count:count], nil
 }
 
 // A decodedPart is a constant of a DeQuant layer: its numbers, and where along each axis of the result the number for an
@@ -101,11 +113,11 @@ type decoder struct {
 	list                  []uint16
 }
 
-// walk goes over all elements; false if the constants do not have one.
-func (c *decoder) walk(d anec.Dims, parts []*decodedPart) bool {
+// walk goes over all elements, unless the constants do not have one. The reason is about the result, which its caller names.
+func (c *decoder) walk(d anec.Dims, parts []*decodedPart) *diag.Reason {
 	parts = slices.DeleteFunc(parts, func(p *decodedPart) bool { return p == nil })
-	var along func(a int) bool
-	along = func(a int) bool {
+	var along func(a int) *diag.Reason
+	along = func(a int) *diag.Reason {
 		if a == anec.NumAxes {
 			return c.element()
 		}
@@ -118,20 +130,20 @@ func (c *decoder) walk(d anec.Dims, parts []*decodedPart) bool {
 				}
 				p.at[a] = before + p.steps[a][i]
 			}
-			if !along(a + 1) {
-				return false
+			if why := along(a + 1); why != nil {
+				return why
 			}
 		}
-		return true
+		return nil
 	}
 	return along(0)
 }
 
 // element decodes the next element.
-func (c *decoder) element() bool {
+func (c *decoder) element() *diag.Reason {
 	if c.mask != nil && c.mask[len(c.list)] == 0 {
 		c.list = append(c.list, 0)
-		return true
+		return nil
 	}
 	at := c.x.here()
 	if c.mask != nil {
@@ -139,12 +151,12 @@ func (c *decoder) element() bool {
 		c.selected++
 	}
 	if at >= len(c.x.numbers) {
-		return false
+		return diag.Decline(diag.OwnConstant, "is decoded of fewer elements than it has").Measure(at+1, len(c.x.numbers))
 	}
 	v := c.x.numbers[at]
 	if c.table != nil {
 		if !(v >= 0 && v < float64(c.entries)) {
-			return false
+			return diag.Decline(diag.OwnConstant, "has an index that its palette has no entry for").Measure(c.entries-1, v)
 		}
 		v = c.table.numbers[(c.table.here()*c.entries+int(v))*c.vector+c.place[c.axis]%c.vector]
 	}
@@ -155,5 +167,5 @@ func (c *decoder) element() bool {
 		v *= c.scale.numbers[c.scale.here()]
 	}
 	c.list = append(c.list, tensor.ToF16(tensor.RoundToOdd(v)))
-	return true
+	return nil
 }

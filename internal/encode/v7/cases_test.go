@@ -224,7 +224,7 @@ func ownSegment(t testing.TB, program *mil.Program) (*segment.Segment, error) {
 type declines struct{ encode.Encoder }
 
 func (declines) Choose(*segment.Choice) ([]segment.Task, error) {
-	return nil, diag.Decline(diag.NoTask, "the test wants none")
+	return nil, diag.Decline(diag.OwnKind, "the test wants none")
 }
 
 // extensions is H13 with extension records alone.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/espalier-ane/espalier/hal"
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/diag"
 	"github.com/espalier-ane/espalier/internal/encode/selection"
 	v256 "github.com/espalier-ane/espalier/internal/encode/v256"
 	"github.com/espalier-ane/espalier/internal/segment"
@@ -27,8 +28,8 @@ func (e Encoder) Layout(t anec.Type) (strides [anec.NumAxes]int64, size int64) {
 func (e Encoder) Align() int64 { return int64(e.target.Sizes.RowAlign) }
 
 func (e Encoder) Names(at segment.Spot, t anec.Type) bool {
-	_, ok := selection.SurfaceAt(e.machine(), at.Offset, at.Strides, t)
-	return ok
+	_, why := selection.SurfaceAt(e.machine(), at.Offset, at.Strides, t)
+	return why == nil
 }
 
 func (e Encoder) machine() units.Machine { return units.Machine{Sizes: e.target.Sizes} }
@@ -40,9 +41,9 @@ func (Encoder) Groups(s *segment.Segment, layers []*anec.Layer) map[*anec.Layer]
 func (Encoder) Choose(c *segment.Choice) ([]segment.Task, error) { return selection.Choose(c) }
 
 func (Encoder) Fits(c *segment.Choice, tasks []segment.Task) error {
-	return selection.Fits(c, tasks, func(o *units.Op) error {
-		_, err := encodeOp(o, 1, 3)
-		return err
+	return selection.Fits(c, tasks, func(o *units.Op) *diag.Reason {
+		_, why := encodeOp(o, 1, 3)
+		return why
 	})
 }
 
@@ -54,15 +55,19 @@ func (e Encoder) Keep(v *anec.Value, at segment.Spot, from, to []segment.Task) b
 func (Encoder) Encode(tasks []segment.Task) ([]*td.Task, error) {
 	list := make([]*td.Task, len(tasks))
 	for i, t := range tasks {
-		var err error
 		if t.Unit != nil {
-			list[i], err = encodeOp(t.Unit, i, len(tasks))
-		} else {
-			list[i], err = v256.Task(t.Op, td.V7, i, len(tasks))
+			task, why := encodeOp(t.Unit, i, len(tasks))
+			if why != nil {
+				return nil, fmt.Errorf("task %d: %w", i, why)
+			}
+			list[i] = task
+			continue
 		}
+		task, err := v256.Task(t.Op, td.V7, i, len(tasks))
 		if err != nil {
 			return nil, fmt.Errorf("task %d: %w", i, err)
 		}
+		list[i] = task
 	}
 	return list, nil
 }

@@ -4,25 +4,41 @@ import (
 	"math"
 	"math/bits"
 
+	"github.com/espalier-ane/espalier/internal/diag"
 	"github.com/espalier-ane/espalier/internal/units"
 	"github.com/espalier-ane/espalier/td"
 )
 
 // The words of a task: every register that it writes, block by block.
 
-// A words fills in the words of a task, and keeps the first error.
+// A words fills in the words of a task, and keeps why the first field did not hold its value.
 type words struct {
 	task *td.Task
-	err  error
+	why  *diag.Reason
 }
 
 func (w *words) set(f *td.Field, v uint32) {
-	if err := w.task.Set(f, v); err != nil && w.err == nil {
-		w.err = err
+	if err := w.task.Set(f, v); err != nil {
+		w.decline(f, int64(v), err)
 	}
 }
 
-func (w *words) num(f *td.Field, v int) { w.set(f, uint32(int32(v))) }
+func (w *words) num(f *td.Field, v int) {
+	if err := w.task.Set(f, uint32(int32(v))); err != nil {
+		w.decline(f, int64(v), err)
+	}
+}
+
+// decline notes that a field does not hold its value.
+func (w *words) decline(f *td.Field, v int64, err error) {
+	switch {
+	case w.why != nil:
+	case f.Kind == td.Uint:
+		w.why = diag.Decline(diag.OwnWords, "the field has %d bits", f.Width).In(f.Name).Measure(uint64(1)<<f.Width-1, v)
+	default: // it has a sign, or counts by 64 bytes
+		w.why = diag.Decline(diag.OwnWords, "%v", err).In(f.Name)
+	}
+}
 
 func (w *words) flag(f *td.Field, on bool) {
 	if on {
@@ -31,13 +47,13 @@ func (w *words) flag(f *td.Field, on bool) {
 }
 
 func (w *words) word(addr, v uint32) {
-	if err := w.task.SetWord(addr, v); err != nil && w.err == nil {
-		w.err = err
+	if err := w.task.SetWord(addr, v); err != nil && w.why == nil {
+		w.why = diag.Decline(diag.OwnWords, "%v", err)
 	}
 }
 
-// encodeOp makes the task: the index-th of count.
-func encodeOp(o *units.Op, index, count int) (*td.Task, error) {
+// encodeOp makes the task: the index-th of count, if words can say it.
+func encodeOp(o *units.Op, index, count int) (*td.Task, *diag.Reason) {
 	w := &words{task: td.NewV7Task(o.Kernel != nil)}
 	if o.Kernel != nil && o.Kernel.Producer >= 0 {
 		w.task.Header = append(w.task.Header, uint32(o.Kernel.Producer))
@@ -49,7 +65,7 @@ func encodeOp(o *units.Op, index, count int) (*td.Task, error) {
 	w.onChip(o)
 	w.units(o)
 	w.destination(o)
-	return w.task, w.err
+	return w.task, w.why
 }
 
 func (w *words) header(o *units.Op, index, count int) {
