@@ -1,11 +1,13 @@
 package compiler
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/espalier-ane/espalier/hal"
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/diag"
 	"github.com/espalier-ane/espalier/internal/segment"
 )
 
@@ -15,15 +17,27 @@ type StrictError struct {
 	Target string
 	Known  bool          // the chip's registers are known, but not what these layers take
 	Layers []*anec.Layer // each once, in the order of the tasks
-	Why    []error       // of Known, for each: what stands in the way
+	Why    []error       // of Known, for each: what stands in the way, a *diag.Reason
 }
 
+// Error names the layers: with what stands in the way of each, in a line of its own, where that is known.
 func (e *StrictError) Error() string {
-	var names []string
+	count := "1 layer is"
+	if len(e.Layers) > 1 {
+		count = fmt.Sprintf("%d layers are", len(e.Layers))
+	}
+	why, before, between := "the registers of "+e.Target+" are not known, and they would be tasks of ours", " ", "; "
+	if e.Known {
+		why, before, between = "no tasks of "+e.Target+" are certain for them, and they would be extension records", "\n  ", "\n  "
+	}
+	return fmt.Sprintf("strict: %s refused: %s:%s%s", count, why, before, strings.Join(e.names(), between))
+}
+
+// names are the layers, by what they are in the model.
+func (e *StrictError) names() (names []string) {
 	for i, l := range e.Layers {
 		if i == maxStrictNames {
-			names = append(names, fmt.Sprintf("and %d more", len(e.Layers)-i))
-			break
+			return append(names, fmt.Sprintf("and %d more", len(e.Layers)-i))
 		}
 		name := l.Name
 		if len(l.Origin) > 0 {
@@ -32,18 +46,13 @@ func (e *StrictError) Error() string {
 		name = fmt.Sprintf("%s (%v)", name, l.Kind())
 		if e.Known && e.Why[i] != nil {
 			name += ": " + e.Why[i].Error()
+			if r, ok := errors.AsType[*diag.Reason](e.Why[i]); ok {
+				name += fmt.Sprintf(" [%s]", r.ID)
+			}
 		}
 		names = append(names, name)
 	}
-	why := "the registers of " + e.Target + " are not known, and they would be tasks of ours"
-	if e.Known {
-		why = "no tasks of " + e.Target + " are certain for them, and they would be extension records"
-	}
-	count := "1 layer is"
-	if len(e.Layers) > 1 {
-		count = fmt.Sprintf("%d layers are", len(e.Layers))
-	}
-	return fmt.Sprintf("strict: %s refused: %s: %s", count, why, strings.Join(names, "; "))
+	return names
 }
 
 // maxStrictNames bounds the layers that an error lists.
