@@ -74,11 +74,11 @@ func (b *builder) heads(l *anec.Layer, d anec.Dims, mask *anec.Value) ([]*units.
 //	k ─ image ──┴─ product ─ softmax ─ kernel ─┐
 //	v ─ image ─────────────────────────────────┴─ product ─ y
 type heads struct {
-	q, k, v, y   matrices
-	mask         *matrices // nil: none
-	turnK, turnV bool
-	scale        uint16 // of the first product
-	after        after
+	q, k, v, y             matrices
+	mask                   *matrices // nil: none
+	transposeK, transposeV bool
+	scale                  uint16 // of the first product
+	after                  after
 }
 
 // headsOf is the layers before the last of an attention: a product, a mask added or not, and a softmax; nil if there is none.
@@ -161,26 +161,26 @@ func (b *builder) attentionLayer(l *anec.Layer, layers []*anec.Layer) ([]*units.
 func (b *builder) headsTasks(l, scores *anec.Layer, mask *anec.Value) ([]*units.Op, *diag.Reason) {
 	var h heads
 	if mask != nil {
-		m, turned, why := b.operand(mask, false)
+		m, transposed, why := b.operand(mask, false)
 		if why != nil {
 			return nil, why
 		}
-		if turned {
+		if transposed {
 			return nil, columnsApart(mask)
 		}
 		h.mask = &m
 	}
 	first, perm1, why1 := afterProduct(scores)
 	after, perm, why2 := afterProduct(l)
-	q, turnQ, why3 := b.operand(scores.Bottoms[0], false)
-	k, turnK, why4 := b.operand(scores.Bottoms[1], scores.Params.(*anec.MatMul).TransposeZ)
-	v, turnV, why5 := b.operand(l.Bottoms[1], l.Params.(*anec.MatMul).TransposeZ)
+	q, transposeQ, why3 := b.operand(scores.Bottoms[0], false)
+	k, transposeK, why4 := b.operand(scores.Bottoms[1], scores.Params.(*anec.MatMul).TransposeZ)
+	v, transposeV, why5 := b.operand(l.Bottoms[1], l.Params.(*anec.MatMul).TransposeZ)
 	y, why6 := b.matricesAt(l.Top(), perm)
 	if why := firstOf(why1, why2, why3, why4, why5, why6); why != nil {
 		return nil, why
 	}
 	switch {
-	case turnQ:
+	case transposeQ:
 		return nil, columnsApart(scores.Bottoms[0])
 	case perm1 != anec.Identity:
 		return nil, diag.Decline(diag.OwnEpilogue, "the scores of an attention are transposed (%v)", perm1)
@@ -190,7 +190,7 @@ func (b *builder) headsTasks(l, scores *anec.Layer, mask *anec.Value) ([]*units.
 	if why := runtimeOnly(&after); why != nil {
 		return nil, why
 	}
-	h.q, h.k, h.v, h.y, h.turnK, h.turnV = q, k, v, y, turnK, turnV
+	h.q, h.k, h.v, h.y, h.transposeK, h.transposeV = q, k, v, y, transposeK, transposeV
 	h.scale, h.after = tensor.ToF16(first.scale), after
 	return b.attend(&h)
 }
@@ -214,8 +214,8 @@ func (b *builder) maskScores(h *heads, full units.Chip, heads, rows int) (ops []
 
 // attend makes the tasks of an attention that stays on chip.
 func (b *builder) attend(h *heads) ([]*units.Op, *diag.Reason) {
-	scores := liveProduct{builder: b, x: h.q, z: h.k, turnZ: h.turnK, m: h.q.rows, k: h.q.columns, post: h.scale}
-	if scores.n = h.k.columns; h.turnK {
+	scores := liveProduct{builder: b, x: h.q, z: h.k, transposeZ: h.transposeK, m: h.q.rows, k: h.q.columns, post: h.scale}
+	if scores.n = h.k.columns; h.transposeK {
 		scores.n = h.k.rows
 	}
 	heads := h.y.c
@@ -236,7 +236,7 @@ func (b *builder) attend(h *heads) ([]*units.Op, *diag.Reason) {
 	// The first kernel is no longer needed when the second is stored.
 	end := b.scratch
 	b.scratch = start
-	last := liveProduct{builder: b, z: h.v, y: h.y, turnZ: h.turnV, m: scores.m, k: scores.n, n: h.y.columns, post: tensor.ToF16(h.after.scale), relu: h.after.act != nil}
+	last := liveProduct{builder: b, z: h.v, y: h.y, transposeZ: h.transposeV, m: scores.m, k: scores.n, n: h.y.columns, post: tensor.ToF16(h.after.scale), relu: h.after.act != nil}
 	lanes := kernelLanes(last.m)
 	kernel := b.scratchMatrices(1, heads, last.m/lanes, last.k*lanes)
 	b.scratch = max(b.scratch, end)

@@ -37,8 +37,8 @@ func (b *builder) beginsInside(y layout, parts []piece) bool {
 // compose selects the tasks that put parts together. If one of them begins inside of 64 bytes, they are put together in
 // scratch memory, where columns lie apart, and the whole is moved from there:
 //
-//	a [h][3] ─ turn ─ [3 of 5][h] ─┐
-//	b [h][2] ─ turn ─ [2 of 5][h] ─┴─ turn ─ y [h][5]
+//	a [h][3] ─ exchange ─ [3 of 5][h] ─┐
+//	b [h][2] ─ exchange ─ [2 of 5][h] ─┴─ exchange ─ y [h][5]
 func (b *builder) compose(y layout, d anec.Dims, parts []piece) ([]*units.Op, *diag.Reason) {
 	if len(parts) > maxTasks {
 		return nil, tooManyTasks(maxTasks, len(parts))

@@ -14,13 +14,13 @@ import (
 // planes and groups, and columns that lie side by side, so a task is one of
 //
 //	copy        columns stay columns                       the array
-//	turn        C and W change places on the way out       the array
+//	exchange    C and W change places on the way out       the array
 //	broadcast   an axis of one element is repeated         the planar engine, which keeps the source on chip
 //	            (layout/tile_r_1x8x1x375_reps_113751, layout/tile_r_1x1x375_reps_13751)
 //	interleave  I channels lie side by side in columns     either (h13 3.1)
 //
 // What none of them can say goes through scratch memory, in which every element, or every run of elements of an axis that
-// lies well on both sides, begins on 64 bytes: two turns. That is how columns begin at an odd one.
+// lies well on both sides, begins on 64 bytes: two exchanges. That is how columns begin at an odd one.
 
 // Bounds of the extents of a task (guide 17, extents of an M1; h13 2.3, the width of the field of groups).
 const (
@@ -295,7 +295,7 @@ func (m *move) task() (o *units.Op, long longAxis, why *diag.Reason) {
 	}
 	if r.exchange {
 		m.Exchanged(o)
-		if s.h < 0 { // as the recorded turn has it: a row is all there is
+		if s.h < 0 { // as the recorded exchange has it: a row is all there is
 			source.Row, result.Row = source.Depth, result.Depth
 		}
 		// The result passes as it leaves (encoder_transpose_r3_021).

@@ -249,27 +249,27 @@ func (m *normalization) acrossChannels(from, to *units.Surface, size units.Size)
 	channel := m.b.ChannelBytes(size.W)
 	small := units.Chip{Base: m.base(), Channel: channel, Row: size.H * channel, Depth: channel, Group: channel}
 	place := units.Chip{Base: small.Base, Channel: channel, Row: channel, Depth: channel}
-	turned := m.b.ResidentChip(small.End(1), units.Size{W: size.C, H: size.H, D: 1, C: size.W})
-	centred := m.b.PlanarChip(turned.Base, size)
+	exchanged := m.b.ResidentChip(small.End(1), units.Size{W: size.C, H: size.H, D: 1, C: size.W})
+	centred := m.b.PlanarChip(exchanged.Base, size)
 	centred.Group = 0
-	again := turned
-	again.Base = max(turned.End(size.H), centred.End(size.H))
+	again := exchanged
+	again.Base = max(exchanged.End(size.H), centred.End(size.H))
 	full := m.b.ResidentChip(again.End(size.H), size)
 	end := full.End(size.H)
 	row := units.Size{W: size.C, H: 1, D: 1, C: size.W}
 
-	turn := m.b.Exchanged(m.b.Bypass(size))
-	turn.Source1 = units.Source{Memory: from, Keep: true, Chip: full}
-	turn.Source1.Chip.Group = full.Depth
-	turn.Chip = turned
+	exchange := m.b.Exchanged(m.b.Bypass(size))
+	exchange.Source1 = units.Source{Memory: from, Keep: true, Chip: full}
+	exchange.Source1.Chip.Group = full.Depth
+	exchange.Chip = exchanged
 	if !m.centred {
-		spread := m.deviation(byRow(m.b.Exchanged(m.b.Planar(td.TypePlanarReduce, row)), turned, size.H))
+		spread := m.deviation(byRow(m.b.Exchanged(m.b.Planar(td.TypePlanarReduce, row)), exchanged, size.H))
 		spread.Chip = small
 		scale := onChipProduct(m.b.Machine, size, full, place, units.BroadcastC)
-		return m.last([]*units.Op{turn, spread}, scale, full, end, to), end
+		return m.last([]*units.Op{exchange, spread}, scale, full, end, to), end
 	}
 
-	average := m.mean(byRow(m.b.Exchanged(m.b.Planar(td.TypePlanarReduce, row)), turned, size.H))
+	average := m.mean(byRow(m.b.Exchanged(m.b.Planar(td.TypePlanarReduce, row)), exchanged, size.H))
 	average.Chip = small
 
 	less := onChipDifference(m.b.Machine, size, full, place, units.BroadcastC)
@@ -284,7 +284,7 @@ func (m *normalization) acrossChannels(from, to *units.Surface, size units.Size)
 	spread.Chip = small
 
 	scale := onChipProduct(m.b.Machine, size, centred, place, units.BroadcastC)
-	return m.last([]*units.Op{turn, average, less, back, spread}, scale, centred, again.Base, to), end
+	return m.last([]*units.Op{exchange, average, less, back, spread}, scale, centred, again.Base, to), end
 }
 
 // whole has one mean for all (layer_norm_1x64x8x8): channels are read as rows and rows as depth.

@@ -201,11 +201,11 @@ func (q *pool) tasks(from, to *units.Surface, channels int) (ops []*units.Op, en
 		all.Chip = image
 		ops = append(ops, all)
 	}
-	turn := q.Exchanged(q.Bypass(in))
-	turn.Source1 = units.Source{Memory: from, Chip: q.ArrayChip(end, in)}
-	turn.Chip = image
-	turn.Chip.Base += q.w.PY*image.Row + q.w.PX*image.Channel
-	ops = append(ops, turn)
+	exchange := q.Exchanged(q.Bypass(in))
+	exchange.Source1 = units.Source{Memory: from, Chip: q.ArrayChip(end, in)}
+	exchange.Chip = image
+	exchange.Chip.Base += q.w.PY*image.Row + q.w.PX*image.Channel
+	ops = append(ops, exchange)
 
 	// Along columns, then along rows.
 	at, size := image, units.Size{W: channels, H: q.high, D: 1, C: q.out.W}

@@ -77,31 +77,30 @@ func (b *builder) matricesAt(v *anec.Value, perm anec.Perm) (matrices, *diag.Rea
 
 // operand is where the matrices of an operand lie, constants in their section, and whether with rows and columns exchanged: as
 // the layer says, or the other way round if what lies there is a view that exchanges them.
-func (b *builder) operand(v *anec.Value, turned bool) (matrices, bool, *diag.Reason) {
+func (b *builder) operand(v *anec.Value, transposed bool) (matrices, bool, *diag.Reason) {
 	if isWeights(v) {
 		s, why := b.constantSurface(v)
 		if why != nil {
-			return matrices{}, turned, why
+			return matrices{}, transposed, why
 		}
 		m, why := matricesOf(s, v.Type.Dims, anec.Identity)
 		if why != nil {
-			return m, turned, about(v, why)
+			return m, transposed, about(v, why)
 		}
-		return m, turned, nil
+		return m, transposed, nil
 	}
-	m, asIt := b.matricesAt(v, anec.Identity)
-	if asIt == nil {
-		return m, turned, nil
+	m, noRows := b.matricesAt(v, anec.Identity)
+	if noRows == nil {
+		return m, transposed, nil
 	}
-	// Where the reason is that neither rows nor columns lie side by side, it is said of the rows.
 	at, why := b.layout(v)
 	d := v.Type.Dims
 	m = matrices{rows: d[anec.W], columns: d[anec.H], n: d[anec.N], c: d[anec.C]}
 	if why != nil {
-		return m, turned, why
+		return m, transposed, why
 	}
 	if d[anec.D] != 1 || d[anec.H] > 1 && at.strides[anec.H] != 2 || at.offset%b.RowAlign != 0 {
-		return m, turned, asIt
+		return m, transposed, noRows // neither they nor columns are what registers can say
 	}
 	m.Base, m.Offset = at.base, at.offset
 	next := b.RowBytes(m.columns)
@@ -112,12 +111,12 @@ func (b *builder) operand(v *anec.Value, turned bool) (matrices, bool, *diag.Rea
 			*axis.stride = *axis.of
 		}
 		if *axis.stride <= 0 || *axis.stride%b.RowAlign != 0 {
-			return m, turned, about(v, diag.Decline(diag.OwnLayout, "lies with rows and columns exchanged, and has a stride that registers do not hold, in bytes").Measure(multiplesOf(b.RowAlign), *axis.stride))
+			return m, transposed, about(v, diag.Decline(diag.OwnLayout, "lies with rows and columns exchanged, and has a stride that registers do not hold, in bytes").Measure(multiplesOf(b.RowAlign), *axis.stride))
 		}
 		next = *axis.stride * *axis.count
 	}
 	m.Plane, m.Depth, m.Group = m.perC, m.perN, m.perN
-	return m, !turned, nil
+	return m, !transposed, nil
 }
 
 // A factor is a constant matrix, [outputs][inputs], and what is done with the product. Its tasks are made once and serve
@@ -145,25 +144,25 @@ func (f *factor) apart() []*factor {
 
 // timesConstant is x·z with a constant z, or one for each matrix of x.
 func (b *builder) timesConstant(l *anec.Layer) ([]*units.Op, *diag.Reason) {
-	factors, turned, why := constantFactors(l)
+	factors, transposed, why := constantFactors(l)
 	if why != nil {
 		return nil, why
 	}
 	_, perm, _ := afterProduct(l)
-	x, turned, why1 := b.operand(l.Bottoms[0], turned)
+	x, transposed, why1 := b.operand(l.Bottoms[0], transposed)
 	y, why2 := b.matricesAt(l.Top(), perm)
 	if why := firstOf(why1, why2); why != nil {
 		return nil, why
 	}
 	if len(factors) == 1 {
-		return b.eachBatch(x, y, turned, factors[0].apart())
+		return b.eachBatch(x, y, transposed, factors[0].apart())
 	}
 	d := l.Bottoms[1].Type.Dims
 	var ops []*units.Op
 	for n := range y.n {
 		for c := range y.c {
 			f := factors[min(n, d[anec.N]-1)*d[anec.C]+min(c, d[anec.C]-1)]
-			part, why := b.oneBatch(&x, &y, n, c, turned, f.apart())
+			part, why := b.oneBatch(&x, &y, n, c, transposed, f.apart())
 			if why != nil {
 				return nil, why
 			}
@@ -175,54 +174,54 @@ func (b *builder) timesConstant(l *anec.Layer) ([]*units.Op, *diag.Reason) {
 
 // constantFactors are the matrices of a product with constants, for each n and c, and whether x is stored with rows and
 // columns exchanged.
-func constantFactors(l *anec.Layer) (factors []*factor, turned bool, why *diag.Reason) {
+func constantFactors(l *anec.Layer) (factors []*factor, transposed bool, why *diag.Reason) {
 	after, _, why1 := afterProduct(l)
 	z := l.Bottoms[1]
 	weights, why2 := halves(z)
 	if why := firstOf(why1, why2); why != nil {
-		return nil, turned, why
+		return nil, transposed, why
 	}
-	bias, turnZ := after.bias, true
+	bias, transposeZ := after.bias, true
 	switch p := l.Params.(type) {
 	case *anec.MatMul:
-		turned, turnZ = p.TransposeX, p.TransposeZ
+		transposed, transposeZ = p.TransposeX, p.TransposeZ
 	case *anec.Linear:
 		if given := segment.Bottom(l, 2); given != nil {
 			if bias != nil {
-				return nil, turned, twoBiases()
+				return nil, transposed, twoBiases()
 			}
 			bias = given
 		}
 		if p.Axis != anec.W {
-			return nil, turned, diag.Decline(diag.OwnAxes, "the product is along another axis than its tasks go").Measure(anec.W, p.Axis)
+			return nil, transposed, diag.Decline(diag.OwnAxes, "the product is along another axis than its tasks go").Measure(anec.W, p.Axis)
 		}
 	}
 	d := z.Type.Dims
 	n := d[anec.W]
-	if turnZ {
+	if transposeZ {
 		n = d[anec.H]
 	}
 	if d[anec.D] != 1 {
-		return nil, turned, about(z, diag.Decline(diag.OwnDepth, "has depth").Measure(1, d[anec.D]))
+		return nil, transposed, about(z, diag.Decline(diag.OwnDepth, "has depth").Measure(1, d[anec.D]))
 	}
 	var added []uint16
 	if bias != nil {
 		if added, why = halves(bias); why != nil {
-			return nil, turned, why
+			return nil, transposed, why
 		}
 		if want := (anec.Dims{1, 1, 1, 1, n}); bias.Type.Dims != want {
-			return nil, turned, about(bias, diag.Decline(diag.OwnConstant, "is a bias that has not one number for each column").Measure(want, bias.Type.Dims))
+			return nil, transposed, about(bias, diag.Decline(diag.OwnConstant, "is a bias that has not one number for each column").Measure(want, bias.Type.Dims))
 		}
 	}
 	count := d[anec.H] * d[anec.W]
 	for i := range d[anec.N] * d[anec.C] {
 		w := weights[i*count:][:count]
-		if !turnZ {
-			w = transposed(w, count/n, n)
+		if !transposeZ {
+			w = transpose(w, count/n, n)
 		}
 		factors = append(factors, &factor{weights: w, inputs: count / n, outputs: n, after: after, bias: added})
 	}
-	return factors, turned, nil
+	return factors, transposed, nil
 }
 
 // columnBias declines a bias for each column of a product whose rows are the outputs of the kernel.
@@ -230,9 +229,9 @@ func columnBias(bias *anec.Value) *diag.Reason {
 	return about(bias, diag.Decline(diag.OwnEpilogue, "is added to each column of a product whose kernel has the rows as outputs").In("Bias"))
 }
 
-// eachBatch multiplies every matrix of x with the same matrices. turned says that x has its rows as columns.
-func (b *builder) eachBatch(x, y matrices, turned bool, factors []*factor) (ops []*units.Op, why *diag.Reason) {
-	if !turned {
+// eachBatch multiplies every matrix of x with the same matrices. transposed says that x has its rows as columns.
+func (b *builder) eachBatch(x, y matrices, transposed bool, factors []*factor) (ops []*units.Op, why *diag.Reason) {
+	if !transposed {
 		mergeRows(&x, &y)
 	}
 	if 2*y.n*y.c > productTasks {
@@ -240,7 +239,7 @@ func (b *builder) eachBatch(x, y matrices, turned bool, factors []*factor) (ops 
 	}
 	for n := range y.n {
 		for c := range y.c {
-			part, why := b.oneBatch(&x, &y, n, c, turned, factors)
+			part, why := b.oneBatch(&x, &y, n, c, transposed, factors)
 			if why != nil {
 				return nil, why
 			}
@@ -251,10 +250,10 @@ func (b *builder) eachBatch(x, y matrices, turned bool, factors []*factor) (ops 
 }
 
 // oneBatch multiplies one matrix, as many rows at a time as registers can say.
-func (b *builder) oneBatch(x, y *matrices, n, c int, turned bool, factors []*factor) (ops []*units.Op, why *diag.Reason) {
+func (b *builder) oneBatch(x, y *matrices, n, c int, transposed bool, factors []*factor) (ops []*units.Op, why *diag.Reason) {
 	for first := 0; first < y.rows; first += productRows {
-		r := rowBlock{to: y.part(n, c, first), rows: min(productRows, y.rows-first), columns: factors[0].inputs, turned: turned}
-		if turned {
+		r := rowBlock{to: y.part(n, c, first), rows: min(productRows, y.rows-first), columns: factors[0].inputs, transposed: transposed}
+		if transposed {
 			r.from = x.part(n, c, 0)
 			r.from.Offset += 2 * first
 		} else {
@@ -283,8 +282,8 @@ func mergeRows(x, y *matrices) {
 	}
 }
 
-// transposed is a matrix of k rows and n columns with rows and columns exchanged.
-func transposed(w []uint16, k, n int) []uint16 {
+// transpose is a matrix of k rows and n columns with rows and columns exchanged.
+func transpose(w []uint16, k, n int) []uint16 {
 	t := make([]uint16, len(w))
 	for i := range k {
 		for j := range n {
@@ -298,12 +297,12 @@ func transposed(w []uint16, k, n int) []uint16 {
 //
 //	z[K,N] ─ image ─ convolution ─ [M,1,N] ─ y[M,N]
 //
-// A z that is stored with rows and columns exchanged is turned first.
+// A z that is stored with rows and columns exchanged is transposed first.
 func (b *builder) constantTimes(l *anec.Layer, p *anec.MatMul) ([]*units.Op, *diag.Reason) {
 	after, perm, why0 := afterProduct(l)
 	x := l.Bottoms[0]
 	weights, why1 := halves(x)
-	z, turnZ, why2 := b.operand(l.Bottoms[1], p.TransposeZ)
+	z, transposeZ, why2 := b.operand(l.Bottoms[1], p.TransposeZ)
 	y, why3 := b.matricesAt(l.Top(), perm)
 	d := x.Type.Dims
 	if why := firstOf(why0, why1, why2, why3); why != nil {
@@ -321,11 +320,11 @@ func (b *builder) constantTimes(l *anec.Layer, p *anec.MatMul) ([]*units.Op, *di
 	for i := range d[anec.N] * d[anec.C] {
 		w := weights[i*k*m:][:k*m]
 		if p.TransposeX {
-			w = transposed(w, k, m)
+			w = transpose(w, k, m)
 		}
 		factors = append(factors, &factor{weights: w, inputs: k, outputs: m, after: after})
 	}
-	f := &liveProduct{builder: b, z: z, y: y, turnZ: turnZ, m: m, k: k, n: y.columns}
+	f := &liveProduct{builder: b, z: z, y: y, transposeZ: transposeZ, m: m, k: k, n: y.columns}
 	for n := y.n - 1; n >= 0; n-- {
 		for c := y.c - 1; c >= 0; c-- {
 			o := b.Bypass(units.Size{W: f.n, H: 1, D: 1, C: k})

@@ -12,7 +12,7 @@ import (
 type rowBlock struct {
 	from, to      *units.Surface
 	rows, columns int
-	turned        bool // from has the rows as columns already
+	transposed    bool // from has the rows as columns already
 }
 
 // products multiplies rows with matrices, one after the other.
@@ -50,9 +50,9 @@ func (c *columnProducts) run() ([]*units.Op, *diag.Reason) {
 	if c.channel = c.ChannelBytes(c.rows); c.channel%0x80 == 0 {
 		c.channel += 0x10
 	}
-	// Tensors lie by turns at the beginning and behind.
+	// Tensors lie alternately at the beginning and behind.
 	sizes := [2]int{}
-	if !c.turned {
+	if !c.transposed {
 		sizes[0] = c.columns * c.channel
 	}
 	for i, f := range c.factors[:len(c.factors)-1] {
@@ -65,12 +65,12 @@ func (c *columnProducts) run() ([]*units.Op, *diag.Reason) {
 		c.far, c.end = 0, 0
 	}
 	at := held{memory: c.from}
-	if !c.turned {
+	if !c.transposed {
 		at = c.hold(0, c.columns, onChip)
 		if at.chip != nil {
 			at.memory = c.backed(c.RowBytes(c.rows), c.columns)
 		}
-		c.turn(at)
+		c.load(at)
 	}
 	for i, f := range c.factors {
 		var next held
@@ -99,8 +99,8 @@ func (c *columnProducts) hold(i, channels int, onChip bool) held {
 	return held{memory: m.part(0, 0, 0)}
 }
 
-// turn makes columns of rows.
-func (c *columnProducts) turn(to held) {
+// load brings rows in as columns.
+func (c *columnProducts) load(to held) {
 	size := units.Size{W: c.columns, H: 1, D: 1, C: c.rows}
 	o := c.Exchanged(c.Bypass(size))
 	o.Source1 = units.Source{Memory: c.from, Chip: c.stripChip(c.end, size)}

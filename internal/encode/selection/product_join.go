@@ -12,7 +12,7 @@ import (
 
 // Products that fusion wrote as convolutions, found again: their tasks bring rows on chip once for all of them.
 
-// joinProducts finds a chain of convolutions of points between two exchanges of axes: a product with constant matrices, as
+// joinProducts finds a chain of convolutions of points between two permutations: a product with constant matrices, as
 // fusion writes it. The last layer stands for all: a transpose, or a convolution that does it itself.
 func (b *builder) joinProducts(l *anec.Layer) {
 	for _, c := range b.productChain(l) {
@@ -32,20 +32,20 @@ func (b *builder) joinedAll(chain []*anec.Layer, last *anec.Layer) bool {
 	return true
 }
 
-// The exchanges of axes around products: rows become columns and back; and with x stored so already, they only come to lie
+// The permutations around products: rows become columns and back; and with x stored so already, they only come to lie
 // as an image has them.
 //
 //	x[c,M,K] ─ [K,M,c] ─ convolutions ─ [N,M,c] ─ y[c,M,N]
 //	x[c,K,M] ─ [K,c,M] ─ convolutions ─ [N,c,M] ─ y[c,M,N]
 var (
-	exchangeRows   = segment.Exchange(anec.C, anec.W)
-	exchangePlanes = segment.Exchange(anec.C, anec.H)
-	backRows       = anec.Perm{anec.N, anec.D, anec.H, anec.W, anec.C}
+	permRows   = segment.Exchange(anec.C, anec.W)
+	permPlanes = segment.Exchange(anec.C, anec.H)
+	permBack   = anec.Perm{anec.N, anec.D, anec.H, anec.W, anec.C}
 )
 
-// exchangeOf is the exchange of axes that a layer is, if it is nothing else. What has one element along an axis is exchanged by
+// permOf is the permutation of axes that a layer is, if it is nothing else. What has one element along an axis is permuted by
 // reading it otherwise.
-func exchangeOf(l *anec.Layer) (perm anec.Perm, ok bool) {
+func permOf(l *anec.Layer) (perm anec.Perm, ok bool) {
 	if !l.Epilogue.Empty() {
 		return perm, false
 	}
@@ -60,21 +60,21 @@ func exchangeOf(l *anec.Layer) (perm anec.Perm, ok bool) {
 		c, h, w := from[anec.C], from[anec.H], from[anec.W]
 		switch moved := [3]int{to[anec.C], to[anec.H], to[anec.W]}; {
 		case moved == [3]int{w, h, c} && h == 1 && (c == 1 || w == 1):
-			return exchangeRows, true
+			return permRows, true
 		case moved == [3]int{h, c, w} && (c == 1 || h == 1):
-			return exchangePlanes, true
+			return permPlanes, true
 		case moved == [3]int{h, w, c} && (c == 1 || h*w == 1):
-			return backRows, true
+			return permBack, true
 		}
 	}
 	return perm, false
 }
 
-// productChain is the convolutions of a product that ends with l, the last first, and then the first exchange of axes; nil if
+// productChain is the convolutions of a product that ends with l, the last first, and then the first permutation; nil if
 // there is none.
 func (b *builder) productChain(l *anec.Layer) []*anec.Layer {
 	v := l.Top()
-	back, ok := exchangeOf(l)
+	back, ok := permOf(l)
 	switch {
 	case ok:
 		v = l.Bottoms[0]
@@ -85,10 +85,10 @@ func (b *builder) productChain(l *anec.Layer) []*anec.Layer {
 	}
 	var want anec.Perm // of the first
 	switch back {
-	case exchangeRows:
-		want = exchangeRows
-	case backRows:
-		want = exchangePlanes
+	case permRows:
+		want = permRows
+	case permBack:
+		want = permPlanes
 	default:
 		return nil
 	}
@@ -98,7 +98,7 @@ func (b *builder) productChain(l *anec.Layer) []*anec.Layer {
 		if d == nil || d != l && (!b.readOnce(v) || d.Epilogue.Transpose != nil) {
 			return nil
 		}
-		if first, ok := exchangeOf(d); ok {
+		if first, ok := permOf(d); ok {
 			if first != want || len(chain) == 0 {
 				return nil
 			}
@@ -138,8 +138,8 @@ func (b *builder) productOf(l *anec.Layer, chain []*anec.Layer) ([]*units.Op, *d
 	if why := firstOf(why1, why2); why != nil {
 		return nil, why
 	}
-	first, _ := exchangeOf(chain[len(chain)-1])
-	return b.eachBatch(x, y, first == exchangePlanes, factors)
+	first, _ := permOf(chain[len(chain)-1])
+	return b.eachBatch(x, y, first == permPlanes, factors)
 }
 
 // factorsOf are the matrices of a chain, the first first.
@@ -218,27 +218,27 @@ func (b *builder) partsLayer(l *anec.Layer, parts []*anec.Layer) ([]*units.Op, *
 
 func (b *builder) wholeProduct(l *anec.Layer, parts []*anec.Layer) ([]*units.Op, *diag.Reason) {
 	var whole *factor
-	var turned bool
+	var transposed bool
 	for i, part := range parts {
-		factors, turn, why := constantFactors(part)
+		factors, other, why := constantFactors(part)
 		if why := firstOf(why, withoutTranspose(part)); why != nil {
 			return nil, within(part, why)
 		}
 		f := factors[0]
 		if i == 0 {
-			whole, turned = f, turn
+			whole, transposed = f, other
 			continue
 		}
 		a, o := &f.after, &whole.after
 		sameAct := a.act == o.act || a.act != nil && o.act != nil && *a.act == *o.act
-		if turn != turned || f.inputs != whole.inputs || a.scale != o.scale || a.offset != o.offset || !sameAct || (f.bias == nil) != (whole.bias == nil) {
+		if other != transposed || f.inputs != whole.inputs || a.scale != o.scale || a.offset != o.offset || !sameAct || (f.bias == nil) != (whole.bias == nil) {
 			return nil, diag.Decline(diag.OwnOperand, "products of one value that are concatenated differ in more than their matrices")
 		}
 		whole.weights = append(whole.weights, f.weights...)
 		whole.bias = append(whole.bias, f.bias...)
 		whole.outputs += f.outputs
 	}
-	x, turned, why1 := b.operand(parts[0].Bottoms[0], turned)
+	x, transposed, why1 := b.operand(parts[0].Bottoms[0], transposed)
 	y, why2 := b.matricesAt(l.Top(), anec.Identity)
 	if why := firstOf(why1, why2); why != nil {
 		return nil, why
@@ -246,13 +246,13 @@ func (b *builder) wholeProduct(l *anec.Layer, parts []*anec.Layer) ([]*units.Op,
 	if whole.outputs != y.columns {
 		return nil, diag.Decline(diag.OwnOperand, "the matrices of products that are concatenated have not the columns of the result").Measure(y.columns, whole.outputs)
 	}
-	return b.eachBatch(x, y, turned, whole.apart())
+	return b.eachBatch(x, y, transposed, whole.apart())
 }
 
 // joinWithProduct finds x op product(x), all of which stays on chip.
 func (b *builder) joinWithProduct(x, z *anec.Value) bool {
 	chain := b.productChain(z.Def)
-	if len(chain) != 2 || !isTranspose(chain[1], exchangeRows) || chain[1].Bottoms[0] != x || !b.readOnce(z) {
+	if len(chain) != 2 || !isTranspose(chain[1], permRows) || chain[1].Bottoms[0] != x || !b.readOnce(z) {
 		return false
 	}
 	d := x.Type.Dims
@@ -289,19 +289,19 @@ func (b *builder) withProduct(l *anec.Layer, kind td.EWKind, x *anec.Value, prod
 	end := load.Chip.End(rows)
 	load.Source1 = units.Source{Memory: mx, Chip: b.ArrayChip(end, size)}
 
-	turn := b.Exchanged(b.Bypass(units.Size{W: inputs, H: 1, D: 1, C: rows}))
-	turn.Source1 = units.Source{Chip: units.Chip{Channel: load.Chip.Row, Row: load.Chip.Depth, Depth: load.Chip.Depth}}
-	turn.Chip = units.Chip{Base: end, Channel: b.ChannelBytes(rows)}
-	if turn.Chip.Channel%0x80 == 0 {
-		turn.Chip.Channel += 0x10
+	exchange := b.Exchanged(b.Bypass(units.Size{W: inputs, H: 1, D: 1, C: rows}))
+	exchange.Source1 = units.Source{Chip: units.Chip{Channel: load.Chip.Row, Row: load.Chip.Depth, Depth: load.Chip.Depth}}
+	exchange.Chip = units.Chip{Base: end, Channel: b.ChannelBytes(rows)}
+	if exchange.Chip.Channel%0x80 == 0 {
+		exchange.Chip.Channel += 0x10
 	}
-	turn.Chip.Depth = inputs * turn.Chip.Channel
-	turn.Chip.Row = turn.Chip.Depth
+	exchange.Chip.Depth = inputs * exchange.Chip.Channel
+	exchange.Chip.Row = exchange.Chip.Depth
 
 	multiply := b.Bypass(units.Size{W: rows, H: 1, D: 1, C: inputs})
-	multiply.Source1 = units.Source{Chip: turn.Chip}
+	multiply.Source1 = units.Source{Chip: exchange.Chip}
 	multiply.Exchange = true
-	result := b.ResidentChip(turn.Chip.End(1), size) // of the planar engine's view: [1,M,N]
+	result := b.ResidentChip(exchange.Chip.End(1), size) // of the planar engine's view: [1,M,N]
 	multiply.Chip = units.Chip{Base: result.Base, Channel: result.Row, Row: rows * result.Row, Depth: rows * result.Row}
 	if why := b.multiply(multiply, f, 0, f.outputs, 16); why != nil {
 		return nil, why
@@ -312,7 +312,7 @@ func (b *builder) withProduct(l *anec.Layer, kind td.EWKind, x *anec.Value, prod
 	o.Source2 = &units.Source{Chip: second}
 	o.Operator, o.Negate2 = planarOperators[kind], kind == td.EWSub
 	o.Chip = units.Chip{Base: result.End(rows)}
-	return []*units.Op{load, turn, multiply, o}, nil
+	return []*units.Op{load, exchange, multiply, o}, nil
 }
 
 func isTranspose(l *anec.Layer, perm anec.Perm) bool {

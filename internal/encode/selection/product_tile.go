@@ -18,7 +18,7 @@ const tileColumns = 8
 // (32, 2048, 2048) are tiled, so are feed-forward layers of 64 rows; (64, 512, 1024), (64, 1024, 1024) and (32, 256, 256) are
 // not.
 func (r *rowBlock) tiled(factors []*factor) bool {
-	if r.turned || r.rows%tileColumns != 0 || r.rows <= tileColumns || r.rows > tileColumns*tileColumns || r.columns < 16 || len(factors) > 2 {
+	if r.transposed || r.rows%tileColumns != 0 || r.rows <= tileColumns || r.rows > tileColumns*tileColumns || r.columns < 16 || len(factors) > 2 {
 		return false
 	}
 	for _, f := range factors {
@@ -51,7 +51,7 @@ func (b *builder) tiledProducts(r rowBlock, factors []*factor) ([]*units.Op, *di
 	}
 	last := factors[len(factors)-1]
 	line := b.ChannelBytes(last.outputs)
-	// What a product reads lies behind what it makes, by turns; of one product, the smaller lies behind.
+	// What a product reads lies behind what it makes, alternately; of one product, the smaller lies behind.
 	far := r.rows * line
 	if len(factors) > 1 {
 		far = resident(0, factors[0].outputs).End(height)
@@ -63,24 +63,24 @@ func (b *builder) tiledProducts(r rowBlock, factors []*factor) ([]*units.Op, *di
 	if 2*far >= b.OnChip {
 		return nil, noRoom("a tile of rows and their products", b.OnChip/2, far)
 	}
-	turn := b.Exchanged(b.Bypass(in))
-	turn.Chip = resident(first, r.columns)
-	chip := units.Chip{Base: turn.Chip.End(height), Channel: 0x40, Row: tileColumns * 0x40, Depth: tileColumns * 0x40, Group: tileColumns * 0x40}
+	exchange := b.Exchanged(b.Bypass(in))
+	exchange.Chip = resident(first, r.columns)
+	chip := units.Chip{Base: exchange.Chip.End(height), Channel: 0x40, Row: tileColumns * 0x40, Depth: tileColumns * 0x40, Group: tileColumns * 0x40}
 	if first == 0 {
 		chip.Base = far
 	}
 	if height == tileColumns {
 		chip.Row += 0x20
 	}
-	turn.Source1 = units.Source{Memory: &source, Chip: chip}
-	turn.Result = b.backedImage(tileColumns, height, r.columns)
-	ops := []*units.Op{turn}
-	at := turn.Chip
+	exchange.Source1 = units.Source{Memory: &source, Chip: chip}
+	exchange.Result = b.backedImage(tileColumns, height, r.columns)
+	ops := []*units.Op{exchange}
+	at := exchange.Chip
 	for i, f := range factors {
 		o := b.Bypass(units.Size{W: tileColumns, H: height, D: 1, C: f.inputs})
 		o.Source1 = units.Source{Chip: at}
 		if i == 0 {
-			o.Source1.Memory = turn.Result
+			o.Source1.Memory = exchange.Result
 		}
 		base := 0
 		if at.Base == 0 {

@@ -13,7 +13,7 @@ import (
 // questions are the functions that end in a bool. They look for something that need not be there, and decline nothing: whoever
 // asks goes on in another way. Everything else that may say no says why, with a *diag.Reason.
 var questions = strings.Fields(`
-	addressed alike beginsInside compatible depthwise exchangeOf inRows inWindow isHalf isReLU isTranspose isWeights joinWithProduct
+	addressed alike beginsInside compatible depthwise permOf inRows inWindow isHalf isReLU isTranspose isWeights joinWithProduct
 	joinedAll Keep loneNumber plain plainConcat readOnce regular same scalarHalf spreads tiled viewLayout`)
 
 // No function of this package declines with a bare false. The sources are read in this process, so that the test cache knows

@@ -16,24 +16,24 @@ func (f *folding) over(work *work, to *units.Surface) ([]*units.Op, *diag.Reason
 		folded[i].to = 0 // the result has one element there
 	}
 	w := d[anec.W]
-	turns := w > 1 && !axes.Has(anec.W)
-	if turns && len(folded) == 0 { // of one element each
+	columnwise := w > 1 && !axes.Has(anec.W)
+	if columnwise && len(folded) == 0 { // of one element each
 		folded = []path{{axis: anec.D, n: 1, from: from.Depth}}
 	}
-	if turns && work.apart != 0 {
+	if columnwise && work.apart != 0 {
 		return nil, otherColumns(work)
 	}
 	switch {
-	case f.largest && !f.negate && f.plain() && len(folded) == 1 && folded[0].axis != anec.H && (turns || w == 1 && folded[0].axis == anec.C && len(kept) == 0):
+	case f.largest && !f.negate && f.plain() && len(folded) == 1 && folded[0].axis != anec.H && (columnwise || w == 1 && folded[0].axis == anec.C && len(kept) == 0):
 		return f.acrossChannels(w, kept, folded[0], from, to)
-	case !turns:
+	case !columnwise:
 		return f.planes(w, kept, folded, from, to)
 	case len(folded) == 1 && folded[0].axis == anec.H:
 		if ops, why := f.height(w, kept, folded[0], from, to); why == nil {
 			return ops, nil
 		}
 	}
-	return f.turned(w, kept, folded, from, to)
+	return f.byExchange(w, kept, folded, from, to)
 }
 
 // plain reports whether nothing is done with the result.
@@ -140,11 +140,11 @@ func (f *folding) acrossChannels(w int, kept []path, folded path, from, to *unit
 	})
 }
 
-// turned folds axes that are not rows: a copy exchanges one of them and W, then the planar engine folds the rows. Another
+// byExchange folds axes that are not rows: a copy exchanges one of them and W, then the planar engine folds the rows. Another
 // axis, that stays, is a group each (reduce_mean_axes_1); one that is folded too lies in the plane.
 //
 //	x[C,H,W] ─ copy ─ [W,H,C] on chip ─ fold C, for each H ─ [W,H,1] ─ y[1,H,W]
-func (f *folding) turned(w int, kept, folded []path, from, to *units.Surface) ([]*units.Op, *diag.Reason) {
+func (f *folding) byExchange(w int, kept, folded []path, from, to *units.Surface) ([]*units.Op, *diag.Reason) {
 	folded = asOne(folded, 2)
 	if len(folded) > 2 {
 		return nil, diag.Decline(diag.OwnAxes, "it reduces along more axes than a copy brings into a plane, and not along W").Measure(2, len(folded))
@@ -190,15 +190,15 @@ func (f *folding) turned(w int, kept, folded []path, from, to *units.Surface) ([
 			} else {
 				size.H = n
 			}
-			turn := f.Exchanged(f.Bypass(size))
-			turn.Source1 = units.Source{Memory: source, Chip: f.ArrayChip(end, size)}
-			turn.Chip = chip
+			exchange := f.Exchanged(f.Bypass(size))
+			exchange.Source1 = units.Source{Memory: source, Chip: f.ArrayChip(end, size)}
+			exchange.Chip = chip
 
 			o := f.Exchanged(f.task(units.Size{W: across.n, H: rows.n, D: 1, C: w}))
 			o.Groups = n
 			o.Source1 = units.Source{Chip: units.Chip{Channel: chip.Channel, Row: chip.Depth, Depth: chip.Depth, Group: step}}
 			if grouped {
-				turn.Groups = n
+				exchange.Groups = n
 				o.Source1.Chip.Row = chip.Row
 			}
 			result := to.Moved(0)
@@ -207,7 +207,7 @@ func (f *folding) turned(w int, kept, folded []path, from, to *units.Surface) ([
 			channel := f.ChannelBytes(w)
 			o.Chip = units.Chip{Base: end, Channel: channel, Row: n * channel, Depth: channel}
 			o.Resides = true
-			return []*units.Op{turn, o}
+			return []*units.Op{exchange, o}
 		})
 	})
 }
@@ -235,9 +235,9 @@ func (f *folding) height(w int, kept []path, folded path, from, to *units.Surfac
 	return forEach(outside, from, to, func(from, to *units.Surface) ([]*units.Op, *diag.Reason) {
 		source := from.Moved(0)
 		source.Row, source.Plane = channels.from, folded.from
-		turn := f.Exchanged(f.Bypass(in))
-		turn.Chip = chip
-		turn.Source1 = units.Source{Memory: source, Chip: f.ArrayChip(end, in)}
+		exchange := f.Exchanged(f.Bypass(in))
+		exchange.Chip = chip
+		exchange.Source1 = units.Source{Memory: source, Chip: f.ArrayChip(end, in)}
 
 		o := f.task(units.Size{W: folded.n, H: 1, D: 1, C: channels.n})
 		o.Groups = w
@@ -250,6 +250,6 @@ func (f *folding) height(w int, kept []path, folded path, from, to *units.Surfac
 		result.Row = channels.to
 		back.Result = result
 		back.Chip = units.Chip{Base: end + w*plane}
-		return []*units.Op{turn, o, back}, nil
+		return []*units.Op{exchange, o, back}, nil
 	})
 }

@@ -24,8 +24,8 @@ import (
 // rowsAtOnce is how many rows of a kernel a task multiplies at most: 8 for each of 16 engines.
 const rowsAtOnce = 128
 
-// turnedLanes is how many channels of an image lie side by side that was turned in memory.
-const turnedLanes = 8
+// exchangedLanes is how many channels lie side by side of an image whose rows and columns were exchanged in memory.
+const exchangedLanes = 8
 
 // matrices is where the matrices of a tensor lie: one for each n and c, in rows. An axis of one matrix is there for all.
 type matrices struct {
@@ -96,12 +96,12 @@ func (b *builder) scratchMatrices(n, c, rows, columns int) matrices {
 // A liveProduct is a product of two live tensors at work.
 type liveProduct struct {
 	*builder
-	x, z, y matrices // x with rows that are rows of y, z as it is stored
-	turnX   bool     // x is stored with rows and columns exchanged
-	turnZ   bool
-	m, k, n int
-	post    uint16
-	relu    bool
+	x, z, y    matrices // x with rows that are rows of y, z as it is stored
+	transposeX bool     // x is stored with rows and columns exchanged
+	transposeZ bool
+	m, k, n    int
+	post       uint16
+	relu       bool
 
 	lanes  int         // rows side by side in a stream
 	room   int         // where on chip the image may begin
@@ -140,14 +140,14 @@ func (b *builder) runtimeProduct(l *anec.Layer, p *anec.MatMul) ([]*units.Op, *d
 	}
 	var why1, why2, why3 *diag.Reason
 	f := &liveProduct{builder: b, post: tensor.ToF16(after.scale)}
-	f.x, f.turnX, why1 = b.operand(l.Bottoms[0], p.TransposeX)
-	f.z, f.turnZ, why2 = b.operand(l.Bottoms[1], p.TransposeZ)
+	f.x, f.transposeX, why1 = b.operand(l.Bottoms[0], p.TransposeX)
+	f.z, f.transposeZ, why2 = b.operand(l.Bottoms[1], p.TransposeZ)
 	f.y, why3 = b.matricesAt(l.Top(), perm)
 	if why := firstOf(why1, why2, why3); why != nil {
 		return nil, why
 	}
 	f.m, f.n, f.k = f.y.rows, f.y.columns, f.z.rows
-	if f.turnZ {
+	if f.transposeZ {
 		f.k = f.z.columns
 	}
 	f.relu = after.offset == 0 && after.act != nil && after.act.Function == td.FuncReLU
@@ -312,7 +312,7 @@ func (f *liveProduct) streams(n, c int, part rowPart) (*units.Kernel, *diag.Reas
 	kernel := &units.Kernel{Base: f.x.Base, Runtime: true, Producer: -1}
 	rows, first := &f.x, part.first
 	nx, cx := f.x.index(n, c)
-	if f.turnX || f.lanes > 1 || f.stored.valid {
+	if f.transposeX || f.lanes > 1 || f.stored.valid {
 		if s := &f.stored; !s.valid || !s.all && (s.n != nx || s.c != cx) {
 			if why := f.store(nx, cx); why != nil {
 				return nil, why
@@ -339,7 +339,7 @@ func (f *liveProduct) store(n, c int) *diag.Reason {
 	s := storedKernel{valid: true, n: n, c: c, producer: f.tasks + len(f.ops)}
 	var o *units.Op
 	switch {
-	case f.turnX && f.lanes == 1 && f.x.c > 1:
+	case f.transposeX && f.lanes == 1 && f.x.c > 1:
 		// Every matrix at once: streams of a row lie side by side, [M][c][K].
 		if f.stored.valid && f.stored.n == n {
 			f.stored.c = c
@@ -356,7 +356,7 @@ func (f *liveProduct) store(n, c int) *diag.Reason {
 		s.base = f.scratchMatrices(1, 1, f.m/f.lanes, f.k*f.lanes)
 		s.base.n, s.base.c, s.base.perN, s.base.perC = f.x.n, f.x.c, 0, 0
 		switch {
-		case f.turnX:
+		case f.transposeX:
 			o = f.Exchanged(f.Bypass(size))
 		case f.m > rowsAtOnce:
 			o = f.Bypass(size)
@@ -391,8 +391,8 @@ func (f *liveProduct) imageOf(n, c int, more bool) (units.Source, *diag.Reason) 
 	nz, cz := f.z.index(n, c)
 	i := &f.image
 	if !i.valid || i.n != nz || i.single && i.c != cz {
-		if f.turnZ {
-			if why := f.turnImage(nz, cz); why != nil {
+		if f.transposeZ {
+			if why := f.exchangeImage(nz, cz); why != nil {
 				return units.Source{}, why
 			}
 		} else {
@@ -425,11 +425,11 @@ func (f *liveProduct) newImage(n, c int, again bool) units.Source {
 	return s
 }
 
-// turnImage exchanges rows and columns of z: of every matrix of n at once, on chip, if there is room, else of one; else it
+// exchangeImage exchanges rows and columns of z: of every matrix of n at once, on chip, if there is room, else of one; else it
 // goes to memory.
 //
 //	z[N,K] ─ copy that exchanges ─ [K,1,N] on chip ─ image
-func (f *liveProduct) turnImage(n, c int) *diag.Reason {
+func (f *liveProduct) exchangeImage(n, c int) *diag.Reason {
 	from, size := f.z.all(n)
 	i := image{valid: true, n: n, c: c}
 	layout := func(h int) units.Chip {
@@ -459,11 +459,11 @@ func (f *liveProduct) turnImage(n, c int) *diag.Reason {
 		i.single = true
 		from = f.z.part(n, c, 0)
 		lanes := 1
-		if f.k%turnedLanes == 0 {
-			lanes = turnedLanes
+		if f.k%exchangedLanes == 0 {
+			lanes = exchangedLanes
 		}
-		turned := f.scratchMatrices(1, 1, f.k/lanes, f.n*lanes)
-		i.memory = turned.part(0, 0, 0)
+		exchanged := f.scratchMatrices(1, 1, f.k/lanes, f.n*lanes)
+		i.memory = exchanged.part(0, 0, 0)
 		i.memory.Row, i.memory.Interleave = i.memory.Plane, lanes
 	}
 	o.In, o.Out = size, size

@@ -11,14 +11,14 @@ import (
 
 // through selects tasks that put elements apart in scratch memory and then together:
 //
-//	x [h][w]  ─ turn ─  [h][w'][k]  ─ turn ─  y [h'][w'']
+//	x [h][w]  ─ exchange ─  [h][w'][k]  ─ exchange ─  y [h'][w'']
 //
 // where k is an axis that lies well on both sides, or nothing.
 //
 // If the columns of the two sides cannot both follow each other there, elements take one more step.
 func (b *builder) through(m move) ([]*units.Op, *diag.Reason) {
 	scratch := b.scratch
-	if apart, together, why := b.turns(m); why == nil {
+	if apart, together, why := b.outAndBack(m); why == nil {
 		return append(apart, together...), nil
 	}
 	b.scratch = scratch
@@ -27,7 +27,7 @@ func (b *builder) through(m move) ([]*units.Op, *diag.Reason) {
 		return nil, why
 	}
 	ops, why1 := first.tasks(maxTasks)
-	apart, together, why2 := b.turns(second)
+	apart, together, why2 := b.outAndBack(second)
 	if why := firstOf(why1, why2); why != nil {
 		return nil, why
 	}
@@ -37,9 +37,9 @@ func (b *builder) through(m move) ([]*units.Op, *diag.Reason) {
 	return ops, nil
 }
 
-// turns are the tasks that put elements apart, and those that put them together.
-func (b *builder) turns(m move) (in, out []*units.Op, why *diag.Reason) {
-	y, why := m.chain(func(a axis) int { return a.to })
+// outAndBack are the tasks that put elements apart, and those that put them together.
+func (b *builder) outAndBack(m move) (in, out []*units.Op, why *diag.Reason) {
+	y, why := m.closeAxes(func(a axis) int { return a.to })
 	if why != nil {
 		return nil, nil, why
 	}
@@ -107,7 +107,7 @@ func (r *reading) inWindow(a axis) bool { return r.window && a.from%r.RowAlign !
 
 func (m *move) reading() (r reading, why *diag.Reason) {
 	r = reading{Machine: m.Machine, from: m.from, axes: slices.Clone(m.axes)}
-	if r.columns, why = m.chain(func(a axis) int { return a.from }); why == nil && m.from.offset%m.RowAlign == 0 {
+	if r.columns, why = m.closeAxes(func(a axis) int { return a.from }); why == nil && m.from.offset%m.RowAlign == 0 {
 		return r, nil
 	}
 	if !m.before || m.from.offset%2 != 0 {
@@ -194,8 +194,8 @@ func (r *reading) apart(y []int) (apart []int, bytes int, why *diag.Reason) {
 	return apart, bytes, nil
 }
 
-// chain is the axes of a side whose elements lie closer than 64 bytes, the innermost first. They have to follow each other.
-func (m *move) chain(stride func(axis) int) (chain []int, why *diag.Reason) {
+// closeAxes are the axes of a side whose elements lie closer than 64 bytes, the innermost first. They have to follow each other.
+func (m *move) closeAxes(stride func(axis) int) (chain []int, why *diag.Reason) {
 	for i, a := range m.axes {
 		if stride(a)%m.RowAlign != 0 {
 			chain = append(chain, i)

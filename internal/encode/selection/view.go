@@ -49,7 +49,7 @@ const CropGain = 16
 // crop is a slice that begins inside of a row. No word is known for the format that H13 has it in on the way, but for what
 // becomes of the numbers: what the gain takes beyond fp16 is infinite. The tasks say so: one multiplies, one divides.
 //
-//	x [h][w] ─ turn, *16 ─ [w][h] ─ turn, /16 ─ y [h][w']
+//	x [h][w] ─ exchange, *16 ─ [w][h] ─ exchange, /16 ─ y [h][w']
 func (b *builder) crop(l *anec.Layer, viewed layout) ([]*units.Op, *diag.Reason) {
 	y, why := b.layout(l.Top())
 	if why != nil {
@@ -58,7 +58,7 @@ func (b *builder) crop(l *anec.Layer, viewed layout) ([]*units.Op, *diag.Reason)
 	m := b.moveOf(l.Top().Type.Dims, viewed, y)
 	m.axes = slices.DeleteFunc(m.axes, func(a axis) bool { return a.n == 1 })
 	m.before = b.inRows(l.Bottoms[0])
-	apart, together, why := b.turns(m)
+	apart, together, why := b.outAndBack(m)
 	if why != nil {
 		return nil, why
 	}
@@ -92,7 +92,7 @@ func (b *builder) carry(l *anec.Layer) ([]*units.Op, *diag.Reason) {
 // lie in scratch memory such that both are views of it:
 //
 //	x [16][4·8]  =  [16][4][8]  =  y [16][4][8]            in pieces
-//	x [2][3·4] ─ turn ─ [24], 64 bytes apart ─ turn ─ y [4][6]
+//	x [2][3·4] ─ exchange ─ [24], 64 bytes apart ─ exchange ─ y [4][6]
 func (b *builder) reshape(l *anec.Layer, x layout) ([]*units.Op, *diag.Reason) {
 	y, why := b.layout(l.Top())
 	if why != nil {
