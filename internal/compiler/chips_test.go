@@ -9,6 +9,7 @@ import (
 
 	"github.com/espalier-ane/espalier/hal"
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/diag"
 	"github.com/espalier-ane/espalier/internal/engine"
 	"github.com/espalier-ane/espalier/internal/segment"
 	"github.com/espalier-ane/espalier/td"
@@ -107,7 +108,7 @@ func TestStrict(t *testing.T) {
 }
 
 // A model of which every task is H13's own compiles strictly, to the same bytes, so it computes the same, and to words of
-// which every bit has a name. Another is refused, by all the layers that have extension records.
+// which every bit has a name. Another is refused, by all the layers that have extension records, each with its reason.
 func TestStrictModelsAreTheSame(t *testing.T) {
 	strictly, refused := 0, 0
 	modelCases(t, func(t *testing.T, c modelCase) {
@@ -150,6 +151,11 @@ func TestStrictModelsAreTheSame(t *testing.T) {
 		layers := 0
 		for _, e := range strictErrors(err) {
 			layers += len(e.Layers)
+			for i, why := range e.Why {
+				if reason, ok := errors.AsType[*diag.Reason](why); !ok || reason.ID.Row().Group != diag.Encoding {
+					t.Errorf("%s is refused without a reason of the encoding: %v", e.Layers[i].Name, why)
+				}
+			}
 		}
 		if layers != extensions {
 			t.Errorf("%d layers are refused, %d have extension records: %v", layers, extensions, err)

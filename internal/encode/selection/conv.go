@@ -146,9 +146,9 @@ func (b *builder) wideConv(c *convolution, images int, from, to *units.Surface) 
 	case c.exchange || c.after != (after{scale: 1}):
 		return nil, c.tooWide("and an epilogue follows, so that it is no sum of two")
 	case split+1 > maxColumns:
-		return nil, c.tooWide("and so is the part up to where its result lies").Measure(maxColumns, split+1)
+		return nil, c.tooWide("and so has the part up to where its result lies").Measure(maxColumns, split+1)
 	case c.window.KW-split > maxColumns:
-		return nil, c.tooWide("and so is the part from where its result lies").Measure(maxColumns, c.window.KW-split)
+		return nil, c.tooWide("and so has the part from there on").Measure(maxColumns, c.window.KW-split)
 	}
 	left, right := *c, *c
 	left.window.KW, left.weights = split+1, c.columns(0, split+1)
@@ -365,7 +365,7 @@ func (c *convolution) phases() (parts []*convolution, why *diag.Reason) {
 	sy, sx := c.spread[0], c.spread[1]
 	switch {
 	case sx != 1 && sx != 2 && sx != 4:
-		return nil, diag.Decline(diag.OwnWindow, "the stride of a transposed convolution along W, by which its results lie side by side, is none that elements interleave by").In("Interleave").Measure("1, 2 or 4", sx)
+		return nil, diag.Decline(diag.OwnWindow, "columns of a transposed convolution lie side by side by a stride that they do not interleave by").In("Interleave").Measure("1, 2 or 4", sx)
 	case sy > maxSpread:
 		return nil, diag.Decline(diag.OwnWindow, "the stride of a transposed convolution along H is too large").Measure(maxSpread, sy)
 	case c.exchange:

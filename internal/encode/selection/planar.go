@@ -353,7 +353,7 @@ func (b *builder) withRow(l *anec.Layer, kind td.EWKind, x *anec.Value, values [
 			return why
 		}
 		if like.size.W != 1 || like.size.H != 1 {
-			return diag.Decline(diag.OwnRecord, "%v takes a number for each channel, and recorded programs have that for one element of each", kind).In("Transpose2").Measure(1, like.size.W*like.size.H)
+			return diag.Decline(diag.OwnRecord, "%v takes a number for each channel, as recorded programs do for one element of each", kind).In("Transpose2").Measure(1, like.size.W*like.size.H)
 		}
 		if why := folds(stages); why != nil {
 			return why

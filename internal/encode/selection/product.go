@@ -111,7 +111,8 @@ func (b *builder) operand(v *anec.Value, transposed bool) (matrices, bool, *diag
 			*axis.stride = *axis.of
 		}
 		if *axis.stride <= 0 || *axis.stride%b.RowAlign != 0 {
-			return m, transposed, about(v, diag.Decline(diag.OwnLayout, "lies with rows and columns exchanged, and has a stride that registers do not hold, in bytes").Measure(multiplesOf(b.RowAlign), *axis.stride))
+			why := diag.Decline(diag.OwnLayout, "lies with rows and columns exchanged, and has a stride that registers do not hold, in bytes")
+			return m, transposed, about(v, why.Measure(multiplesOf(b.RowAlign), *axis.stride))
 		}
 		next = *axis.stride * *axis.count
 	}

@@ -120,7 +120,7 @@ func TestBareDeclinesBite(t *testing.T) {
 		`func (b *builder) tiled() ([]*units.Op, bool) { return b.all() }`:        true,
 		`var f = func() ([]*units.Op, bool) { return b.all() }`:                   true,
 		`func each(f func() ([]*units.Op, bool)) {}`:                              true,
-		`func loneNumber() ([]float32, bool) { return nil, false }`:               true,
+		`func loneNumber() ([]float32, bool) { return nil , false }`:              true,
 		`func loneNumber() (float32, bool) { return 0, false }`:                   false,
 		`func tiled() bool { return false }`:                                      false,
 		`func (b *builder) tile() ([]*units.Op, *diag.Reason) { return b.all() }`: false,

@@ -112,7 +112,7 @@ func (m *move) reading() (r reading, why *diag.Reason) {
 	}
 	if !m.before || m.from.offset%2 != 0 {
 		if why == nil {
-			why = diag.Decline(diag.OwnLayout, "what is read begins where no row may, in bytes, and what lies before it is of another value").In("Base").Measure(multiplesOf(m.RowAlign), m.from.offset)
+			why = diag.Decline(diag.OwnLayout, "what is read begins where no row may, in bytes, behind another value").In("Base").Measure(multiplesOf(m.RowAlign), m.from.offset)
 		}
 		return r, why
 	}
