@@ -3,9 +3,11 @@ package engine
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"sync/atomic"
 
-	"github.com/espalier-ane/espalier/internal/engine/v256"
-	"github.com/espalier-ane/espalier/internal/engine/v7"
+	v256 "github.com/espalier-ane/espalier/internal/engine/v256"
+	v7 "github.com/espalier-ane/espalier/internal/engine/v7"
 	"github.com/espalier-ane/espalier/internal/units"
 	"github.com/espalier-ane/espalier/td"
 )
@@ -24,29 +26,43 @@ type Decoder interface {
 	Field(units.Part) (*td.Field, uint32)
 }
 
-// Decoders make decoders, by version.
-type Decoders map[td.Version]func() Decoder
+// decoders make the decoders of the versions that are executed. A new one is a
+// folder and a row. It is replaced, not changed.
+var decoders atomic.Pointer[map[td.Version]func() Decoder]
 
-// decoders are the versions that are executed. A new one is a folder and a row.
-var decoders = Decoders{
-	td.V7:   func() Decoder { return v7.New() },
-	td.V256: func() Decoder { return v256.Decoder{} },
+func init() {
+	decoders.Store(&map[td.Version]func() Decoder{
+		td.V7:   func() Decoder { return v7.New() },
+		td.V256: func() Decoder { return v256.Decoder{} },
+	})
+}
+
+// AddDecoder makes the decoder of another version known, until it is removed
+// again: for tests, of versions that are made up.
+func AddDecoder(v td.Version, make func() Decoder) (remove func()) {
+	with := maps.Clone(*decoders.Load())
+	if with[v] != nil {
+		panic("bug: there is a decoder of " + v.String())
+	}
+	with[v] = make
+	decoders.Store(&with)
+	return func() {
+		without := maps.Clone(*decoders.Load())
+		delete(without, v)
+		decoders.Store(&without)
+	}
 }
 
 // bind decodes and binds the tasks of a program.
-func (p *Program) bind(tasks []td.Placed, more Decoders) error {
-	made := make(map[td.Version]Decoder)
+func (p *Program) bind(tasks []td.Placed) error {
+	known, made := *decoders.Load(), make(map[td.Version]Decoder)
 	for i, t := range tasks {
 		d := made[t.Version]
 		if d == nil {
-			make := more[t.Version]
-			if make == nil {
-				make = decoders[t.Version]
-			}
-			if make == nil {
+			if known[t.Version] == nil {
 				return programError("tasks of %v are not executed", t.Version)
 			}
-			d = make()
+			d = known[t.Version]()
 			made[t.Version] = d
 		}
 		unit, strided, err := d.Decode(t.Task)

@@ -94,7 +94,6 @@ func TestAnotherVersion(t *testing.T) {
 	const width = 5
 	layout := newClampLayout()
 	defer td.AddLayout(layout.Layout)()
-	decoders := engine.Decoders{clampVersion: func() engine.Decoder { return &clampDecoder{layout: &layout, width: width} }}
 	ports := []hwx.PortSpec{port("x", hwx.In, 1, 1, 1, width), port("y", hwx.Out, 1, 1, 1, width), port("z", hwx.Out, 1, 1, 1, width)}
 	double := &td.Op{
 		Params: &td.ElementWise{Kind: td.EWAdd}, Epilogue: []td.MicroOp{{Code: td.MicroScaleBias, A: 1, B: -3}},
@@ -112,7 +111,11 @@ func TestAnotherVersion(t *testing.T) {
 	if v, err := f.TaskVersion(); err != nil || v != clampVersion {
 		t.Fatalf("%v, %v", v, err)
 	}
-	p, err := engine.LoadWith(f, engine.Options{Numerics: plain, Decoders: decoders})
+	if _, err := engine.Load(f, plain); err == nil || !strings.Contains(err.Error(), "tasks of version 4712 are not executed") {
+		t.Errorf("without decoder: %v", err)
+	}
+	defer engine.AddDecoder(clampVersion, func() engine.Decoder { return &clampDecoder{layout: &layout, width: width} })()
+	p, err := engine.Load(f, plain)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,9 +137,6 @@ func TestAnotherVersion(t *testing.T) {
 		}
 	}
 
-	if _, err := engine.LoadWith(f, engine.Options{Numerics: plain}); err == nil || !strings.Contains(err.Error(), "tasks of version 4712 are not executed") {
-		t.Errorf("without decoder: %v", err)
-	}
 	for _, c := range []struct {
 		task  *td.Task
 		field *td.Field
@@ -147,7 +147,7 @@ func TestAnotherVersion(t *testing.T) {
 		{layout.task(1000, hwx.BasePorts+2), layout.source, "256 entries"},
 		{layout.task(hwx.BasePorts, hwx.BasePorts), layout.result, "writes input port"},
 	} {
-		_, err := engine.LoadWith(file(c.task), engine.Options{Numerics: plain, Decoders: decoders})
+		_, err := engine.Load(file(c.task), plain)
 		var e *engine.Error
 		if !errors.As(err, &e) || e.Field != c.field || e.Task != 0 || !strings.Contains(e.Msg, c.msg) {
 			t.Errorf("got %v, want an error about %v with %q", err, c.field, c.msg)

@@ -48,10 +48,6 @@ type Options struct {
 	// gemm.Usable. Without it, one is chosen that suits each product. Results may
 	// differ as the rows say.
 	Gemm string
-
-	// Decoders are for tasks of more versions, or take the place of those that
-	// there are: for tests.
-	Decoders Decoders
 }
 
 // Load makes a container ready to run with the given numerics. The container
@@ -96,7 +92,7 @@ func LoadWith(file *hwx.File, o Options) (*Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := p.bind(tasks, o.Decoders); err != nil {
+	if err := p.bind(tasks); err != nil {
 		return nil, err
 	}
 	for i := range p.ports { // now that it is known what tasks touch

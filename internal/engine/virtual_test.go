@@ -252,7 +252,7 @@ func (b *bench) programOf(sources memoryKind) (*Program, error) {
 		p.bases[i] = of.addr
 		p.memories = append(p.memories, of)
 	}
-	if err := p.bind([]td.Placed{{Task: decoded}}, nil); err != nil {
+	if err := p.bind([]td.Placed{{Task: decoded}}); err != nil {
 		return nil, err
 	}
 	p.pack()
