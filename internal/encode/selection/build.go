@@ -41,7 +41,7 @@ func (b *builder) lies(v *anec.Value) (segment.Spot, *diag.Reason) {
 	if !ok {
 		return at, noPlace(v)
 	}
-	if _, unnamed := SurfaceAt(b.Machine, at.Offset, at.Strides, v.Type); unnamed != nil {
+	if _, unnamed := surfaceAt(b.Machine, at.Offset, at.Strides, v.Type); unnamed != nil {
 		if _, why := b.denseSurface(v.Type); why == nil {
 			if c, copied := b.Copy(v); copied {
 				at = c
@@ -68,7 +68,7 @@ func (b *builder) surface(v *anec.Value) (*units.Surface, *diag.Reason) {
 	if !addressed(at.Buffer) {
 		return nil, notAddressed(v, at.Buffer)
 	}
-	s, why := SurfaceAt(b.Machine, at.Offset, at.Strides, v.Type)
+	s, why := surfaceAt(b.Machine, at.Offset, at.Strides, v.Type)
 	if why != nil {
 		return nil, about(v, why)
 	}
@@ -106,9 +106,9 @@ func (b *builder) attempt(selection func() ([]*units.Op, *diag.Reason)) ([]*unit
 // maxSurface bounds the bytes of offsets and strides: their registers have signs.
 const maxSurface = 1 << 31
 
-// SurfaceAt is a tensor at an offset, with strides, in some memory, if registers can say it. The reason is about the tensor,
+// surfaceAt is a tensor at an offset, with strides, in some memory, if registers can say it. The reason is about the tensor,
 // which its caller names.
-func SurfaceAt(m units.Machine, offset int64, strides [anec.NumAxes]int64, t anec.Type) (*units.Surface, *diag.Reason) {
+func surfaceAt(m units.Machine, offset int64, strides [anec.NumAxes]int64, t anec.Type) (*units.Surface, *diag.Reason) {
 	s, why := denseSurface(m, t)
 	if why != nil {
 		return nil, why

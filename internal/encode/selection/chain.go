@@ -62,7 +62,7 @@ func (b *builder) groupedSurface(v *anec.Value) (*units.Surface, *diag.Reason) {
 	flat := v.Type
 	flat.Dims[anec.N], flat.Dims[anec.D] = d[anec.N]*d[anec.D], 1
 	at.Strides[anec.N] = at.Strides[anec.D]
-	s, why := SurfaceAt(b.Machine, at.Offset, at.Strides, flat)
+	s, why := surfaceAt(b.Machine, at.Offset, at.Strides, flat)
 	if why != nil {
 		return nil, about(v, why)
 	}

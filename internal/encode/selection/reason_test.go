@@ -14,7 +14,7 @@ import (
 // asks goes on in another way. Everything else that may say no says why, with a *diag.Reason.
 var questions = strings.Fields(`
 	addressed alike beginsInside compatible depthwise permOf inRows inWindow isHalf isReLU isTranspose isWeights joinWithProduct
-	joinedAll Keep loneNumber plain plainConcat readOnce regular same scalarHalf spreads tiled viewLayout`)
+	joinedAll Keep loneNumber Names plain plainConcat readOnce regular same scalarHalf spreads tiled viewLayout`)
 
 // No function of this package declines with a bare false. The sources are read in this process, so that the test cache knows
 // what the result depends on.

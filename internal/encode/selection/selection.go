@@ -3,6 +3,7 @@ package selection
 import (
 	"slices"
 
+	"github.com/espalier-ane/espalier/hal"
 	"github.com/espalier-ane/espalier/internal/anec"
 	"github.com/espalier-ane/espalier/internal/diag"
 	"github.com/espalier-ane/espalier/internal/segment"
@@ -10,10 +11,32 @@ import (
 	"github.com/espalier-ane/espalier/tensor"
 )
 
-// What an encoder of a chip with these engines asks.
+// A Chip is what the encoders of chips with these engines have in common: all of an encoder but the words.
+type Chip struct {
+	Target *hal.Target
+
+	// Words is why words cannot say an operation, nil if they can.
+	Words func(*units.Op) *diag.Reason
+}
+
+func (c Chip) machine() units.Machine { return units.Machine{Sizes: c.Target.Sizes} }
+
+// Layout is in rows as ports have them.
+func (c Chip) Layout(t anec.Type) (strides [anec.NumAxes]int64, size int64) {
+	return segment.PortLayout(t, c.Target)
+}
+
+// Align is that of rows.
+func (c Chip) Align() int64 { return int64(c.Target.Sizes.RowAlign) }
+
+// Names reports whether a surface can be there.
+func (c Chip) Names(at segment.Spot, t anec.Type) bool {
+	_, why := surfaceAt(c.machine(), at.Offset, at.Strides, t)
+	return why == nil
+}
 
 // Groups finds layers that another one's tasks compute along: which one that is.
-func Groups(s *segment.Segment, layers []*anec.Layer) map[*anec.Layer]*anec.Layer {
+func (Chip) Groups(s *segment.Segment, layers []*anec.Layer) map[*anec.Layer]*anec.Layer {
 	b := newBuilder(&segment.Choice{Segment: s})
 	root := map[*anec.Layer]*anec.Layer{}
 	for _, l := range slices.Backward(layers) {
@@ -36,7 +59,7 @@ func Groups(s *segment.Segment, layers []*anec.Layer) map[*anec.Layer]*anec.Laye
 }
 
 // Takes knows the kinds that have tasks, and that all values are in fp16 or bool, without depth, and no states.
-func Takes(s *segment.Segment, l *anec.Layer) error {
+func (Chip) Takes(s *segment.Segment, l *anec.Layer) error {
 	if !unitKinds[l.Kind()] {
 		return otherKind(l)
 	}
@@ -62,7 +85,7 @@ var unitKinds = segment.SetOf(
 )
 
 // Choose selects the tasks of a choice. An error is a *diag.Reason, here and of Takes and Fits.
-func Choose(c *segment.Choice) ([]segment.Task, error) {
+func (Chip) Choose(c *segment.Choice) ([]segment.Task, error) {
 	b := newBuilder(c)
 	ops, why := b.attempt(func() ([]*units.Op, *diag.Reason) {
 		ops, why := selectLayer(c.Layer(), b)
@@ -84,7 +107,7 @@ func Choose(c *segment.Choice) ([]segment.Task, error) {
 
 // Fits declines tasks that may not stand for the layers of a choice: because words cannot say them, the numerics do not allow
 // them, or one writes over what a later one reads.
-func Fits(c *segment.Choice, tasks []segment.Task, words func(*units.Op) *diag.Reason) error {
+func (chip Chip) Fits(c *segment.Choice, tasks []segment.Task) error {
 	for _, t := range tasks {
 		o := t.Unit
 		switch {
@@ -95,7 +118,7 @@ func Fits(c *segment.Choice, tasks []segment.Task, words func(*units.Op) *diag.R
 		case c.OtherCrops && o.Cropped:
 			return diag.Decline(diag.OwnNumerics, "a slice along W multiplies and divides by %d on the way, and the numerics have another gain", CropGain).In("PostScale")
 		}
-		if why := words(o.Bind(c.Entry)); why != nil {
+		if why := chip.Words(o.Bind(c.Entry)); why != nil {
 			return why
 		}
 	}
@@ -122,8 +145,9 @@ func Fits(c *segment.Choice, tasks []segment.Task, words func(*units.Op) *diag.R
 //	task 1  relu   a from memory       y to memory          →        task 1  relu   a on chip         y to memory
 //
 // The value lies behind all that the two tasks have on chip besides. One for which there is no room goes through memory.
-func Keep(m units.Machine, v *anec.Value, spot segment.Spot, from, to []segment.Task) bool {
-	at, why := SurfaceAt(m, spot.Offset, spot.Strides, v.Type)
+func (c Chip) Keep(v *anec.Value, spot segment.Spot, from, to []segment.Task) bool {
+	m := c.machine()
+	at, why := surfaceAt(m, spot.Offset, spot.Strides, v.Type)
 	if why != nil || len(from) == 0 || len(to) == 0 {
 		return false
 	}

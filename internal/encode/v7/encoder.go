@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/espalier-ane/espalier/hal"
-	"github.com/espalier-ane/espalier/internal/anec"
 	"github.com/espalier-ane/espalier/internal/diag"
 	"github.com/espalier-ane/espalier/internal/encode/selection"
 	v256 "github.com/espalier-ane/espalier/internal/encode/v256"
@@ -14,41 +13,14 @@ import (
 )
 
 // Encoder is the encoder of version 7, H13's own.
-type Encoder struct{ target *hal.Target }
+type Encoder struct{ selection.Chip }
 
-func New(t *hal.Target) Encoder { return Encoder{t} }
-
-func (Encoder) Takes(s *segment.Segment, l *anec.Layer) error { return selection.Takes(s, l) }
-
-// Layout is in rows as ports have them.
-func (e Encoder) Layout(t anec.Type) (strides [anec.NumAxes]int64, size int64) {
-	return segment.PortLayout(t, e.target)
-}
-
-func (e Encoder) Align() int64 { return int64(e.target.Sizes.RowAlign) }
-
-func (e Encoder) Names(at segment.Spot, t anec.Type) bool {
-	_, why := selection.SurfaceAt(e.machine(), at.Offset, at.Strides, t)
-	return why == nil
-}
-
-func (e Encoder) machine() units.Machine { return units.Machine{Sizes: e.target.Sizes} }
-
-func (Encoder) Groups(s *segment.Segment, layers []*anec.Layer) map[*anec.Layer]*anec.Layer {
-	return selection.Groups(s, layers)
-}
-
-func (Encoder) Choose(c *segment.Choice) ([]segment.Task, error) { return selection.Choose(c) }
-
-func (Encoder) Fits(c *segment.Choice, tasks []segment.Task) error {
-	return selection.Fits(c, tasks, func(o *units.Op) *diag.Reason {
+// New makes the encoder for a target.
+func New(t *hal.Target) Encoder {
+	return Encoder{selection.Chip{Target: t, Words: func(o *units.Op) *diag.Reason {
 		_, why := encodeOp(o, 1, 3)
 		return why
-	})
-}
-
-func (e Encoder) Keep(v *anec.Value, at segment.Spot, from, to []segment.Task) bool {
-	return selection.Keep(e.machine(), v, at, from, to)
+	}}}
 }
 
 // Encode makes tasks of version 7. An operation of version 256 travels as an extension record.
