@@ -221,7 +221,7 @@ func (b *builder) attend(h *heads) ([]*units.Op, *diag.Reason) {
 	heads := h.y.c
 	scores.y = matrices{n: 1, c: heads}
 	size := units.Size{W: scores.n, H: 1, D: 1, C: heads * scores.m}
-	_, full := softmaxOfRowPlaces(size)
+	_, full := b.softmaxOfRowPlaces(size)
 	scores.onChip, scores.room = &full, full.End(1)
 	start := b.scratch
 	if _, why := scores.run(); why != nil {
@@ -237,7 +237,7 @@ func (b *builder) attend(h *heads) ([]*units.Op, *diag.Reason) {
 	end := b.scratch
 	b.scratch = start
 	last := liveProduct{builder: b, z: h.v, y: h.y, transposeZ: h.transposeV, m: scores.m, k: scores.n, n: h.y.columns, post: tensor.ToF16(h.after.scale), relu: h.after.act != nil}
-	lanes := kernelLanes(last.m)
+	lanes := b.kernelLanes(last.m)
 	kernel := b.scratchMatrices(1, heads, last.m/lanes, last.k*lanes)
 	b.scratch = max(b.scratch, end)
 	last.x = matrices{rows: last.m, columns: last.k, n: 1, c: heads}

@@ -458,11 +458,11 @@ func (b *builder) convTask(c *convolution) (*units.Op, *diag.Reason) {
 	} else if single {
 		return nil, diag.Decline(diag.OwnRecord, "each output is one input times one weight, and not channel by channel, which no recorded program has").In("Groups")
 	} else {
-		most := 16
+		most := b.MaxLanes / 2
 		if max(out.W, out.H) <= smallSide {
-			most = 32
+			most = b.MaxLanes
 		}
-		k.Lanes = lanesFor(k.Outputs, most)
+		k.Lanes = b.lanesFor(k.Outputs, most)
 		if c.window.SX != c.window.SY {
 			k.Lanes = max(k.Lanes, 2)
 		}
@@ -495,7 +495,7 @@ func scaledBias() *diag.Reason {
 
 // windowChip is the layout of what the array streams in with a window; tight is that of a small image with strides.
 func (b *builder) windowChip(in units.Size, tight bool) units.Chip {
-	chip := units.Chip{Channel: max(16, b.ChannelBytes(in.W))}
+	chip := units.Chip{Channel: max(b.OnChipAlign, b.ChannelBytes(in.W))}
 	if in.C*chip.Channel >= b.OnChip/2 {
 		chip.Channel = min(chip.Channel, 0x100) // in strips, as without a window
 	}

@@ -66,7 +66,7 @@ func (b *builder) weigh(o *units.Op, k td.Kernel, w td.Weights, after *after, bi
 }
 
 // lanesFor is how many outputs an engine computes side by side: a power of 2, at most the given one.
-func lanesFor(outputs, most int) int {
-	lanes := max(1, outputs/16)
+func (b *builder) lanesFor(outputs, most int) int {
+	lanes := max(1, outputs/b.Engines)
 	return min(most, 1<<(bits.Len(uint(lanes))-1))
 }

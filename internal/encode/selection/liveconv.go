@@ -62,7 +62,7 @@ func (b *builder) liveConv(l *anec.Layer, p *anec.Conv) ([]*units.Op, *diag.Reas
 	if s.why != nil {
 		return nil, s.why
 	}
-	f := &liveProduct{builder: b, m: matrix[anec.H], k: matrix[anec.W], ops: s.ops, lanes: kernelLanes(matrix[anec.H])}
+	f := &liveProduct{builder: b, m: matrix[anec.H], k: matrix[anec.W], ops: s.ops, lanes: b.kernelLanes(matrix[anec.H])}
 	if f.x, why = b.matricesAt(rows, anec.Identity); why != nil {
 		return nil, why
 	}
@@ -72,7 +72,7 @@ func (b *builder) liveConv(l *anec.Layer, p *anec.Conv) ([]*units.Op, *diag.Reas
 		if !strided {
 			result.Offset += n * my.Group
 		}
-		for _, part := range rowParts(f.m, 16*f.lanes) {
+		for _, part := range rowParts(f.m, f.Engines*f.lanes) {
 			o := b.Bypass(c.in)
 			if o.Kernel, why = f.streams(0, 0, part); why != nil {
 				return nil, why

@@ -19,7 +19,7 @@ import (
 const (
 	// productRows is how many rows go through a product at once. Registers can say 32767 columns.
 	productRows = 8192
-	// productWeights is how many weights a task loads if there are more rows than rowsAtOnce (records env_mm_r2rb_m256_*
+	// productWeights is how many weights a task loads if there are more rows than a task multiplies at once (records env_mm_r2rb_m256_*
 	// and _m512_*: 1 + K·N/2^19 tasks).
 	productWeights = 1 << 19
 	// productTasks is how many tasks a product may become: programs count them in 16 bits, and each takes its time.
@@ -339,7 +339,7 @@ func (b *builder) constantTimes(l *anec.Layer, p *anec.MatMul) ([]*units.Op, *di
 			if o.Chip.Base >= b.OnChip {
 				return nil, noRoom("the live matrix of a product", b.OnChip, o.Chip.Base)
 			}
-			if why := b.multiply(o, factor, 0, m, 16); why != nil {
+			if why := b.multiply(o, factor, 0, m, b.MaxLanes/2); why != nil {
 				return nil, why
 			}
 			f.ops = append(f.ops, o)

@@ -114,7 +114,7 @@ func (c *columnProducts) load(to held) {
 // multiply makes the tasks of a factor: one, or several with some of the outputs each.
 func (c *columnProducts) multiply(f *factor, from, to held, last bool) *diag.Reason {
 	step := f.outputs
-	if c.rows > rowsAtOnce && f.inputs*f.outputs > productWeights && !f.diagonal {
+	if c.rows > c.rowsAtOnce() && f.inputs*f.outputs > productWeights && !f.diagonal {
 		step = max(32, productWeights/f.inputs/32*32)
 	}
 	for first := 0; first < f.outputs; first += step {
@@ -146,7 +146,7 @@ func (c *columnProducts) multiply(f *factor, from, to held, last bool) *diag.Rea
 		if o.Chip.Base >= c.OnChip {
 			return noRoom("the columns of a product", c.OnChip, o.Chip.Base)
 		}
-		if why := c.builder.multiply(o, f, first, min(step, f.outputs-first), 16); why != nil {
+		if why := c.builder.multiply(o, f, first, min(step, f.outputs-first), c.MaxLanes/2); why != nil {
 			return why
 		}
 		c.ops = append(c.ops, o)
@@ -167,7 +167,7 @@ func (b *builder) multiply(o *units.Op, f *factor, first, count, most int) *diag
 	}
 	k := td.Kernel{
 		Groups: 1, Outputs: count, Inputs: f.inputs, Height: 1, Width: 1, StrideY: 1, StrideX: 1,
-		Format: td.KernelFP16, Lanes: lanesFor(count, most), Engines: b.EnginesFor(count),
+		Format: td.KernelFP16, Lanes: b.lanesFor(count, most), Engines: b.EnginesFor(count),
 	}
 	if f.diagonal {
 		k.Inputs, k.Lanes = 1, 1
@@ -189,8 +189,8 @@ func (b *builder) multiply(o *units.Op, f *factor, first, count, most int) *diag
 // stripChip is arrayChip with narrower strips where there are very many channels.
 func (b *builder) stripChip(base int, s units.Size) units.Chip {
 	c := b.ArrayChip(base, s)
-	for c.End(1) >= b.OnChip && c.Channel > 16 {
-		c.Channel = units.Align(c.Channel/2, 16)
+	for c.End(1) >= b.OnChip && c.Channel > b.OnChipAlign {
+		c.Channel = units.Align(c.Channel/2, b.OnChipAlign)
 		c.Depth = s.C * c.Channel
 		c.Row, c.Group = c.Depth, c.Depth
 	}

@@ -303,7 +303,7 @@ func (b *builder) withProduct(l *anec.Layer, kind td.EWKind, x *anec.Value, prod
 	multiply.Exchange = true
 	result := b.ResidentChip(exchange.Chip.End(1), size) // of the planar engine's view: [1,M,N]
 	multiply.Chip = units.Chip{Base: result.Base, Channel: result.Row, Row: rows * result.Row, Depth: rows * result.Row}
-	if why := b.multiply(multiply, f, 0, f.outputs, 16); why != nil {
+	if why := b.multiply(multiply, f, 0, f.outputs, b.MaxLanes/2); why != nil {
 		return nil, why
 	}
 	o.Source1 = units.Source{Chip: load.Chip}

@@ -86,9 +86,9 @@ func (b *builder) tiledProducts(r rowBlock, factors []*factor) ([]*units.Op, *di
 		if at.Base == 0 {
 			base = far
 		}
-		most := 16
+		most := b.MaxLanes / 2
 		if i+1 < len(factors) {
-			at, most = resident(base, f.outputs), 32
+			at, most = resident(base, f.outputs), b.MaxLanes
 			o.Chip = at
 		} else {
 			// The last lies with its channels side by side: [row of the tile][column][channel].

@@ -21,8 +21,11 @@ import (
 // env_mm_r3rr_m256_k256_n64_tx0_ty0_b1). Other numbers go in parts, from the last row on: 375 rows are 1, 2, 4 and 23 times
 // 16 (record bmm_r3rr_m375_k128_n749_tx0_ty0_b2). A batch goes matrix by matrix, the last first.
 
-// rowsAtOnce is how many rows of a kernel a task multiplies at most: 8 for each of 16 engines.
-const rowsAtOnce = 128
+// rowsAtOnce is how many rows of a kernel a task multiplies at most.
+func (b *builder) rowsAtOnce() int { return kernelRows * b.Engines }
+
+// kernelRows is how many of them one engine has.
+const kernelRows = 8
 
 // exchangedLanes is how many channels lie side by side of an image whose rows and columns were exchanged in memory.
 const exchangedLanes = 8
@@ -206,20 +209,20 @@ func (b *builder) finish(from, to *matrices, after *after) (ops []*units.Op, why
 }
 
 // kernelLanes is how many rows of a kernel lie side by side.
-func kernelLanes(rows int) int {
+func (b *builder) kernelLanes(rows int) int {
 	switch {
-	case rows%rowsAtOnce == 0:
-		return rowsAtOnce / 16
-	case rows == 32 || rows == 64:
-		return rows / 16
+	case rows%b.rowsAtOnce() == 0:
+		return kernelRows
+	case rows == 2*b.Engines || rows == 4*b.Engines:
+		return rows / b.Engines
 	}
 	return 1
 }
 
 // run makes the tasks.
 func (f *liveProduct) run() ([]*units.Op, *diag.Reason) {
-	f.lanes = kernelLanes(f.m)
-	parts := rowParts(f.m, 16*f.lanes)
+	f.lanes = f.kernelLanes(f.m)
+	parts := rowParts(f.m, f.Engines*f.lanes)
 	if n := f.y.n * f.y.c * len(parts); n > productTasks {
 		return nil, tooManyTasks(productTasks, n)
 	}
@@ -358,7 +361,7 @@ func (f *liveProduct) store(n, c int) *diag.Reason {
 		switch {
 		case f.transposeX:
 			o = f.Exchanged(f.Bypass(size))
-		case f.m > rowsAtOnce:
+		case f.m > f.rowsAtOnce():
 			o = f.Bypass(size)
 		default:
 			o = f.Planar(td.TypePlanarUnary, size)

@@ -55,7 +55,7 @@ func (b *builder) softmaxOfRows(w *work, kept []path) ([]*units.Op, *diag.Reason
 			})
 		}
 		bytes := func(n int) int {
-			_, full := softmaxOfRowPlaces(units.Size{W: size.W, H: 1, D: 1, C: n})
+			_, full := b.softmaxOfRowPlaces(units.Size{W: size.W, H: 1, D: 1, C: n})
 			return full.End(2)
 		}
 		return form.inPieces(form.channels, from, to, bytes, func(from, to *units.Surface, n int) []*units.Op {
@@ -66,10 +66,10 @@ func (b *builder) softmaxOfRows(w *work, kept []path) ([]*units.Op, *diag.Reason
 
 // softmaxOfRowPlaces are where the numbers of channels, and the rows, lie. One number for each channel lies in a row:
 // [1,1,C].
-func softmaxOfRowPlaces(size units.Size) (row, full units.Chip) {
-	channel := units.Align(2*size.C, 16)
+func (b *builder) softmaxOfRowPlaces(size units.Size) (row, full units.Chip) {
+	channel := b.ChannelBytes(size.C)
 	row = units.Chip{Channel: channel, Row: channel, Depth: channel}
-	full = units.Chip{Base: units.Align(channel, 0x80), Channel: units.Align(2*size.W, 16)}
+	full = units.Chip{Base: units.Align(channel, 0x80), Channel: b.ChannelBytes(size.W)}
 	full.Depth = size.C * full.Channel
 	full.Row = full.Depth
 	return row, full
@@ -77,7 +77,7 @@ func softmaxOfRowPlaces(size units.Size) (row, full units.Chip) {
 
 // softmaxOfEachChannel is over the row of each channel.
 func (b *builder) softmaxOfEachChannel(from, to *units.Surface, size units.Size) []*units.Op {
-	row, full := softmaxOfRowPlaces(size)
+	row, full := b.softmaxOfRowPlaces(size)
 	resident := units.Source{Chip: full}
 
 	peak := b.Exchanged(b.Planar(td.TypePlanarReduce, size))

@@ -357,7 +357,7 @@ func (c *chain) affine(t operand, gain, bias []float32, f *function, to *units.S
 		from, into := t.part(g), y.part(g)
 		o.Source1 = units.Source{Chip: from.chip}
 		if from.memory != nil {
-			o.Source1 = units.Source{Memory: from.memory, Chip: weightedChip(c.free, t.size)}
+			o.Source1 = units.Source{Memory: from.memory, Chip: c.b.weightedChip(c.free, t.size)}
 		}
 		o.Result, o.Chip = into.memory, into.chip
 		c.add(&o)
@@ -380,8 +380,8 @@ func (t operand) part(g int) operand {
 }
 
 // weightedChip is the layout of what the array streams in for a convolution of stride 1.
-func weightedChip(base int, s units.Size) units.Chip {
-	c := units.Chip{Base: base, Channel: max(16, units.Align(2*s.W, 16))}
+func (b *builder) weightedChip(base int, s units.Size) units.Chip {
+	c := units.Chip{Base: base, Channel: max(b.OnChipAlign, b.ChannelBytes(s.W))}
 	c.Depth = s.C * c.Channel
 	c.Row, c.Group = c.Depth, c.Depth
 	if c.Depth%0x100 == 0 {
