@@ -36,6 +36,9 @@ type State struct {
 	Before, After *Value
 }
 
+// Written reports whether the graph leaves something else in the state than was there.
+func (s *State) Written() bool { return s.After != s.Before }
+
 // A Value is a tensor. It has one of these origins: an input or a state of the
 // graph (then Def and Const are nil), a constant, or the top of a layer.
 type Value struct {

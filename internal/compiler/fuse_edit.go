@@ -33,7 +33,7 @@ func newFusion(s *segment.Segment) *fusion {
 	}
 	for _, s := range g.States {
 		f.kept[s.After] = true
-		if s.After != s.Before {
+		if s.Written() {
 			f.overwritten[s.Before] = true
 		}
 	}

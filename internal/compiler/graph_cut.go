@@ -103,7 +103,7 @@ func (c *graphCutter) split(t *hal.Target) {
 		c.layers[s] = append(c.layers[s], l)
 	}
 	needsOne := func(v *anec.Value) bool { return v.Def == nil && !slices.Contains(c.graph.Inputs, v) }
-	if len(c.layers) == 0 && (slices.ContainsFunc(c.graph.Outputs, needsOne) || slices.ContainsFunc(c.graph.States, written)) {
+	if len(c.layers) == 0 && (slices.ContainsFunc(c.graph.Outputs, needsOne) || slices.ContainsFunc(c.graph.States, (*anec.State).Written)) {
 		c.layers = make([][]*anec.Layer, 1) // to hand over what no layer makes
 	}
 	c.leaving, c.needs = make([][]*anec.Value, len(c.layers)), make([]map[*anec.Value]bool, len(c.layers))
@@ -120,12 +120,10 @@ func (c *graphCutter) split(t *hal.Target) {
 // last is the segment that runs last.
 func (c *graphCutter) last() int { return len(c.layers) - 1 }
 
-func written(s *anec.State) bool { return s.After != s.Before }
-
 // findWriters finds the segments that write states: those of the layers that make what is left there, or else the last.
 func (c *graphCutter) findWriters() {
 	for _, s := range c.graph.States {
-		if !written(s) {
+		if !s.Written() {
 			continue
 		}
 		c.writer[s] = c.last()

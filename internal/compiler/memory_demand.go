@@ -139,7 +139,7 @@ func (p *planner) states() error {
 	}
 	written := map[*anec.State]bool{}
 	for _, s := range p.Graph.States {
-		written[s] = s.After != s.Before
+		written[s] = s.Written()
 	}
 	for _, s := range p.Graph.States {
 		if from := held(s.After); written[s] && from != nil && written[from] {

@@ -143,7 +143,7 @@ func (p *planner) listPorts() error {
 		p.spots[v] = add(segment.Port{Name: v.Name, Value: v, In: true}, nil)
 	}
 	for _, s := range p.Graph.States {
-		p.spots[s.Before] = add(segment.Port{Name: s.Before.Name, Value: s.Before, In: true, Out: s.After != s.Before}, s)
+		p.spots[s.Before] = add(segment.Port{Name: s.Before.Name, Value: s.Before, In: true, Out: s.Written()}, s)
 	}
 	for _, v := range p.Graph.Values {
 		if v.Def == nil && v.Type.Interleave > 1 {

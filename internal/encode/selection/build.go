@@ -76,9 +76,9 @@ func (b *builder) surface(v *anec.Value) (*units.Surface, *diag.Reason) {
 	return s, nil
 }
 
-// addressed reports whether tasks may read and write a memory. No record has a state.
+// addressed reports whether tasks may read and write a memory. No record has a state; one that is only read is an input.
 func addressed(m *segment.Buffer) bool {
-	return m.Region == segment.InScratch || m.Region == segment.InPort && m.State == nil
+	return m.Region == segment.InScratch || m.Region == segment.InPort && (m.State == nil || !m.State.Written())
 }
 
 // notAddressed declines a value that lies in another memory than that.

@@ -58,7 +58,7 @@ func (Chip) Groups(s *segment.Segment, layers []*anec.Layer) map[*anec.Layer]*an
 	return root
 }
 
-// Takes knows the kinds that have tasks, and that all values are in fp16 or bool, without depth, and no states.
+// Takes knows the kinds that have tasks, and that all values are in fp16 or bool, without depth, and in no state that is written.
 func (Chip) Takes(s *segment.Segment, l *anec.Layer) error {
 	if !unitKinds[l.Kind()] {
 		return otherKind(l)
@@ -70,7 +70,7 @@ func (Chip) Takes(s *segment.Segment, l *anec.Layer) error {
 			return about(v, diag.Decline(diag.OwnDepth, "has depth").Measure(1, v.Type.Dims[anec.D]))
 		case v.Type.DType != tensor.Float16 && v.Type.DType != tensor.Bool:
 			return about(v, otherType(v.Type))
-		case v.Def == nil && !slices.Contains(s.Graph.Inputs, v):
+		case slices.ContainsFunc(s.Graph.States, func(s *anec.State) bool { return s.Before == v && s.Written() }):
 			return about(v, inState())
 		}
 	}

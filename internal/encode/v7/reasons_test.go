@@ -43,7 +43,7 @@ const %w fp16[1,1,1,1,3] data=splat(1)
 	{
 		id: diag.OwnState, graph: `
 input %x fp16[1,1,1,8,4]
-state %s fp16[1,1,1,8,4] -> %s
+state %s fp16[1,1,1,8,4] -> %y
 %y fp16[1,1,1,8,4] = ElementWise(%x, %s) Type=Add`,
 		words: []string{`"s" lies in a state`, "no recorded program"},
 	},
@@ -261,7 +261,8 @@ func TestTakes(t *testing.T) {
 		"input %x fp16[1,1,1,8,4]\n%y fp16[1,1,1,8,4] = LocalResponseNormalization(%x) Size=3":                        diag.OwnKind,
 		"input %x fp16[1,2,1,8,4]\n%y fp16[1,2,1,8,4] = Neuron(%x) Type=sigmoid":                                      diag.OwnDepth,
 		"input %x fp32[1,1,1,8,4]\n%y fp32[1,1,1,8,4] = Neuron(%x) Type=sigmoid":                                      diag.OwnType,
-		"state %s fp16[1,1,1,8,4] -> %s\ninput %x fp16[1,1,1,8,4]\n%y fp16[1,1,1,8,4] = ElementWise(%x, %s) Type=Add": diag.OwnState,
+		"state %s fp16[1,1,1,8,4] -> %y\ninput %x fp16[1,1,1,8,4]\n%y fp16[1,1,1,8,4] = ElementWise(%x, %s) Type=Add": diag.OwnState,
+		"state %s fp16[1,1,1,8,4] -> %s\ninput %x fp16[1,1,1,8,4]\n%y fp16[1,1,1,8,4] = ElementWise(%x, %s) Type=Add": "",
 	} {
 		g, err := anec.Parse("graph g\n"+text+"\noutput %y\n", nil)
 		if err != nil {
