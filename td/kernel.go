@@ -93,7 +93,7 @@ func v7KernelOf(r *Registers) (k Kernel, ok bool, err error) {
 		Lanes:    1 << r.Value(V7LanesLog2),
 		Engines:  1 << r.Value(V7EnginesLog2),
 		Format:   KernelFormat(r.Value(V7NEKernelFormat)),
-		Table:    r.Value(V7NENonLinear) == 2,
+		Table:    r.Value(V7NENonLinear) == NonLinearTable,
 		Bias:     r.Value(V7NEBias) != 0,
 		ZeroSkip: r.Value(V7KernelZeroSkip) != 0,
 		Small:    r.Value(V7SmallSource) != 0,

@@ -79,7 +79,7 @@ var (
 	V7Win  = v7Common.row("Win", 0x00, 14, 0, Uint, Certain, "width of source 1")
 	V7Hin  = v7Common.row("Hin", 0x00, 30, 16, Uint, Certain, "height of source 1")
 	V7Din  = v7Common.row("Din", 0x04, 14, 0, Uint, Likely, "depth of source 1; 1, but 8 in a recorded layer normalization over three axes")
-	V7Fmt1 = v7Common.row("Source1Format", 0x08, 1, 0, Uint, Certain, "0 unsigned byte, 1 signed byte, 2 fp16; only 2 is certain")
+	V7Fmt1 = v7Common.row("Source1Format", 0x08, 1, 0, Uint, Certain, "only fp16 is certain")
 	V7Fmt2 = v7Common.row("Source2Format", 0x08, 3, 2, Uint, Certain, "as Source1Format")
 	V7FmtO = v7Common.row("OutputFormat", 0x08, 5, 4, Uint, Certain, "as Source1Format")
 	V7Cin  = v7Common.row("Cin", 0x0c, 16, 0, Uint, Certain, "input channels of a group")

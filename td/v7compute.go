@@ -1,6 +1,6 @@
 package td
 
-// On-chip memory and the two units that compute.
+// On-chip memory and the two units that compute. What the numbers of a field stand for, its ValueName says.
 
 // OnChipFields is how a tensor in on-chip memory is addressed: base and strides in
 // bytes.
@@ -43,29 +43,29 @@ func v7L2Config(prefix string, addr uint32, typeDoc string) OnChipConfigFields {
 // On-chip memory.
 var (
 	V7Source1ReLU = v7L2.flag("Source1ReLU", 0x4800, 0, Named, "negative values of source 1 become 0")
-	V7PadMode     = v7L2.row("PadMode", 0x4800, 3, 2, Uint, Likely, "0 zero, 1 minus infinity")
+	V7PadMode     = v7L2.row("PadMode", 0x4800, 3, 2, Uint, Likely, "what lies around the image")
 	V7Source2ReLU = v7L2.flag("Source2ReLU", 0x4800, 4, Certain, "negative values of source 2 become 0")
 
-	V7SourceConfig    = v7L2Config("Source", 0x4804, "0 on chip, 1 by DMA and kept on chip, 2 by DMA")
+	V7SourceConfig    = v7L2Config("Source", 0x4804, "where source 1 comes from")
 	V7SourceDependent = v7L2.row("SourceDependent", 0x4804, 3, 2, Uint, Named, "scheduling")
 	V7Source2Streamed = v7L2.flag("Source2Streamed", 0x4804, 24, Certain, "source 2 comes by DMA too")
 	V7L2Src1          = v7L2Strides("Source1", 0x4808)
 	V7L2Src2          = v7L2Strides("Source2", 0x481c)
 
-	V7ResultConfig     = v7L2Config("Result", 0x4830, "0 stays on chip, 2 leaves by DMA; 1 likely does both")
+	V7ResultConfig     = v7L2Config("Result", 0x4830, "where the result goes; 1 is likely both")
 	V7ResultBufferMode = v7L2.flag("ResultBufferMode", 0x4830, 3, Named, "L2BfrMode")
 	V7L2Result         = v7L2Strides("Result", 0x4834)
 )
 
 // The planar engine. All four words are 0 in a task of the array.
 var (
-	V7PEReduction   = v7PE.row("Reduction", 0x8800, 1, 0, Uint, Certain, "of task types 5 and 6: 0 sum, 2 maximum; 1 average, 3 minimum are not certain")
-	V7PEOperator    = v7PE.row("Operator", 0x8800, 4, 2, Uint, Certain, "0 add, 1 multiply, 2 maximum, 3 minimum, 4 square of the sum")
+	V7PEReduction   = v7PE.row("Reduction", 0x8800, 1, 0, Uint, Certain, "of task types 5 and 6; 1 average, 3 minimum are not certain")
+	V7PEOperator    = v7PE.row("Operator", 0x8800, 4, 2, Uint, Certain, "of the sources")
 	V7PEReLU        = v7PE.flag("ReLU", 0x8800, 5, Certain, "on the result")
 	V7PECondition   = v7PE.row("Condition", 0x8800, 9, 6, Uint, Unknown, "1 gives the absolute value in the one recorded program that sets it")
-	V7PEFinal       = v7PE.row("Final", 0x8800, 13, 12, Uint, Certain, "0 none, 2 reciprocal square root; 1 is likely the reciprocal: recorded softmaxes have it on their sum and no table for it")
+	V7PEFinal       = v7PE.row("Final", 0x8800, 13, 12, Uint, Certain, "of a reduction's result; 1 is likely: recorded softmaxes have it on their sum and no table for it")
 	V7PENegate1     = v7PE.flag("Negate1", 0x8800, 16, Certain, "source 1 is negated")
-	V7PESource2Sign = v7PE.row("Source2Sign", 0x8800, 19, 18, Uint, Certain, "2 plain, 3 negated, 0 without source 2")
+	V7PESource2Sign = v7PE.row("Source2Sign", 0x8800, 19, 18, Uint, Certain, "0 without source 2")
 	V7PEBias        = v7PE.row("Bias", 0x8804, 15, 0, FP16, Certain, "result*Scale + Bias")
 	V7PEScale       = v7PE.row("Scale", 0x8804, 31, 16, FP16, Certain, "")
 	V7PEEpsilon     = v7PE.row("Epsilon", 0x8808, 15, 0, FP16, Certain, "added after the final scale")
@@ -75,7 +75,7 @@ var (
 
 // The multiply array.
 var (
-	V7NEKernelFormat  = v7NE.row("KernelFormat", 0xc800, 1, 0, Uint, Certain, "2 fp16, 1 signed bytes; 0 without kernel")
+	V7NEKernelFormat  = v7NE.row("KernelFormat", 0xc800, 1, 0, Uint, Certain, "0 without kernel")
 	V7NEPalette       = v7NE.flag("Palette", 0xc800, 2, Named, "palettised, never set")
 	V7NEPaletteBits   = v7NE.row("PaletteBits", 0xc800, 7, 4, Uint, Named, "8 when off")
 	V7NEZeroSkip      = v7NE.flag("ZeroSkip", 0xc800, 8, Certain, "zero-skipping weight streams")
@@ -84,13 +84,13 @@ var (
 	V7NEBit14         = v7NE.flag("Bit14", 0xc800, 14, Unknown, "set in planar tasks of layer normalization")
 	V7NERuntimeKernel = v7NE.flag("RuntimeKernel", 0xc800, 16, Certain, "the kernel is a tensor made at run time")
 
-	V7NEOperation     = v7NE.row("Operation", 0xc804, 2, 0, Uint, Certain, "0 multiply and accumulate, 3 maximum, 4 bypass; 2 is likely the product of the UnicastInputs, as the recorded power has it")
+	V7NEOperation     = v7NE.row("Operation", 0xc804, 2, 0, Uint, Certain, "of the inputs and weights; 2 is likely the product of the UnicastInputs, as the recorded power has it")
 	V7NEUnityKernel   = v7NE.flag("UnityKernel", 0xc804, 3, Certain, "no weight stream, all weights 1")
 	V7NEBias          = v7NE.flag("Bias", 0xc804, 4, Certain, "a bias row in the stream")
 	V7NEMatrixBias    = v7NE.flag("MatrixBias", 0xc804, 6, Unknown, "")
 	V7NEBinaryPoint   = v7NE.row("BinaryPoint", 0xc804, 12, 8, Uint, Named, "28 or 0, no function for fp16")
 	V7NEPostScaleMode = v7NE.flag("PostScaleMode", 0xc804, 14, Unknown, "per channel?")
-	V7NENonLinear     = v7NE.row("NonLinear", 0xc804, 17, 16, Uint, Certain, "0 none, 1 ReLU, 2 table")
+	V7NENonLinear     = v7NE.row("NonLinear", 0xc804, 17, 16, Uint, Certain, "of the sum")
 	V7NEBit20         = v7NE.flag("Bit20", 0xc804, 20, Unknown, "1 in every task of the array")
 
 	V7NEVectorBias       = v7NE.row("VectorBias", 0xc808, 15, 0, FP16, Unknown, "matrix-vector bias, 0")

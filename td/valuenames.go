@@ -5,29 +5,66 @@ import (
 	"strings"
 )
 
-// What the numbers in some fields of version 7 stand for. The sources are those
-// of the fields; a number that is not here has no known meaning.
+// The numbers in some fields of version 7. Those of V7TaskType stand beside its block, those of V7NEKernelFormat are
+// KernelFormat.
+const (
+	FormatUint8 = 0 // V7Fmt1, V7Fmt2, V7FmtO
+	FormatInt8  = 1
+	FormatFP16  = 2
+
+	OperationMultiplyAdd = 0 // V7NEOperation
+	OperationMaximum     = 3
+	OperationBypass      = 4
+
+	NonLinearNone  = 0 // V7NENonLinear
+	NonLinearReLU  = 1
+	NonLinearTable = 2
+
+	OperatorAdd      = 0 // V7PEOperator
+	OperatorMultiply = 1
+	OperatorMaximum  = 2
+	OperatorMinimum  = 3
+	OperatorSquare   = 4 // of the sum
+
+	ReductionSum     = 0 // V7PEReduction
+	ReductionMaximum = 2
+
+	FinalNone       = 0 // V7PEFinal
+	FinalReciprocal = 1
+	FinalRSqrt      = 2
+
+	Source2Plain   = 2 // V7PESource2Sign
+	Source2Negated = 3
+
+	PlaceOnChip = 0 // V7SourceConfig.Type, V7ResultConfig.Type
+	PlaceKept   = 1
+	PlaceDMA    = 2
+)
+
+// What the numbers stand for. The sources are those of the fields; a number that is not here has no known meaning.
 var v7Values = map[*Field]map[uint32]string{
 	V7TaskType: {
 		TypeArray: "array", TypePlanarUnary: "planar, one source", TypePlanarBinary: "planar, two sources",
 		TypePlanarGain: "planar, gain and offset", TypePlanarReduce: "planar reduction", TypePlanarReduce2: "planar reduction, two sources",
 	},
-	V7Fmt1:              v7Formats,
-	V7Fmt2:              v7Formats,
-	V7FmtO:              v7Formats,
-	V7NEOperation:       {0: "multiply and accumulate", 3: "maximum", 4: "bypass"},
-	V7NENonLinear:       {0: "none", 1: "ReLU", 2: "table"},
-	V7NEKernelFormat:    {1: "int8", 2: "fp16"},
-	V7PEOperator:        {0: "add", 1: "multiply", 2: "maximum", 3: "minimum", 4: "square of the sum"},
-	V7PEReduction:       {0: "sum", 2: "maximum"},
-	V7PEFinal:           {0: "none", 1: "reciprocal", 2: "reciprocal square root"},
-	V7PESource2Sign:     {2: "plain", 3: "negated"},
+	V7Fmt1:           v7Formats,
+	V7Fmt2:           v7Formats,
+	V7FmtO:           v7Formats,
+	V7NEOperation:    {OperationMultiplyAdd: "multiply and accumulate", OperationMaximum: "maximum", OperationBypass: "bypass"},
+	V7NENonLinear:    {NonLinearNone: "none", NonLinearReLU: "ReLU", NonLinearTable: "table"},
+	V7NEKernelFormat: {uint32(KernelInt8): "int8", uint32(KernelFP16): "fp16"},
+	V7PEOperator: {
+		OperatorAdd: "add", OperatorMultiply: "multiply", OperatorMaximum: "maximum", OperatorMinimum: "minimum", OperatorSquare: "square of the sum",
+	},
+	V7PEReduction:       {ReductionSum: "sum", ReductionMaximum: "maximum"},
+	V7PEFinal:           {FinalNone: "none", FinalReciprocal: "reciprocal", FinalRSqrt: "reciprocal square root"},
+	V7PESource2Sign:     {Source2Plain: "plain", Source2Negated: "negated"},
 	V7PadMode:           {0: "zero", 1: "minus infinity"},
-	V7SourceConfig.Type: {0: "on chip", 1: "DMA, kept on chip", 2: "DMA"},
-	V7ResultConfig.Type: {0: "on chip", 2: "DMA"},
+	V7SourceConfig.Type: {PlaceOnChip: "on chip", PlaceKept: "DMA, kept on chip", PlaceDMA: "DMA"},
+	V7ResultConfig.Type: {PlaceOnChip: "on chip", PlaceDMA: "DMA"},
 }
 
-var v7Formats = map[uint32]string{0: "uint8", 1: "int8", 2: "fp16"}
+var v7Formats = map[uint32]string{FormatUint8: "uint8", FormatInt8: "int8", FormatFP16: "fp16"}
 
 // ValueName says what a number in the field stands for, "" if the field holds a
 // quantity or the number has no known meaning.
