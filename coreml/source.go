@@ -52,9 +52,12 @@ func checkPath(name string) error {
 // lfsHeader begins a Git LFS pointer, the small text that stands in a clone for a file not downloaded.
 const lfsHeader = "version https://git-lfs.github.com/spec/v1"
 
-// checkPointer refuses a file that begins as a Git LFS pointer.
+// IsLFSPointer reports whether a file begins as a Git LFS pointer.
+func IsLFSPointer(data []byte) bool { return bytes.HasPrefix(data, []byte(lfsHeader)) }
+
+// checkPointer refuses such a file.
 func checkPointer(display string, data []byte) error {
-	if bytes.HasPrefix(data, []byte(lfsHeader)) {
+	if IsLFSPointer(data) {
 		return &FormatError{File: display, Offset: -1, Err: ErrLFSPointer}
 	}
 	return nil

@@ -28,6 +28,9 @@ type npyHeader struct {
 	shape   []int
 }
 
+// IsNPY reports whether a file begins as an array file does.
+func IsNPY(data []byte) bool { return bytes.HasPrefix(data, []byte(npyMagic)) }
+
 // ReadNPY reads an array file. Text arrays ("<U7", "|S7") become String tensors.
 func ReadNPY(r io.Reader) (*Tensor, error) {
 	h, err := readNPYHeader(r)

@@ -2,6 +2,7 @@ package tensor
 
 import (
 	"archive/zip"
+	"bytes"
 	"fmt"
 	"io"
 	"os"
@@ -12,6 +13,11 @@ import (
 type Named struct {
 	Name   string
 	Tensor *Tensor
+}
+
+// IsNPZ reports whether a file begins as an archive of arrays does: as every zip archive, perhaps an empty one.
+func IsNPZ(data []byte) bool {
+	return bytes.HasPrefix(data, []byte("PK\x03\x04")) || bytes.HasPrefix(data, []byte("PK\x05\x06"))
 }
 
 // ReadNPZ reads NumPy's archive of arrays, in the order of the archive. A name that occurs twice is an error.

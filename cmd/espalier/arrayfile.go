@@ -10,6 +10,7 @@ import (
 	"os"
 
 	"github.com/espalier-ane/espalier"
+	"github.com/espalier-ane/espalier/coreml"
 	"github.com/espalier-ane/espalier/internal/osfile"
 	"github.com/espalier-ane/espalier/tensor"
 )
@@ -22,11 +23,7 @@ type fileContent struct {
 	picture image.Image    // of a PNG or JPEG file
 }
 
-var (
-	errUnknownFile = errors.New("this is no npz, npy, PNG, JPEG or JSON file")
-	// errPointer says what a file of three lines is, where data is expected.
-	errPointer = errors.New("the file is a Git LFS pointer, not the file itself; `git lfs pull` downloads it")
-)
+var errUnknownFile = errors.New("this is no npz, npy, PNG, JPEG or JSON file")
 
 // readInputFile reads a file of inputs. What it is, is decided by its content, not by its name.
 func readInputFile(path string) (fileContent, error) {
@@ -74,7 +71,7 @@ func decodeInputFile(data []byte) (c fileContent, err error) {
 	case jsonFile:
 		c.arrays, c.array, err = parseJSON(bytes.TrimPrefix(data, byteOrderMark))
 	case lfsPointer:
-		err = errPointer
+		err = coreml.ErrLFSPointer
 	default:
 		err = errUnknownFile
 	}
@@ -94,17 +91,16 @@ const (
 	otherFile  fileKind = "other file"
 )
 
-// magics are the first bytes of the kinds that have some.
-var magics = []struct {
-	prefix string
-	kind   fileKind
+// kinds are those that their first bytes tell.
+var kinds = []struct {
+	kind fileKind
+	is   func(data []byte) bool
 }{
-	{"PK\x03\x04", npzFile},
-	{"PK\x05\x06", npzFile}, // without entries
-	{"\x93NUMPY", npyFile},
-	{"\x89PNG\r\n\x1a\n", pngFile},
-	{"\xff\xd8\xff", jpegFile},
-	{"version https://git-lfs.github.com/spec/", lfsPointer},
+	{npzFile, tensor.IsNPZ},
+	{npyFile, tensor.IsNPY},
+	{pngFile, func(data []byte) bool { return bytes.HasPrefix(data, []byte("\x89PNG\r\n\x1a\n")) }},
+	{jpegFile, func(data []byte) bool { return bytes.HasPrefix(data, []byte("\xff\xd8\xff")) }},
+	{lfsPointer, coreml.IsLFSPointer},
 }
 
 // byteOrderMark is what some editors put before a text.
@@ -112,9 +108,9 @@ var byteOrderMark = []byte("\ufeff")
 
 // sniff finds out the kind of a file.
 func sniff(data []byte) fileKind {
-	for _, m := range magics {
-		if bytes.HasPrefix(data, []byte(m.prefix)) {
-			return m.kind
+	for _, k := range kinds {
+		if k.is(data) {
+			return k.kind
 		}
 	}
 	if text := bytes.TrimLeft(bytes.TrimPrefix(data, byteOrderMark), " \t\r\n"); len(text) > 0 && bytes.IndexByte([]byte(`[{"-0123456789tf`), text[0]) >= 0 {

@@ -4,19 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
-	"github.com/espalier-ane/espalier/bundle"
-	"github.com/espalier-ane/espalier/coreml"
+	"github.com/espalier-ane/espalier/explain/check"
 	"github.com/espalier-ane/espalier/hal"
-	"github.com/espalier-ane/espalier/hwx"
-	"github.com/espalier-ane/espalier/inspect"
 	"github.com/espalier-ane/espalier/internal/osfile"
-	"github.com/espalier-ane/espalier/mil"
 )
 
 type checkCmd struct {
@@ -35,12 +30,12 @@ var errRequired = errors.New("not every operation runs on the engine")
 // checkFormats are the forms of a report.
 var checkFormats = []struct {
 	name  string
-	write func(io.Writer, *inspect.Report) error
+	write func(io.Writer, *check.Report) error
 }{
-	{"text", func(w io.Writer, r *inspect.Report) error { return r.WriteText(w) }},
-	{"json", func(w io.Writer, r *inspect.Report) error { return printJSON(w, r) }},
-	{"md", func(w io.Writer, r *inspect.Report) error { return r.WriteMarkdown(w) }},
-	{"html", func(w io.Writer, r *inspect.Report) error { return r.WriteHTML(w) }},
+	{"text", func(w io.Writer, r *check.Report) error { return r.WriteText(w) }},
+	{"json", func(w io.Writer, r *check.Report) error { return r.WriteJSON(w) }},
+	{"md", func(w io.Writer, r *check.Report) error { return r.WriteMarkdown(w) }},
+	{"html", func(w io.Writer, r *check.Report) error { return r.WriteHTML(w) }},
 	{"sarif", writeSARIF},
 }
 
@@ -56,22 +51,25 @@ func (c *checkCmd) Run(call *invocation) error {
 	if err := c.checkOutput(); err != nil {
 		return err
 	}
-	report, err := c.check(call, targets)
+	r, err := check.File(call, c.Model, check.Options{Targets: targets, Function: c.Function})
+	if _, missing := errors.AsType[*check.FunctionError](err); missing {
+		return usageError{err}
+	}
 	if err != nil {
 		return err
 	}
 	if c.Output != "" {
-		err = osfile.WriteAtomic(c.Output, func(w io.Writer) error { return write(w, report) })
+		err = osfile.WriteAtomic(c.Output, func(w io.Writer) error { return write(w, r) })
 	} else {
-		err = write(call.stdout, report)
+		err = write(call.stdout, r)
 	}
 	if err != nil {
 		return err
 	}
-	return unmet(report, required)
+	return unmet(r, required)
 }
 
-func (c *checkCmd) format() (func(io.Writer, *inspect.Report) error, error) {
+func (c *checkCmd) format() (func(io.Writer, *check.Report) error, error) {
 	var names []string
 	for _, f := range checkFormats {
 		if f.name == c.Format {
@@ -137,7 +135,7 @@ func (c *checkCmd) checkOutput() error {
 	if !info.Mode().IsRegular() {
 		return fmt.Errorf("cannot write %s: it exists and is not a file", c.Output)
 	}
-	switch ours, err := inspect.IsReportFile(c.Output); {
+	switch ours, err := check.IsReportFile(c.Output); {
 	case err != nil:
 		return err
 	case !ours:
@@ -146,41 +144,8 @@ func (c *checkCmd) checkOutput() error {
 	return nil
 }
 
-// check opens the model and places it.
-func (c *checkCmd) check(call *invocation, targets []*hal.Target) (*inspect.Report, error) {
-	switch {
-	case hwx.IsContainerFile(c.Model):
-		return nil, fmt.Errorf("%s: this is a hardware container, which is compiled already: check the model that it was made of", c.Model)
-	case bundle.IsBundle(c.Model):
-		return nil, fmt.Errorf("%s: this is a bundle, which is compiled already: check the model that it was made of", c.Model)
-	}
-	model, err := coreml.Open(c.Model)
-	if err != nil {
-		return nil, err
-	}
-	defer model.Close()
-	report, err := inspect.Check(call, c.Model, model, inspect.Options{Targets: targets, Function: c.Function})
-	if missing, ok := errors.AsType[*inspect.FunctionError](err); ok {
-		return nil, usagef("%s: %w", c.Model, missing)
-	}
-	if err != nil && !namesFile(err) {
-		err = fmt.Errorf("%s: %w", c.Model, err)
-	}
-	return report, err
-}
-
-// namesFile reports whether an error says itself which file it is about.
-func namesFile(err error) bool {
-	if format, ok := errors.AsType[*coreml.FormatError](err); ok && format.File != "" {
-		return true
-	}
-	_, syntax := errors.AsType[*mil.SyntaxError](err)
-	_, path := errors.AsType[*fs.PathError](err)
-	return syntax || path
-}
-
 // writeSARIF has the places of findings relative to the repository that the current folder is in.
-func writeSARIF(w io.Writer, r *inspect.Report) error {
+func writeSARIF(w io.Writer, r *check.Report) error {
 	root, err := repositoryRoot()
 	if err != nil {
 		return err
@@ -207,18 +172,9 @@ func repositoryRoot() (string, error) {
 }
 
 // unmet is the error that operations run on the host of targets that are required to do without.
-func unmet(r *inspect.Report, required []*hal.Target) error {
-	var lines []string
-	for _, f := range r.Functions {
-		for _, t := range f.Targets {
-			isRequired := slices.ContainsFunc(required, func(x *hal.Target) bool { return x.Name == t.Name })
-			if isRequired && !t.Whole() {
-				lines = append(lines, fmt.Sprintf("%s, function %s: %s", t.Name, printable(f.Name), t.Outcome(f)))
-			}
-		}
+func unmet(r *check.Report, required []*hal.Target) error {
+	if lines := r.OnHost(required); len(lines) > 0 {
+		return fmt.Errorf("%w, as --require demands:\n  %s", errRequired, strings.Join(lines, "\n  "))
 	}
-	if len(lines) == 0 {
-		return nil
-	}
-	return fmt.Errorf("%w, as --require demands:\n  %s", errRequired, strings.Join(lines, "\n  "))
+	return nil
 }

@@ -6,7 +6,8 @@ import (
 	"io"
 
 	"github.com/espalier-ane/espalier"
-	"github.com/espalier-ane/espalier/td"
+	"github.com/espalier-ane/espalier/explain/report"
+	"github.com/espalier-ane/espalier/explain/task"
 )
 
 // The forms of --emit beside the passes, in the order in which the compiler makes them.
@@ -112,45 +113,26 @@ func (c *compilation) emitSegment(w *bufio.Writer, form string, s espalier.Compi
 		w.WriteString(c.texts[s.Name][form])
 		return nil
 	}
-	fmt.Fprintf(w, "segment %s, %s\n", printable(s.Name), s.Backend)
+	fmt.Fprintf(w, "segment %s, %s\n", report.Printable(s.Name), s.Backend)
 	switch {
 	case s.Container == nil:
-		fmt.Fprintf(w, "  %s of the host\n", plural(s.Operations, "operation"))
+		fmt.Fprintf(w, "  %s of the host\n", report.Count(s.Operations, "operation"))
 	case form == emitTasks || form == emitWords:
-		r, err := newContainerReport(s.Container)
+		tasks, err := task.Explain(s.Container)
 		if err != nil {
 			return err
 		}
-		for i := range r.Tasks {
-			t := &r.Tasks[i]
+		for i := range tasks {
+			t := &tasks[i]
 			if form == emitTasks {
-				fmt.Fprintf(w, "task %d  %s\n", t.Index, printable(t.What))
+				fmt.Fprintf(w, "task %d  %s\n", t.Index, report.Printable(t.What))
 				continue
 			}
-			t.print(w)
-			printRegisters(w, t.Words.task)
+			t.WriteText(w)
+			t.WriteWords(w)
 		}
 	default:
 		w.WriteString(c.texts[s.Name][form])
 	}
 	return nil
-}
-
-// printRegisters prints the words of a task: those of the header, then the runs of registers.
-func printRegisters(w *bufio.Writer, t *td.Task) {
-	line := func(title string, words []uint32) {
-		const inLine = 8
-		for i := 0; i < len(words); i += inLine {
-			fmt.Fprintf(w, "  %-11s", title)
-			for _, word := range words[i:min(i+inLine, len(words))] {
-				fmt.Fprintf(w, " %08x", word)
-			}
-			fmt.Fprintln(w)
-			title = ""
-		}
-	}
-	line("header", t.Header)
-	for _, r := range t.Records {
-		line(hexRegister(r.Addr), r.Words)
-	}
 }

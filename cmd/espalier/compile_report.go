@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/espalier-ane/espalier"
+	"github.com/espalier-ane/espalier/explain/report"
 )
 
 // The types of this file are the schema of compile --json; docs/json.md explains them.
@@ -98,7 +99,7 @@ func (c *compilation) report(model, target string) compileReport {
 
 func (c *compileCmd) report(call *invocation, r compileReport) error {
 	if c.JSON {
-		return printJSON(call.stdout, r)
+		return report.WriteJSON(call.stdout, r)
 	}
 	w := bufio.NewWriter(call.stdout)
 	r.print(w)
@@ -111,10 +112,10 @@ func (r *compileReport) print(w *bufio.Writer) {
 		name := r.Model
 		if r.Output != "" {
 			name = r.Output
-			facts = append(facts, byteSize(r.Bytes))
+			facts = append(facts, report.Size(r.Bytes))
 		}
 		facts = append(facts, fmt.Sprintf("%.1f ms", r.TimeMS))
-		fmt.Fprintf(w, "%s\n  %s\n", printable(name), strings.Join(facts, ", "))
+		fmt.Fprintf(w, "%s\n  %s\n", report.Printable(name), strings.Join(facts, ", "))
 	}
 	for _, f := range r.Functions {
 		f.print(w)
@@ -134,24 +135,24 @@ func (r *compileReport) print(w *bufio.Writer) {
 	}
 	if rows != nil {
 		fmt.Fprintln(w, "passes")
-		printColumns(w, "  ", rows)
+		report.Columns(w, "  ", rows)
 	}
 }
 
 func (f *compiledFunction) print(w *bufio.Writer) {
-	fmt.Fprintf(w, "function %s\n", printable(f.Name))
+	fmt.Fprintf(w, "function %s\n", report.Printable(f.Name))
 	var rows [][]string
 	for _, s := range f.Segments {
-		row := []string{s.Backend, s.Name, plural(s.Operations, "operation")}
+		row := []string{s.Backend, s.Name, report.Count(s.Operations, "operation")}
 		if s.Tasks > 0 {
-			row = append(row, plural(s.Tasks, "task"))
+			row = append(row, report.Count(s.Tasks, "task"))
 		}
 		if o := s.OnChip; o != nil {
-			row = append(row, fmt.Sprintf("%s on chip, %s kept there", byteSize(o.Used), plural(o.Kept, "result")))
+			row = append(row, fmt.Sprintf("%s on chip, %s kept there", report.Size(o.Used), report.Count(o.Kept, "result")))
 		}
 		rows = append(rows, row)
 	}
-	printColumns(w, "  ", rows)
+	report.Columns(w, "  ", rows)
 	if len(f.Host) == 0 {
 		return
 	}
@@ -160,5 +161,5 @@ func (f *compiledFunction) print(w *bufio.Writer) {
 	for _, o := range f.Host {
 		rows = append(rows, []string{o.Operation, o.Kind, o.Reason})
 	}
-	printColumns(w, "    ", rows)
+	report.Columns(w, "    ", rows)
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/espalier-ane/espalier/bundle"
 	"github.com/espalier-ane/espalier/e5"
+	"github.com/espalier-ane/espalier/explain/report"
 	"github.com/espalier-ane/espalier/hal"
 	"github.com/espalier-ane/espalier/hwx"
 	"github.com/espalier-ane/espalier/internal/testkit"
@@ -216,7 +217,7 @@ func (d *dumpedWords) encode(t *testing.T) []byte {
 			}
 			record := td.Record{Addr: uint32(addr)}
 			for i := range rec.Count {
-				record.Words = append(record.Words, parse(task.Words[hexRegister(uint32(addr)+4*uint32(i))]))
+				record.Words = append(record.Words, parse(task.Words[report.Register(uint32(addr)+4*uint32(i))]))
 			}
 			written += rec.Count
 			made.Records = append(made.Records, record)
@@ -274,43 +275,6 @@ func TestDumpedWordsAreTheText(t *testing.T) {
 			check(t, path)
 		}
 	})
-}
-
-// What dump says of each of Apple's programs, in a sentence for each task.
-func TestSentences(t *testing.T) {
-	want := map[string][]string{
-		"compiled_ee9d5b1b":        {"1×1 convolution 3→2 channels on 1×1, bias, from image to probs@output"},
-		"compiled_signed_4e6bd6e6": {"1×1 convolution 3→2 channels on 1×1, bias, from image to probs@output"},
-		"concat_0f988933":          {"copy of 16,384 channels on 1×1, from input_0 to output@output", "copy of 16 channels on 1×1, from input_1 to output@output+0x100000"},
-		"concat_fb59e09a":          {"copy of 16 channels on 1×1, from input_0 to output@output", "copy of 16 channels on 1×1, from input_1 to output@output+0x400"},
-		"conv_8a6bd427":            {"1×1 convolution 3→3 channels on 1×1, from image to probs@output"},
-		"conv_ea5905f3":            {"1×1 convolution 3→3 channels on 1×1, from image to probs@output"},
-		"gemm_bc27a277":            {"1×1 convolution 512→512 channels on 1×1, from image to probs@output"},
-		"gemm_ef7e5c24":            {"1×1 convolution 64→64 channels on 1×1, from image to probs@output"},
-		"golden_32a7ae2d":          {"1×1 convolution 3→3 channels on 1×1, from image to probs@output"},
-		"golden_50e38bf9":          {"1×1 convolution 3→2 channels on 1×1, bias, from image to probs@output"},
-		"golden_a199507d":          {"1×1 convolution 3→3 channels on 1×1, from image to probs@output"},
-		"golden_c20271e3":          {"copy of 3 channels on 1×1, from image to probs@output"},
-		"golden_cb1ce958":          {"1×1 convolution 3→2 channels on 1×1, from image to probs@output"},
-		"relu_d66a665b":            {"ReLU of 1 channel on 1×16, from image to probs@output"},
-		"relu_dc54cc54":            {"ReLU of 1 channel on 1×77, from image to probs@output"},
-		"sigmoid_7cc79341":         {"sigmoid of 1 channel on 1×77, from image to probs@output"},
-		"sum_1b1855b8":             {"sum of 64 channels on 1×1, from image and image2 to probs@output"},
-	}
-	for _, path := range realContainers(t) {
-		var d struct{ Tasks []struct{ What string } }
-		if err := json.Unmarshal(call(t, "dump", path, "--json"), &d); err != nil {
-			t.Fatal(err)
-		}
-		name := strings.TrimSuffix(filepath.Base(path), ".hwx")
-		var got []string
-		for _, task := range d.Tasks {
-			got = append(got, task.What)
-		}
-		if strings.Join(got, "\n") != strings.Join(want[name], "\n") {
-			t.Errorf("%s: got %q, want %q", name, got, want[name])
-		}
-	}
 }
 
 // A container of Apple's runs as a model does.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/espalier-ane/espalier"
 	"github.com/espalier-ane/espalier/coreml"
+	"github.com/espalier-ane/espalier/explain/report"
 	"github.com/espalier-ane/espalier/tensor"
 )
 
@@ -28,8 +29,8 @@ type reference struct {
 	tolerances map[string]float64 // by output; "" has that of all others
 }
 
-// check is the comparison of an output with its reference.
-type check struct {
+// comparison is that of an output with its reference.
+type comparison struct {
 	output    string
 	got, want *tensor.Tensor // nil if there is none
 	tolerance float64
@@ -45,7 +46,7 @@ func (c *expectFlags) references(f *espalier.Function, cases int) ([]reference, 
 		return nil, nil
 	}
 	if len(c.Expect) != cases {
-		return nil, usagef("%d --expect for %s: each --inputs takes one", len(c.Expect), plural(cases, "case"))
+		return nil, usagef("%d --expect for %s: each --inputs takes one", len(c.Expect), report.Count(cases, "case"))
 	}
 	tolerances, err := c.tolerances(f)
 	if err != nil {
@@ -91,15 +92,15 @@ func (c *expectFlags) tolerances(f *espalier.Function) (map[string]float64, erro
 
 // compare holds the outputs against the reference: first those that the reference has, in the order of the
 // model, then what it lacks or has in excess.
-func (r reference) compare(outputs []*espalier.Value) []check {
-	var checks, extra []check
+func (r reference) compare(outputs []*espalier.Value) []comparison {
+	var checks, extra []comparison
 	seen := map[string]bool{}
 	for _, got := range arrays(outputs) {
 		tolerance, ok := r.tolerances[got.Name]
 		if !ok {
 			tolerance = r.tolerances[""]
 		}
-		c := check{output: got.Name, got: got.Tensor, tolerance: tolerance}
+		c := comparison{output: got.Name, got: got.Tensor, tolerance: tolerance}
 		i := slices.IndexFunc(r.arrays, func(a tensor.Named) bool { return a.Name == got.Name })
 		if i < 0 {
 			c.Comparison = tensor.Comparison{Match: true, Worst: -1, Reason: "not compared: the reference does not have it"}
@@ -118,19 +119,19 @@ func (r reference) compare(outputs []*espalier.Value) []check {
 	}
 	for _, a := range r.arrays {
 		if !seen[a.Name] {
-			extra = append(extra, check{output: a.Name, want: a.Tensor,
+			extra = append(extra, comparison{output: a.Name, want: a.Tensor,
 				Comparison: tensor.Comparison{Worst: -1, Error: math.Inf(1), Reason: "the model has no such output"}})
 		}
 	}
 	return append(checks, extra...)
 }
 
-func allMatch(checks []check) bool {
-	return !slices.ContainsFunc(checks, func(c check) bool { return !c.Match })
+func allMatch(checks []comparison) bool {
+	return !slices.ContainsFunc(checks, func(c comparison) bool { return !c.Match })
 }
 
 // worstIndex is the place of the worst element on each axis.
-func (c check) worstIndex() []int {
+func (c comparison) worstIndex() []int {
 	shape := c.want.Shape()
 	at := make([]int, len(shape))
 	rest := c.Worst
@@ -142,8 +143,8 @@ func (c check) worstIndex() []int {
 }
 
 // String describes the comparison in a line.
-func (c check) String() string {
-	output := printable(c.output)
+func (c comparison) String() string {
+	output := report.Printable(c.output)
 	switch {
 	case c.Worst < 0 && c.Reason == "":
 		return output + ": equal"
@@ -155,7 +156,7 @@ func (c check) String() string {
 		word = "differs"
 	}
 	text := fmt.Sprintf("%s: %s, worst element %v is %s, expected %s", output, word,
-		tensor.ShapeOf(c.worstIndex()...), elementText(c.got, c.Worst), elementText(c.want, c.Worst))
+		tensor.ShapeOf(c.worstIndex()...), report.Element(c.got, c.Worst), report.Element(c.want, c.Worst))
 	if c.want.DType().IsFloat() {
 		text += fmt.Sprintf(", off by %.3g (tolerance %.3g)", c.Error, c.tolerance)
 	}

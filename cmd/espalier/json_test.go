@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"math"
 	"os"
@@ -10,6 +9,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/espalier-ane/espalier/explain/dump"
+	"github.com/espalier-ane/espalier/explain/model"
+	"github.com/espalier-ane/espalier/explain/report"
 	"github.com/espalier-ane/espalier/internal/testkit"
 	"github.com/espalier-ane/espalier/tensor"
 )
@@ -28,14 +30,15 @@ func TestEveryFieldIsDocumented(t *testing.T) {
 	}{
 		{"`espalier run --json`", runReport{}},
 		{"`espalier compile --json`", compileReport{}},
-		{"`espalier inspect --json`", inspectReport{}},
-		{"`espalier dump --json`", containerDump{}},
-		{"`espalier dump --json`", descriptorDump{}},
-		{"`espalier dump --json`", bundleDump{}},
-		{"`espalier dump --json`", firmwareDump{}},
-		{"`espalier dump --json`", programDump{}}, // the rest of modelDump is what inspect prints
-		{"`espalier dump --json`", blobDump{}},
-		{"`espalier dump --json`", arraysDump{}},
+		{"`espalier inspect --json`", model.Report{}},
+		{"`espalier dump --json`", dump.Head{}},
+		{"`espalier dump --json`", dump.Container{}},
+		{"`espalier dump --json`", dump.Descriptor{}},
+		{"`espalier dump --json`", dump.Bundle{}},
+		{"`espalier dump --json`", dump.Firmware{}},
+		{"`espalier dump --json`", dump.Program{}}, // the rest of a model is what inspect prints
+		{"`espalier dump --json`", dump.WeightFile{}},
+		{"`espalier dump --json`", dump.Arrays{}},
 		{"`espalier targets --json`", targetsReport{}},
 		{"`espalier version --json`", versionReport{}},
 	} {
@@ -60,7 +63,7 @@ func jsonFields(typ reflect.Type, names map[string]bool, seen map[reflect.Type]b
 		return jsonFields(typ.Elem(), names, seen)
 	}
 	marshaler := reflect.TypeFor[json.Marshaler]() // has no fields in JSON but what it writes
-	if typ.Kind() != reflect.Struct || seen[typ] || typ == reflect.TypeFor[member]() || typ.Implements(marshaler) {
+	if typ.Kind() != reflect.Struct || seen[typ] || typ == reflect.TypeFor[report.Member]() || typ.Implements(marshaler) {
 		return names
 	}
 	seen[typ] = true
@@ -89,7 +92,7 @@ func TestArraysSurviveJSON(t *testing.T) {
 		tensor.Of([]float64{}, 2, 0),
 		tensor.Scalar(2.5),
 	} {
-		text, err := json.Marshal(nested{want})
+		text, err := json.Marshal(report.Nested{Tensor: want})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -101,30 +104,5 @@ func TestArraysSurviveJSON(t *testing.T) {
 		if got.String() != want.String() || !tensor.Compare(got, want, 0).Match {
 			t.Errorf("%s: read as %v, was %v", text, got, want)
 		}
-	}
-}
-
-func TestIndentJSON(t *testing.T) {
-	const compact = `{"a":[1,[2,"],{"]],"b":{},"c":[{"d":[]},{"e":null}],"f":"x\"y"}`
-	const want = `{
-  "a": [1, [2, "],{"]],
-  "b": {},
-  "c": [
-    {
-      "d": []
-    },
-    {
-      "e": null
-    }
-  ],
-  "f": "x\"y"
-}
-`
-	if got := string(indentJSON([]byte(compact))); got != want {
-		t.Errorf("got\n%s\nexpected\n%s", got, want)
-	}
-	var back bytes.Buffer
-	if err := json.Compact(&back, indentJSON([]byte(compact))); err != nil || back.String() != compact {
-		t.Errorf("it does not survive: %s, %v", back.String(), err)
 	}
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"image/png"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/espalier-ane/espalier"
 	"github.com/espalier-ane/espalier/coreml"
+	"github.com/espalier-ane/espalier/explain/report"
 	"github.com/espalier-ane/espalier/internal/osfile"
 	"github.com/espalier-ane/espalier/tensor"
 )
@@ -54,7 +54,7 @@ var outputFormats = []outputFormat{
 // and none that the same command reads.
 func (c *outputFlags) files(f *espalier.Function, cases int, read []string) ([]outputFile, error) {
 	if len(c.Outputs) > 0 && len(c.Outputs) != cases {
-		return nil, usagef("%d --outputs for %s: each --inputs takes one", len(c.Outputs), plural(cases, "case"))
+		return nil, usagef("%d --outputs for %s: each --inputs takes one", len(c.Outputs), report.Count(cases, "case"))
 	}
 	if len(c.Output) > 0 && cases > 1 {
 		return nil, usagef("--output writes the outputs of one case, there are %d: use --outputs", cases)
@@ -205,38 +205,11 @@ func writePNG(w io.Writer, outputs []*espalier.Value, _ bool) error {
 // writeJSON writes nested lists: those of one output, or an object of those of all, in the names of an archive.
 func writeJSON(w io.Writer, outputs []*espalier.Value, all bool) error {
 	if !all && outputs[0].Labels == nil {
-		return printJSON(w, nested{outputs[0].Tensor})
+		return report.WriteJSON(w, report.Nested{Tensor: outputs[0].Tensor})
 	}
-	var o orderedObject
+	var o report.Object
 	for _, a := range arrays(outputs) {
-		o = append(o, member{a.Name, nested{a.Tensor}})
+		o.Add(a.Name, report.Nested{Tensor: a.Tensor})
 	}
-	return printJSON(w, o)
-}
-
-// orderedObject is a JSON object whose members keep their order.
-type orderedObject []member
-
-type member struct {
-	name  string
-	value any
-}
-
-func (o orderedObject) MarshalJSON() ([]byte, error) {
-	b := []byte{'{'}
-	for i, m := range o {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		name, err := json.Marshal(m.name)
-		if err != nil {
-			return nil, err
-		}
-		value, err := json.Marshal(m.value)
-		if err != nil {
-			return nil, err
-		}
-		b = append(append(append(b, name...), ':'), value...)
-	}
-	return append(b, '}'), nil
+	return report.WriteJSON(w, o)
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/espalier-ane/espalier/explain/report"
 )
 
 const (
@@ -77,7 +79,7 @@ func startProgress(w io.Writer, ticks <-chan time.Time, release func()) *progres
 func (p *progress) draw(over int) int {
 	p.mu.Lock()
 	filled := progressWidth * p.done / max(p.total, 1)
-	line := fmt.Sprintf("[%s%s] %s", strings.Repeat("#", filled), strings.Repeat(" ", progressWidth-filled), printable(p.what))
+	line := fmt.Sprintf("[%s%s] %s", strings.Repeat("#", filled), strings.Repeat(" ", progressWidth-filled), report.Printable(p.what))
 	p.mu.Unlock()
 	const widest = 79 // a longer line would wrap, and stay
 	runes := []rune(line)

@@ -4,21 +4,19 @@ import (
 	"bufio"
 	"fmt"
 	"io"
-	"math"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/espalier-ane/espalier"
 	"github.com/espalier-ane/espalier/coreml"
-	"github.com/espalier-ane/espalier/tensor"
+	"github.com/espalier-ane/espalier/explain/report"
 )
 
 // report prints what run found: the comparisons if there are any, else the outputs unless they were written
 // to files, and the time if it was asked for.
 func (c *runCmd) report(call *invocation, f *espalier.Function, results []result, times []time.Duration) error {
 	if c.JSON {
-		return printJSON(call.stdout, c.runReport(f, results, times))
+		return report.WriteJSON(call.stdout, c.runReport(f, results, times))
 	}
 	w := bufio.NewWriter(call.stdout)
 	for i, r := range results {
@@ -28,8 +26,8 @@ func (c *runCmd) report(call *invocation, f *espalier.Function, results []result
 		if len(results) > 1 {
 			fmt.Fprintf(w, "case %d, %s\n", i+1, r.file)
 		}
-		for _, check := range r.checks {
-			fmt.Fprintln(w, check)
+		for _, compared := range r.checks {
+			fmt.Fprintln(w, compared)
 		}
 		if len(r.checks) == 0 {
 			for _, v := range r.outputs {
@@ -53,19 +51,16 @@ func milliseconds(d time.Duration) string {
 	return strconv.FormatFloat(float64(d)/float64(time.Millisecond), 'f', 3, 64) + " ms"
 }
 
-const (
-	shownClasses  = 5
-	shownElements = 8
-)
+const shownClasses = 5
 
 // printValue describes an output: its type and shape, its range, its first elements or best classes.
 func printValue(w io.Writer, v *espalier.Value) {
 	t := v.Tensor
-	name := printable(v.Feature.Name)
+	name := report.Printable(v.Feature.Name)
 	if v.Labels != nil {
 		fmt.Fprintf(w, "%s  %v, %d classes\n", name, v.Feature.Type, t.Len())
 		for _, class := range v.Top(shownClasses) {
-			fmt.Fprintf(w, "  %-8s  %s\n", shortNumber(class.Probability), printable(class.Label))
+			fmt.Fprintf(w, "  %-8s  %s\n", report.Short(class.Probability), report.Printable(class.Label))
 		}
 		return
 	}
@@ -78,97 +73,8 @@ func printValue(w io.Writer, v *espalier.Value) {
 		fmt.Fprintln(w, "  no elements")
 		return
 	}
-	if text := rangeText(t); t.Len() > 1 && text != "" {
+	if text := report.Range(t); t.Len() > 1 && text != "" {
 		fmt.Fprintf(w, "  %s\n", text)
 	}
-	elements := make([]string, min(t.Len(), shownElements))
-	first := firstElements(t, len(elements))
-	for i := range elements {
-		elements[i] = elementText(first, i)
-	}
-	if t.Len() > len(elements) {
-		elements = append(elements, "…")
-	}
-	fmt.Fprintf(w, "  %s\n", strings.Join(elements, " "))
-}
-
-// firstElements are the first n elements as a list.
-func firstElements(t *tensor.Tensor, n int) *tensor.Tensor {
-	flat, err := t.Reshape(t.Len())
-	if err == nil {
-		flat, err = flat.Slice(0, 0, n, 1)
-	}
-	if err != nil {
-		panic("bug: the first elements of " + t.String() + ": " + err.Error())
-	}
-	return flat
-}
-
-// elementText is an element as people read it.
-func elementText(t *tensor.Tensor, i int) string {
-	switch d := t.DType(); {
-	case d == tensor.String:
-		return strconv.Quote(t.Strings()[i])
-	case d == tensor.Bool:
-		return strconv.FormatBool(t.Int64s()[i] != 0)
-	case d == tensor.UInt64:
-		return strconv.FormatUint(uint64(t.Int64s()[i]), 10)
-	case d.IsFloat():
-		return shortNumber(t.Float64s()[i])
-	}
-	return strconv.FormatInt(t.Int64s()[i], 10)
-}
-
-func shortNumber(v float64) string { return strconv.FormatFloat(v, 'g', 5, 64) }
-
-// summary is the range of an array of numbers.
-type summary struct {
-	Min, Max, Mean float64 // of the finite elements
-	Finite         int
-	NaN, Infinite  int
-}
-
-func summarize(t *tensor.Tensor) summary {
-	s := summary{Min: math.Inf(1), Max: math.Inf(-1)}
-	sum := 0.0
-	for _, v := range t.Float64s() {
-		switch {
-		case math.IsNaN(v):
-			s.NaN++
-		case math.IsInf(v, 0):
-			s.Infinite++
-		default:
-			s.Finite++
-			s.Min, s.Max = min(s.Min, v), max(s.Max, v)
-			sum += v
-		}
-	}
-	s.Mean = sum / float64(s.Finite)
-	return s
-}
-
-// rangeText describes the range of an array; "" if it has none.
-func rangeText(t *tensor.Tensor) string {
-	switch {
-	case t.DType() == tensor.String:
-		return ""
-	case t.DType() == tensor.Bool:
-		n := 0
-		for _, v := range t.Int64s() {
-			n += int(v)
-		}
-		return fmt.Sprintf("%d of %d true", n, t.Len())
-	}
-	s := summarize(t)
-	var parts []string
-	if s.Finite > 0 {
-		parts = append(parts, fmt.Sprintf("from %s to %s, mean %s", shortNumber(s.Min), shortNumber(s.Max), shortNumber(s.Mean)))
-	}
-	if s.NaN > 0 {
-		parts = append(parts, fmt.Sprintf("%d NaN", s.NaN))
-	}
-	if s.Infinite > 0 {
-		parts = append(parts, fmt.Sprintf("%d infinite", s.Infinite))
-	}
-	return strings.Join(parts, ", ")
+	fmt.Fprintf(w, "  %s\n", report.First(t).Text(t.Len()))
 }

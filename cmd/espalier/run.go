@@ -31,7 +31,7 @@ type runCmd struct {
 type result struct {
 	file    string // of --inputs; "" if there is none
 	outputs []*espalier.Value
-	checks  []check // against the case's --expect
+	checks  []comparison // against the case's --expect
 }
 
 func (c *runCmd) Run(call *invocation) error {

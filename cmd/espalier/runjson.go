@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/espalier-ane/espalier"
+	"github.com/espalier-ane/espalier/explain/report"
 	"github.com/espalier-ane/espalier/tensor"
 )
 
@@ -24,27 +25,27 @@ type runCase struct {
 }
 
 type outputReport struct {
-	Name     string  `json:"name"`
-	Type     string  `json:"type"`
-	DType    string  `json:"dtype"`
-	Shape    []int   `json:"shape"`
-	Min      *number `json:"min,omitempty"`
-	Max      *number `json:"max,omitempty"`
-	Mean     *number `json:"mean,omitempty"`
-	NaN      int     `json:"nan,omitempty"`
-	Infinite int     `json:"infinite,omitempty"`
-	Values   *nested `json:"values,omitempty"`
-	Labels   *nested `json:"labels,omitempty"`
+	Name     string         `json:"name"`
+	Type     string         `json:"type"`
+	DType    string         `json:"dtype"`
+	Shape    []int          `json:"shape"`
+	Min      *report.Number `json:"min,omitempty"`
+	Max      *report.Number `json:"max,omitempty"`
+	Mean     *report.Number `json:"mean,omitempty"`
+	NaN      int            `json:"nan,omitempty"`
+	Infinite int            `json:"infinite,omitempty"`
+	Values   *report.Nested `json:"values,omitempty"`
+	Labels   *report.Nested `json:"labels,omitempty"`
 }
 
 type checkReport struct {
-	Output    string `json:"output"`
-	Compared  bool   `json:"compared"`
-	Match     bool   `json:"match"`
-	Error     number `json:"error"`
-	Tolerance number `json:"tolerance"`
-	Worst     []int  `json:"worst,omitempty"`
-	Reason    string `json:"reason,omitempty"`
+	Output    string        `json:"output"`
+	Compared  bool          `json:"compared"`
+	Match     bool          `json:"match"`
+	Error     report.Number `json:"error"`
+	Tolerance report.Number `json:"tolerance"`
+	Worst     []int         `json:"worst,omitempty"`
+	Reason    string        `json:"reason,omitempty"`
 }
 
 type timeReport struct {
@@ -62,8 +63,8 @@ func (c *runCmd) runReport(f *espalier.Function, results []result, times []time.
 			withValues := len(res.checks) == 0 && !c.given()
 			rc.Outputs = append(rc.Outputs, newOutputReport(v, withValues))
 		}
-		for _, check := range res.checks {
-			rc.Expect = append(rc.Expect, newCheckReport(check))
+		for _, compared := range res.checks {
+			rc.Expect = append(rc.Expect, newCheckReport(compared))
 		}
 		r.Cases = append(r.Cases, rc)
 	}
@@ -81,23 +82,23 @@ func newOutputReport(v *espalier.Value, withValues bool) outputReport {
 		r.Shape = []int{}
 	}
 	if d := t.DType(); d != tensor.String && d != tensor.Bool {
-		s := summarize(t)
+		s := report.Summarize(t)
 		r.NaN, r.Infinite = s.NaN, s.Infinite
 		if s.Finite > 0 {
-			r.Min, r.Max, r.Mean = (*number)(&s.Min), (*number)(&s.Max), (*number)(&s.Mean)
+			r.Min, r.Max, r.Mean = (*report.Number)(&s.Min), (*report.Number)(&s.Max), (*report.Number)(&s.Mean)
 		}
 	}
 	if withValues {
-		r.Values = &nested{t}
+		r.Values = &report.Nested{Tensor: t}
 		if v.Labels != nil {
-			r.Labels = &nested{v.Labels}
+			r.Labels = &report.Nested{Tensor: v.Labels}
 		}
 	}
 	return r
 }
 
-func newCheckReport(c check) checkReport {
-	r := checkReport{Output: c.output, Compared: c.got != nil && c.want != nil, Match: c.Match, Error: number(c.Error), Tolerance: number(c.tolerance), Reason: c.Reason}
+func newCheckReport(c comparison) checkReport {
+	r := checkReport{Output: c.output, Compared: c.got != nil && c.want != nil, Match: c.Match, Error: report.Number(c.Error), Tolerance: report.Number(c.tolerance), Reason: c.Reason}
 	if c.Worst >= 0 {
 		r.Worst = c.worstIndex()
 	}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/espalier-ane/espalier/explain/report"
 	"github.com/espalier-ane/espalier/hal"
 )
 
@@ -48,11 +49,11 @@ func (c *targetsCmd) Run(call *invocation) error {
 		return usageError{err}
 	}
 	if c.JSON {
-		report := newTargetReport(t)
+		r := newTargetReport(t)
 		for _, v := range t.Values() {
-			report.Values = append(report.Values, valueReport{v.Group, v.Name, v.Offset, v.Text, v.Status.String(), v.Source})
+			r.Values = append(r.Values, valueReport{v.Group, v.Name, v.Offset, v.Text, v.Status.String(), v.Source})
 		}
-		return printJSON(call.stdout, report)
+		return report.WriteJSON(call.stdout, r)
 	}
 	return printTarget(call.stdout, t)
 }
@@ -63,18 +64,18 @@ func newTargetReport(t *hal.Target) targetReport {
 
 func (c *targetsCmd) list(out io.Writer) error {
 	if c.JSON {
-		var report targetsReport
+		var r targetsReport
 		for _, t := range hal.Targets() {
-			report.Targets = append(report.Targets, newTargetReport(t))
+			r.Targets = append(r.Targets, newTargetReport(t))
 		}
-		return printJSON(out, report)
+		return report.WriteJSON(out, r)
 	}
 	w := bufio.NewWriter(out)
 	rows := [][]string{{"target", "family", "cores", "silicon", "other names"}}
 	for _, t := range hal.Targets() {
 		rows = append(rows, []string{t.Name, t.Family.String(), fmt.Sprint(t.Cores), t.Silicon, strings.Join(t.Aliases, " ")})
 	}
-	printColumns(w, "", rows)
+	report.Columns(w, "", rows)
 	return w.Flush()
 }
 
@@ -94,7 +95,7 @@ func printTarget(out io.Writer, t *hal.Target) error {
 		}
 		rows = append(rows, []string{head, v.Name, v.Text, v.Status.String(), v.Offset, v.Source})
 	}
-	printColumns(w, "", rows)
+	report.Columns(w, "", rows)
 	for _, c := range hal.Conflicts() {
 		for _, name := range c.Targets {
 			if name == t.Name {

@@ -37,12 +37,6 @@ func TestInputSpecOfFile(t *testing.T) {
 	}
 }
 
-func TestPrintable(t *testing.T) {
-	if got, want := printable("a\nb\x1b[31m\u009bü×"), "a b [31m ü×"; got != want {
-		t.Errorf("got %q, want %q", got, want)
-	}
-}
-
 func TestJSONWithByteOrderMark(t *testing.T) {
 	c, err := decodeInputFile([]byte("\ufeff [[1, 2]]"))
 	if err != nil || c.array == nil || c.array.Len() != 2 {

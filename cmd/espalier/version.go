@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
+
+	"github.com/espalier-ane/espalier/explain/report"
 )
 
 // version can be set when the command is built: -ldflags '-X main.version=v1.2.3'.
@@ -47,7 +49,7 @@ func newVersionReport() versionReport {
 func (c *versionCmd) Run(call *invocation) error {
 	r := newVersionReport()
 	if c.JSON {
-		return printJSON(call.stdout, r)
+		return report.WriteJSON(call.stdout, r)
 	}
 	text := fmt.Sprintf("espalier %s, %s, %s", r.Version, r.Go, r.Platform)
 	if r.Revision != "" {

@@ -1,0 +1,53 @@
+package check
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+
+	"github.com/espalier-ane/espalier/bundle"
+	"github.com/espalier-ane/espalier/coreml"
+	"github.com/espalier-ane/espalier/explain/report"
+	"github.com/espalier-ane/espalier/hal"
+	"github.com/espalier-ane/espalier/hwx"
+	"github.com/espalier-ane/espalier/mil"
+)
+
+// File places every operation of a model on every target, by default the base targets. The model is a package, model, compiled
+// model or MIL text; its weight files need not be there.
+func File(ctx context.Context, path string, o Options) (*Report, error) {
+	switch {
+	case hwx.IsContainerFile(path):
+		return nil, fmt.Errorf("%s: this is a hardware container, which is compiled already: check the model that it was made of", path)
+	case bundle.IsBundle(path):
+		return nil, fmt.Errorf("%s: this is a bundle, which is compiled already: check the model that it was made of", path)
+	}
+	m, err := coreml.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer m.Close()
+	if o.Targets == nil {
+		o.Targets = hal.Base()
+	}
+	r, err := Model(ctx, path, m, o)
+	if err != nil && !namesFile(err) {
+		err = fmt.Errorf("%s: %w", path, err)
+	}
+	return r, err
+}
+
+// namesFile reports whether an error says itself which file it is about.
+func namesFile(err error) bool {
+	if format, ok := errors.AsType[*coreml.FormatError](err); ok && format.File != "" {
+		return true
+	}
+	_, syntax := errors.AsType[*mil.SyntaxError](err)
+	_, path := errors.AsType[*fs.PathError](err)
+	return syntax || path
+}
+
+// WriteJSON writes the report by the schema of docs/json.md.
+func (r *Report) WriteJSON(w io.Writer) error { return report.WriteJSON(w, r) }

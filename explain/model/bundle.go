@@ -1,0 +1,54 @@
+package model
+
+import (
+	"fmt"
+
+	"github.com/espalier-ane/espalier"
+	"github.com/espalier-ane/espalier/bundle"
+	"github.com/espalier-ane/espalier/explain/task"
+)
+
+// describeBundle describes a bundle: the features of its functions, and the segments that they are made of.
+func describeBundle(path string) (*Report, error) {
+	b, err := bundle.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer b.Close()
+	r := &Report{}
+	r.Model, r.Format, r.Type, r.Target = path, "bundle", "program", b.Manifest.Target
+	var weights task.Counter
+	for i := range b.Manifest.Functions {
+		f, err := describeCompiled(b, &b.Manifest.Functions[i], &weights)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+		f.Default = i == 0
+		r.Functions = append(r.Functions, f)
+	}
+	r.Weights.Parameters = weights.Parameters
+	return r, nil
+}
+
+func describeCompiled(b *bundle.Bundle, f *bundle.Function, weights *task.Counter) (Function, error) {
+	d, err := espalier.DescribeFunction(f)
+	if err != nil {
+		return Function{}, err
+	}
+	r := Function{
+		Name: d.Name, Inputs: describeFeatures(d.Inputs), Outputs: describeFeatures(d.Outputs), States: describeFeatures(d.States),
+		PredictedFeature: d.PredictedFeature, PredictedProbabilities: d.PredictedProbabilities, Segments: []Segment{},
+	}
+	for i := range f.Segments {
+		s := &f.Segments[i]
+		row := Segment{Operation: s.Operation, Backend: s.Backend, Container: s.Container, Function: s.Function}
+		if s.Backend == bundle.Engine {
+			if row.Tasks, err = weights.Add(b.Container(s.Container), s.Container, s.Weights); err != nil {
+				return r, fmt.Errorf("%s: %w", s.Container, err)
+			}
+			r.Tasks += row.Tasks
+		}
+		r.Segments = append(r.Segments, row)
+	}
+	return r, nil
+}
