@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/espalier-ane/espalier/internal/diag"
 )
 
 // An Alias is a name that people use for a chip. A chip's marketing name is one
@@ -248,7 +250,7 @@ func nearNames(name string) []string {
 	var near []string
 	best := min(2, len(name)-1)
 	consider := func(candidate string) {
-		switch d := distance(name, plainName(candidate)); {
+		switch d := diag.Distance(name, plainName(candidate)); {
 		case d < best:
 			best, near = d, []string{candidate}
 		case d == best && len(near) < 4:
@@ -264,26 +266,4 @@ func nearNames(name string) []string {
 		}
 	}
 	return near
-}
-
-// distance is how many letters must be put in, left out or replaced to turn one
-// word into the other.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			replace := diagonal
-			if a[i] != b[j] {
-				replace++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(replace, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }
