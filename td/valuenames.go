@@ -26,6 +26,8 @@ const (
 	OperatorMinimum  = 3
 	OperatorSquare   = 4 // of the sum
 
+	ConditionAbsolute = 1 // V7PECondition; in one recorded program, so that it has no name
+
 	ReductionSum     = 0 // V7PEReduction
 	ReductionMaximum = 2
 

@@ -4,12 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 
 	"github.com/espalier-ane/espalier/bundle"
 	"github.com/espalier-ane/espalier/coreml"
-	"github.com/espalier-ane/espalier/explain/report"
 	"github.com/espalier-ane/espalier/hal"
 	"github.com/espalier-ane/espalier/hwx"
 	"github.com/espalier-ane/espalier/mil"
@@ -48,6 +46,3 @@ func namesFile(err error) bool {
 	_, path := errors.AsType[*fs.PathError](err)
 	return syntax || path
 }
-
-// WriteJSON writes the report by the schema of docs/json.md.
-func (r *Report) WriteJSON(w io.Writer) error { return report.WriteJSON(w, r) }

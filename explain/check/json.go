@@ -2,7 +2,9 @@ package check
 
 import (
 	"encoding/json"
+	"io"
 
+	"github.com/espalier-ane/espalier/explain/report"
 	"github.com/espalier-ane/espalier/internal/diag"
 )
 
@@ -74,7 +76,10 @@ type findingJSON struct {
 	Against    string     `json:"against,omitempty"`
 }
 
-// MarshalJSON writes the report by the schema of docs/json.md.
+// WriteJSON writes the report by the schema of docs/json.md.
+func (r *Report) WriteJSON(w io.Writer) error { return report.WriteJSON(w, r) }
+
+// MarshalJSON has the report by that schema.
 func (r *Report) MarshalJSON() ([]byte, error) {
 	out := reportJSON{Report: jsonMark, Model: r.Model}
 	for _, f := range r.Functions {

@@ -242,7 +242,7 @@ func (s v7Sentence) planar() (what string, then []string) {
 		switch {
 		case op == td.OperatorSquare:
 			what = "square"
-		case s.num(td.V7PECondition) == 1:
+		case s.num(td.V7PECondition) == td.ConditionAbsolute:
 			what = "absolute value"
 		default:
 			what = "copy"
