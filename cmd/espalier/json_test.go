@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/espalier-ane/espalier/explain/dump"
+	"github.com/espalier-ane/espalier/explain/layers"
 	"github.com/espalier-ane/espalier/explain/model"
 	"github.com/espalier-ane/espalier/explain/report"
 	"github.com/espalier-ane/espalier/internal/testkit"
@@ -39,6 +40,8 @@ func TestEveryFieldIsDocumented(t *testing.T) {
 		{"`espalier dump --json`", dump.Program{}}, // the rest of a model is what inspect prints
 		{"`espalier dump --json`", dump.WeightFile{}},
 		{"`espalier dump --json`", dump.Arrays{}},
+		{"`espalier layers --json`", layers.Table{}},
+		{"`espalier layers --json`", layers.Kind{}},
 		{"`espalier targets --json`", targetsReport{}},
 		{"`espalier version --json`", versionReport{}},
 	} {

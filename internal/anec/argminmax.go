@@ -16,6 +16,7 @@ var argMinMaxInfo = KindInfo{
 	Kind: KindArgMinMax, Name: "ArgMinMax", Standing: Computed, Desc: "ArgMinMax", Class: td.ClassArgMinMax,
 	Sources: "22 desc unit B C", Unsure: "a window smaller than x",
 	New: func() Params { return &ArgMinMax{Window: UnitWindow} }, Contract: contract("y", "x"),
+	Example: Example{"Mode=SpatialArgMax Kernel=[1,16,16]", "fp16[1,1,8,16,16]"},
 
 	Pattern: Pattern{1, 1, "ArgMinMax layer must have one input", fromGates}, Check: validateArgMinMax,
 
@@ -49,6 +50,7 @@ var globalArgMinMaxInfo = KindInfo{
 	Kind: KindGlobalArgMinMax, Name: "GlobalArgMinMax", Standing: Computed, Desc: "GlobalArgMinMax",
 	Class: td.ClassGlobalArgMinMax, Sources: "22 desc unit B",
 	New: func() Params { return &GlobalArgMinMax{Type: td.Max} }, Contract: contract("y", "x"),
+	Example: Example{"Axis=W", "fp16[1,1,1,16,64]"},
 
 	Pattern: Pattern{1, 1, "", onlyCount}, Check: validateGlobalArgMinMax, Codegen: globalArgMinMaxCodegen,
 

@@ -100,6 +100,7 @@ var convInfo = KindInfo{
 	Sources:  "export plist unit 22 B",
 	New:      func() Params { return &Conv{Window: UnitWindow, Groups: 1, PaddingMode: td.PadZero} },
 	Contract: contract("y", "x w~ bias?~"),
+	Example:  Example{"Kernel=[1,3,3] PadBefore=[0,1,1] PadAfter=[0,1,1]", "fp16[1,1,8,16,16] !fp16[16,1,8,3,3]"},
 
 	Pattern: Pattern{1, 1, "", onlyCount}, Check: validateConv, Codegen: convCodegen,
 

@@ -16,6 +16,7 @@ type Copy struct{}
 var copyInfo = KindInfo{
 	Kind: KindCopy, Name: "Copy", Standing: Ours, Class: td.ClassNEBypass, Sources: "C 22",
 	New: func() Params { return &Copy{} }, Contract: contract("y", "x"),
+	Example: Example{"", "fp16[1,1,8,16,16]"},
 
 	NoValidator: "ours: the bypass of the array",
 
@@ -36,6 +37,7 @@ type TypeCast struct {
 var typeCastInfo = KindInfo{
 	Kind: KindTypeCast, Name: "TypeCast", Standing: Ours, Class: td.ClassNEBypass, Sources: "C mil",
 	New: func() Params { return &TypeCast{} }, Contract: contract("y", "x"),
+	Example: Example{"To=fp16", "bool[1,1,8,16,16]"},
 
 	NoValidator: "ours: a micro-operation; casts to int32 are Codegen's", Codegen: typeCastCodegen,
 
@@ -84,6 +86,7 @@ var shapeInfo = KindInfo{
 	Kind: KindShape, Name: "Shape", Standing: Descriptor, Desc: "Shape", Class: td.ClassShape,
 	Sources: "export C", Unsure: "its fields and the layout of its result",
 	New: func() Params { return &Shape{} }, Contract: contract("y", "x"),
+	Example: Example{"Axes=[C,H,W]", "fp16[1,1,8,16,16]"},
 
 	Pattern: Pattern{1, 1, "", "the contract of the kind" + textOurs}, Check: matched(validateShape),
 

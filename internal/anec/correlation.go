@@ -22,6 +22,7 @@ var crossCorrelationInfo = KindInfo{
 	Kind: KindCrossCorrelation, Name: "CrossCorrelation", Standing: Descriptor, Desc: "CrossCorrelation", Class: td.ClassCrossCorrelation,
 	Sources: "export desc unit B", Unsure: "the order of a template with several channels",
 	New: func() Params { return &CrossCorrelation{Groups: 1, OutChannels: 1} }, Contract: contract("y", "x template"),
+	Example: Example{"Template=[3,3]", "fp16[1,1,1,16,16] fp16[1,1,1,1,9]"},
 
 	Pattern: Pattern{2, 2, "Input size for Cross Correlation layer must be 2", fromStrings},
 	Check:   matched(validateCrossCorrelation),
@@ -74,6 +75,7 @@ var kernelRasterizerInfo = KindInfo{
 	Kind: KindKernelRasterizer, Name: "KernelRasterizer", Standing: UnitOnly, Class: td.ClassKernelRasterizer,
 	Sources: "unit C", Unsure: "the extents of its result; the meaning of the key RasterizerMode",
 	New: func() Params { return &KernelRasterizer{Groups: 1} }, Contract: contract("y", "x"),
+	Example: Example{"Kernel=[1,1]", "fp16[1,1,8,16,16]"},
 
 	NoValidator: "a unit; what compiles of it is Codegen's", Codegen: kernelRasterizerCodegen,
 

@@ -17,6 +17,7 @@ var elementWiseInfo = KindInfo{
 	Kind: KindElementWise, Name: "ElementWise", Standing: Computed, Desc: "ElementWise",
 	Class: td.ClassElementWise, Sources: "22 desc unit C",
 	New: func() Params { return &ElementWise{} }, Contract: contract("y", "x z?"),
+	Example: Example{"Type=Add", "fp16[1,1,8,16,16] fp16[1,1,8,16,16]"},
 
 	Pattern: Pattern{1, 2, "", "the contract of the kind" + textOurs}, Check: validateElementWise,
 
@@ -68,6 +69,7 @@ var scaledElementWiseInfo = KindInfo{
 	Kind: KindScaledElementWise, Name: "ScaledElementWise", Standing: Descriptor, Desc: "ScaledElementWise", Class: td.ClassScaledElementWise,
 	Sources: "export desc plist B C", Unsure: "three further numbers of the descriptor",
 	New: func() Params { return &ScaledElementWise{Scale: 1} }, Contract: contract("y", "x z"),
+	Example: Example{"Type=Add Scale=2", "fp16[1,1,8,16,16] fp16[1,1,8,16,16]"},
 
 	Pattern: Pattern{1, 2, "Scaled Elementwise must have 1 or 2 input", fromStrings},
 	Check:   validateScaledElementWise, Codegen: scaledElementWiseCodegen,
@@ -95,6 +97,7 @@ type Select struct{}
 var selectInfo = KindInfo{
 	Kind: KindSelect, Name: "Select", Standing: Ours, Class: td.ClassElementWise, Sources: "mil",
 	New: func() Params { return &Select{} }, Contract: contract("y", "condition a b"),
+	Example: Example{"", "bool[1,1,8,16,16] fp16[1,1,8,16,16] fp16[1,1,8,16,16]"},
 
 	NoValidator: "ours: an elementwise operation of three operands",
 

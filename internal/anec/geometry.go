@@ -14,6 +14,7 @@ var crossProductInfo = KindInfo{
 	Kind: KindCrossProduct, Name: "CrossProduct", Standing: Computed, Desc: "CrossProduct",
 	Class: td.ClassCrossProduct, Sources: "22 unit B",
 	New: func() Params { return &CrossProduct{} }, Contract: contract("y", "x z"),
+	Example: Example{"", "fp16[2,1,3,1,1] fp16[2,1,3,1,1]"},
 
 	Pattern: Pattern{2, 2, "", "guide B, catalog" + textOurs},
 	Check:   matched(validateCrossProduct), Codegen: crossProductCodegen,
@@ -46,6 +47,7 @@ var furthestPointSamplingInfo = KindInfo{
 	Kind: KindFurthestPointSampling, Name: "FurthestPointSampling", Standing: UnitOnly,
 	Class: td.ClassFurthestPointSampling, Sources: "unit B",
 	New: func() Params { return &FurthestPointSampling{Metric: td.DistanceL2} }, Contract: contract("y", "points"),
+	Example: Example{"Count=4", "fp16[1,1,3,1,100]"},
 
 	NoValidator: "a unit; metric and sizes are held where it is parsed", Check: validateFurthestPointSampling,
 
@@ -84,6 +86,7 @@ type RadiusSearch struct {
 var radiusSearchInfo = KindInfo{
 	Kind: KindRadiusSearch, Name: "RadiusSearch", Standing: UnitOnly, Class: td.ClassRadiusSearch, Sources: "unit B",
 	New: func() Params { return &RadiusSearch{} }, Contract: contract("y", "centroids points"),
+	Example: Example{"Radius=1", "fp16[1,1,3,1,4] fp16[1,1,3,1,100]"},
 
 	NoValidator: "a unit; its extents are held where it is parsed", Check: validateRadiusSearch,
 
@@ -119,6 +122,7 @@ var costVolumeInfo = KindInfo{
 	Kind: KindCostVolume, Name: "CostVolume", Standing: UnitOnly, Class: td.ClassCostVolume,
 	Sources: "unit B", Unsure: "the meaning of the keys ScaleFactorX and ScaleFactorY",
 	New: func() Params { return &CostVolume{} }, Contract: contract("y", "aux ref"),
+	Example: Example{"Range=2", "fp16[1,1,1,8,6] fp16[1,1,1,8,8]"},
 
 	NoValidator: "a unit; its widths are held where it is parsed", Check: validateCostVolume, Codegen: costVolumeCodegen,
 
@@ -179,6 +183,7 @@ var matrixDecompositionInfo = KindInfo{
 	Kind: KindMatrixDecomposition, Name: "MatrixDecomposition", Standing: UnitOnly, Class: td.ClassMatrixDecomposition,
 	Sources: "unit C", Unsure: "what it computes",
 	New: func() Params { return &MatrixDecomposition{} }, Contract: contract("y", "x"),
+	Example: Example{"Type=NonQRGivens RotationAxis=[7]", "fp16[1,1,9,1,1]"},
 
 	NoValidator: "a unit that was never seen to compile (guide A): Codegen", Codegen: matrixDecompositionCodegen,
 

@@ -18,6 +18,7 @@ type GOC struct {
 var gocInfo = KindInfo{
 	Kind: KindGOC, Name: "GOC", Standing: Descriptor, Desc: "GOC", Class: td.ClassGOC, Sources: "export plist unit 22",
 	New: func() Params { return &GOC{Scale: 1} }, Contract: contract("y", "x scale?! bias?!"),
+	Example: Example{"", "fp16[1,1,8,16,16] !fp16[1,1,8,1,1] !fp16[1,1,8,1,1]"},
 
 	Pattern: Pattern{1, 1, "", "guide 26: one, plus scale and bias" + textOurs}, Check: validateGOC,
 
@@ -45,6 +46,7 @@ var dynamicGOCInfo = KindInfo{
 	Kind: KindDynamicGOC, Name: "DynamicGOC", Standing: Descriptor, Desc: "DynamicGOC", Class: td.ClassDynamicGOC,
 	Sources: "export desc unit 26", Unsure: "the descriptor's second flag",
 	New: func() Params { return &DynamicGOC{} }, Contract: contract("y", "x scale? bias?"),
+	Example: Example{"", "fp16[1,1,8,16,16] fp16[1,1,8,1,1] fp16[1,1,8,1,1]"},
 
 	Pattern: Pattern{1, 3, "", "the contract of the kind" + textOurs}, Check: validateDynamicGOC,
 
@@ -77,6 +79,7 @@ var batchNormInfo = KindInfo{
 	Kind: KindBatchNorm, Name: "BatchNorm", Standing: UnitOnly, Class: td.ClassBatchNorm,
 	Sources: "C mil", Unsure: "its keys; its operands",
 	New: func() Params { return &BatchNorm{} }, Contract: contract("y", "x mean~ variance~ gamma?~ beta?~"),
+	Example: Example{"Epsilon=1e-05", "fp16[1,1,8,16,16] !fp16[1,1,8,1,1] !fp16[1,1,8,1,1]"},
 
 	NoValidator: "a unit; folded into gain and offset", Check: validateBatchNorm,
 

@@ -121,6 +121,9 @@ type KindInfo struct {
 	New      func() Params
 	Contract Contract
 
+	// Example is a plain layer of the kind, with the shapes that images or sequences have.
+	Example Example
+
 	// Pattern is what Apple's compiler holds the bottoms to; of a kind without a validator there, NoValidator says why it
 	// has none, and what holds it to a target instead.
 	Pattern     Pattern
@@ -170,6 +173,9 @@ var sources = map[string]string{
 	"26":     "guide, chapter 26: native layer classes",
 	"mil":    "the meaning of MIL operations that lower to it",
 }
+
+// SourceTitle is what a word of KindInfo.Sources stands for.
+func SourceTitle(word string) string { return sources[word] }
 
 // kindTable has the row of each kind. Functions in the rows ask a layer for its row, not the table.
 var kindTable = [numKinds]*KindInfo{

@@ -22,6 +22,7 @@ var matMulInfo = KindInfo{
 	Kind: KindMatMul, Name: "MatrixMultiplication", Standing: Descriptor, Desc: "MatrixMult", Class: td.ClassMatrixMultiplication,
 	Sources: "export desc unit 22 26", Unsure: "its keys",
 	New: func() Params { return &MatMul{} }, Contract: contract("y", "x z"),
+	Example: Example{"", "fp16[1,1,1,16,64] fp16[1,1,1,64,32]"},
 
 	Pattern: Pattern{2, 2, "Matrix mult. layer can only have two bottoms", "guide 22"}, Check: validateMatMul,
 
@@ -93,6 +94,7 @@ var linearInfo = KindInfo{
 	Kind: KindLinear, Name: "Linear", Standing: Descriptor, Desc: "Linear", Class: td.ClassLinear,
 	Sources: "export desc B", Unsure: "its key",
 	New: func() Params { return &Linear{Axis: W} }, Contract: contract("y", "x w~ bias?~"),
+	Example: Example{"", "fp16[1,1,1,16,64] !fp16[1,1,1,32,64]"},
 
 	Pattern: Pattern{1, 1, "Linear layer must have only one single input.", fromGates}, Check: validateLinear,
 

@@ -23,6 +23,7 @@ var neuronInfo = KindInfo{
 	Kind: KindNeuron, Name: "Neuron", Standing: Descriptor, Desc: "Neuron", Class: td.ClassNeuron,
 	Sources: "export desc plist unit C", Unsure: "the keys of two of the seven constants",
 	New: func() Params { return &Neuron{} }, Contract: contract("y", "x slope?~"),
+	Example: Example{"Type=relu", "fp16[1,1,8,16,16]"},
 
 	Pattern: Pattern{1, 1, "", onlyCount}, Check: validateNeuron,
 
@@ -59,6 +60,7 @@ var neuronCustomInfo = KindInfo{
 	Kind: KindNeuronCustom, Name: "NeuronCustom", Standing: UnitOnly, Class: td.ClassNeuronCustom,
 	Sources: "26 C", Unsure: "its keys; the table as an operand",
 	New: func() Params { return &NeuronCustom{} }, Contract: contract("y", "x table!"),
+	Example: Example{"", "fp16[1,1,8,16,16] !uint16[1,1,1,1,64]"},
 
 	NoValidator: "its parser wants two sets of keys and then rejects both together (guide 26): Codegen",
 	Codegen:     neuronCustomCodegen,

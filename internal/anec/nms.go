@@ -25,6 +25,7 @@ var nmsInfo = KindInfo{
 	Kind: KindNMS, Name: "NMS", Standing: Descriptor, Desc: "NMS", Class: td.ClassNMS,
 	Sources: "export desc B mil", Unsure: "which number is which; its keys; its tops",
 	New: func() Params { return &NMS{} }, Contract: contract("boxes scores indices count", "boxes scores"),
+	Example: Example{"MaxBoxes=5", "fp16[1,1,1,20,4] fp16[1,1,1,20,3]"},
 
 	Pattern: Pattern{2, -1, "", onlyCount}, Check: matched(validateNMS), Codegen: nmsCodegen,
 

@@ -21,6 +21,7 @@ var layerNormInfo = KindInfo{
 	Kind: KindLayerNorm, Name: "LayerNormalization", Standing: Descriptor, Desc: "LayerNorm", Class: td.ClassLayerNormalization,
 	Sources: "export desc B 26", Unsure: "its keys",
 	New: func() Params { return &LayerNorm{Groups: 1} }, Contract: contract("y", "x gamma?~ beta?~"),
+	Example: Example{"Axes=W Epsilon=1e-05", "fp16[1,1,1,16,64] !fp16[1,1,1,1,64] !fp16[1,1,1,1,64]"},
 
 	Pattern: Pattern{1, 1, "", onlyCount}, Check: validateLayerNorm,
 
@@ -77,6 +78,7 @@ var instanceNormInfo = KindInfo{
 	Kind: KindInstanceNorm, Name: "InstanceNormalization", Standing: Descriptor, Desc: "InstanceNorm", Class: td.ClassInstanceNormalization,
 	Sources: "export desc B", Unsure: "its keys; gamma and beta as operands",
 	New: func() Params { return &InstanceNorm{} }, Contract: contract("y", "x gamma?~ beta?~"),
+	Example: Example{"Axes=HW Epsilon=1e-05", "fp16[1,1,8,16,16] !fp16[1,1,8,1,1] !fp16[1,1,8,1,1]"},
 
 	Pattern: Pattern{1, 1, "", onlyCount}, Check: validateInstanceNorm,
 
@@ -104,6 +106,7 @@ var l2NormInfo = KindInfo{
 	Kind: KindL2Norm, Name: "L2Normalization", Standing: Descriptor, Desc: "L2Norm", Class: td.ClassL2Normalization,
 	Sources: "export desc", Unsure: "its keys; an epsilon",
 	New: func() Params { return &L2Norm{} }, Contract: contract("y", "x"),
+	Example: Example{"Axes=C Epsilon=1e-06", "fp16[1,1,8,16,16]"},
 
 	Pattern: Pattern{1, 1, "", "the contract of the kind" + textOurs}, Check: validateL2Norm,
 
@@ -126,6 +129,7 @@ var minMaxNormInfo = KindInfo{
 	Kind: KindMinMaxNorm, Name: "MinMaxNormalization", Standing: Descriptor, Desc: "MinMaxNorm",
 	Class: td.ClassMinMaxNormalization, Sources: "export desc unit B",
 	New: func() Params { return &MinMaxNorm{Epsilon: 1e-12} }, Contract: contract("y", "x"),
+	Example: Example{"Axes=W", "fp16[1,1,8,16,16]"},
 
 	Pattern: Pattern{1, 1, "", onlyCount}, Check: validateMinMaxNorm, Codegen: minMaxNormCodegen,
 
@@ -152,6 +156,7 @@ var lrnInfo = KindInfo{
 	Kind: KindLRN, Name: "LocalResponseNormalization", Standing: Descriptor, Desc: "LRN",
 	Class: td.ClassLocalResponseNormalization, Sources: "export desc unit B",
 	New: func() Params { return &LRN{Size: 1, K: 1} }, Contract: contract("y", "x"),
+	Example: Example{"Size=5 Alpha=0.0001 Beta=0.75", "fp16[1,1,8,16,16]"},
 
 	Pattern: Pattern{1, 1, "", onlyCount}, Check: validateLRN, Codegen: lrnCodegen,
 
@@ -180,6 +185,7 @@ type Softmax struct {
 var softmaxInfo = KindInfo{
 	Kind: KindSoftmax, Name: "Softmax", Standing: Descriptor, Desc: "Softmax", Class: td.ClassSoftmax, Sources: "export desc unit B",
 	New: func() Params { return &Softmax{} }, Contract: contract("y", "x"),
+	Example: Example{"Axes=W", "fp16[1,1,1,16,64]"},
 
 	Pattern: Pattern{1, 1, "Softmax layer must have only one single input.", fromDecompiled}, Check: validateSoftmax,
 

@@ -17,6 +17,7 @@ var planeReaderInfo = KindInfo{
 	Kind: KindPlaneReader, Name: "PlaneReader", Standing: UnitOnly, Class: td.ClassPlaneReader,
 	Sources: "C", Unsure: "all but the class",
 	New: func() Params { return &PlaneReader{} }, Contract: contract("y", "x"),
+	Example: Example{"", "fp16[1,1,8,16,16]"},
 
 	NoValidator: "image input by four-character code, behind an entitlement (guide 19): Codegen", Codegen: planeReaderCodegen,
 
@@ -32,6 +33,7 @@ var planeWriterInfo = KindInfo{
 	Kind: KindPlaneWriter, Name: "PlaneWriter", Standing: UnitOnly, Class: td.ClassPlaneWriter,
 	Sources: "C", Unsure: "all but the class",
 	New: func() Params { return &PlaneWriter{} }, Contract: contract("y", "x"),
+	Example: Example{"", "fp16[1,1,8,16,16]"},
 
 	NoValidator: "image output, as PlaneReader: Codegen", Codegen: planeWriterCodegen,
 

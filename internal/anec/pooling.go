@@ -23,6 +23,7 @@ var poolingInfo = KindInfo{
 	Kind: KindPooling, Name: "Pooling", Standing: Descriptor, Desc: "Pool", Class: td.ClassPooling,
 	Sources: "export desc unit C", Unsure: "that the channel kinds take all channels",
 	New: func() Params { return &Pooling{Window: UnitWindow, PaddingMode: td.PadZero} }, Contract: contract("y", "x"),
+	Example: Example{"Type=Max Kernel=[1,2,2] Stride=[1,2,2]", "fp16[1,1,8,16,16]"},
 
 	Pattern: Pattern{1, 1, "Pool layer must have only one single input.", fromEnvelopes}, Check: validatePool,
 

@@ -17,6 +17,7 @@ var quantInfo = KindInfo{
 	Kind: KindQuant, Name: "Quant", Standing: UnitOnly, Class: td.ClassQuant,
 	Sources: "C 22 mil", Unsure: "its keys; scale and zero as operands",
 	New: func() Params { return &Quant{} }, Contract: contract("y", "x scale~ zero?~"),
+	Example: Example{"To=int8", "fp16[1,1,8,16,16] !fp16[1,1,1,1,1]"},
 
 	NoValidator: "a unit; formats are held where it is lowered", Check: validateQuant,
 
@@ -63,6 +64,7 @@ var deQuantInfo = KindInfo{
 	Kind: KindDeQuant, Name: "DeQuant", Standing: UnitOnly, Class: td.ClassDeQuant,
 	Sources: "C 22 mil", Unsure: "its keys; its operands but x",
 	New: func() Params { return &DeQuant{} }, Contract: contract("y", "x scale?~ zero?~ table?~ mask?~"),
+	Example: Example{"", "int8[1,1,8,16,16] !fp16[1,1,1,1,1]"},
 
 	NoValidator: "a unit; formats are held where it is lowered", Check: validateDeQuant,
 

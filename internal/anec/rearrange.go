@@ -53,6 +53,7 @@ var pixelShuffleInfo = KindInfo{
 	Kind: KindPixelShuffle, Name: "PixelShuffle", Standing: Descriptor, Desc: "PixelShuffle",
 	Class: td.ClassPixelShuffle, Sources: "export desc unit B",
 	New: func() Params { return &PixelShuffle{UnitFactors} }, Contract: contract("y", "x"),
+	Example: Example{"X=2 Y=2", "fp16[1,1,8,16,16]"},
 
 	Pattern: Pattern{1, 1, "", onlyCount}, Check: matched(validatePixelShuffle),
 
@@ -70,6 +71,7 @@ var pixelUnshuffleInfo = KindInfo{
 	Kind: KindPixelUnshuffle, Name: "PixelUnshuffle", Standing: Descriptor, Desc: "PixelUnshuffle",
 	Class: td.ClassPixelUnshuffle, Sources: "export desc unit B",
 	New: func() Params { return &PixelUnshuffle{UnitFactors} }, Contract: contract("y", "x"),
+	Example: Example{"X=2 Y=2", "fp16[1,1,8,16,16]"},
 
 	Pattern: Pattern{1, 1, "", onlyCount}, Check: matched(validatePixelUnshuffle),
 
@@ -88,6 +90,7 @@ var channelToSpaceInfo = KindInfo{
 	Kind: KindChannelToSpace, Name: "ChannelToSpace", Standing: Descriptor, Desc: "ChannelToSpace",
 	Class: td.ClassChannelToSpace, Sources: "export desc unit B",
 	New: func() Params { return &ChannelToSpace{UnitFactors} }, Contract: contract("y", "x"),
+	Example: Example{"X=2 Y=2", "fp16[1,1,8,16,16]"},
 
 	Pattern: Pattern{1, 1, "", onlyCount}, Check: matched(validateChannelToSpace),
 
@@ -105,6 +108,7 @@ var spaceToChannelInfo = KindInfo{
 	Kind: KindSpaceToChannel, Name: "SpaceToChannel", Standing: Descriptor, Desc: "SpaceToChannel",
 	Class: td.ClassSpaceToChannel, Sources: "export desc unit B",
 	New: func() Params { return &SpaceToChannel{UnitFactors} }, Contract: contract("y", "x"),
+	Example: Example{"X=2 Y=2", "fp16[1,1,8,16,16]"},
 
 	Pattern: Pattern{1, 1, "SpaceToChannel layer must have only one input", fromStrings},
 	Check:   matched(validateSpaceToChannel),
@@ -125,6 +129,7 @@ var spaceToBatchInfo = KindInfo{
 	Kind: KindSpaceToBatch, Name: "SpaceToBatch", Standing: Descriptor, Desc: "SpaceToBatch", Class: td.ClassSpaceToBatch,
 	Sources: "export desc unit B", Unsure: "the order with a batch of more than one",
 	New: func() Params { return &SpaceToBatch{UnitFactors} }, Contract: contract("y", "x"),
+	Example: Example{"X=2 Y=2", "fp16[1,1,8,16,16]"},
 
 	Pattern: Pattern{1, 1, "", onlyCount}, Check: matched(validateSpaceToBatch),
 
@@ -142,6 +147,7 @@ var batchToSpaceInfo = KindInfo{
 	Kind: KindBatchToSpace, Name: "BatchToSpace", Standing: Descriptor, Desc: "BatchToSpace", Class: td.ClassBatchToSpace,
 	Sources: "export desc unit B", Unsure: "the order with a batch of more than one",
 	New: func() Params { return &BatchToSpace{UnitFactors} }, Contract: contract("y", "x"),
+	Example: Example{"X=2 Y=2", "fp16[4,1,8,8,8]"},
 
 	Pattern: Pattern{1, 1, "", onlyCount}, Check: matched(validateBatchToSpace),
 

@@ -21,6 +21,7 @@ var reductionInfo = KindInfo{
 	Kind: KindReduction, Name: "Reduction", Standing: Descriptor, Desc: "Reduction", Class: td.ClassReduction,
 	Sources: "export desc unit B C", Unsure: "the key of the post-operation",
 	New: func() Params { return &Reduction{} }, Contract: contract("y", "x"),
+	Example: Example{"Type=Sum Axes=HW", "fp16[1,1,8,16,16]"},
 
 	Pattern: Pattern{1, 1, "Reduction layer can only have one bottom", fromEnvelopes}, Check: validateReduction,
 

@@ -30,6 +30,7 @@ var resampleInfo = KindInfo{
 	Kind: KindResample, Name: "Resample", Standing: Descriptor, Desc: "Resample", Class: td.ClassResample,
 	Sources: "export desc B", Unsure: "which coordinate comes first; its keys",
 	New: func() Params { return &Resample{Sampling: defaultSampling} }, Contract: contract("y", "x coordinates"),
+	Example: Example{"", "fp16[1,1,8,16,16] fp16[1,1,2,5,6]"},
 
 	Pattern: Pattern{2, 2, "", onlyCount}, Check: matched(validateResample),
 
@@ -72,6 +73,7 @@ var affineTransformInfo = KindInfo{
 	Kind: KindAffineTransform, Name: "AffineTransform", Standing: Descriptor, Desc: "AffineTransform", Class: td.ClassAffineTransform,
 	Sources: "export desc B mil", Unsure: "the layout of the matrix; its keys",
 	New: func() Params { return &AffineTransform{Sampling: defaultSampling} }, Contract: contract("y", "x matrix"),
+	Example: Example{"Size=[16,16]", "fp16[1,1,8,16,16] fp16[1,1,1,2,3]"},
 
 	Pattern: Pattern{2, 2, "", onlyCount}, Check: matched(validateAffineTransform),
 
@@ -114,6 +116,7 @@ var cropResizeInfo = KindInfo{
 	Kind: KindCropResize, Name: "CropResize", Standing: Descriptor, Desc: "CropResize", Class: td.ClassCropResize,
 	Sources: "export desc B mil", Unsure: "the layout of the boxes; its keys",
 	Contract: contract("y", "x boxes"),
+	Example:  Example{"Size=[4,4]", "fp16[1,1,8,16,16] fp16[7,1,4,1,1]"},
 	New: func() Params {
 		return &CropResize{Sampling: defaultSampling, Grid: td.GridDefault, Boxes: td.BoxCornersHeightFirst, Scale: 1}
 	},

@@ -16,6 +16,7 @@ type Reshape struct {
 var reshapeInfo = KindInfo{
 	Kind: KindReshape, Name: "Reshape", Standing: Descriptor, Desc: "Reshape", Class: td.ClassReshape, Sources: "export desc plist unit",
 	New: func() Params { return &Reshape{} }, Contract: contract("y", "x"),
+	Example: Example{"Dims=[1,1,2048,1,1]", "fp16[1,1,8,16,16]"},
 
 	Pattern: Pattern{1, 1, "", fromEnvelopes + textOurs}, Check: matched(validateReshape),
 
@@ -61,6 +62,7 @@ var flattenInfo = KindInfo{
 	Kind: KindFlatten, Name: "Flatten", Standing: Descriptor, Desc: "Flatten", Class: td.ClassFlatten,
 	Sources: "export desc unit B C", Unsure: "that the elements go along C",
 	New: func() Params { return &Flatten{Order: FlattenNCHW} }, Contract: contract("y", "x"),
+	Example: Example{"", "fp16[1,1,8,16,16]"},
 
 	Pattern: Pattern{1, 1, "", "the contract of the kind" + textOurs}, Check: validateFlatten,
 
@@ -92,6 +94,7 @@ var unflattenInfo = KindInfo{
 	Kind: KindUnflatten, Name: "Unflatten", Standing: Descriptor, Desc: "Unflatten", Class: td.ClassUnflatten,
 	Sources: "export desc C", Unsure: "which axes its three numbers are for; its keys",
 	New: func() Params { return &Unflatten{Order: FlattenNCHW} }, Contract: contract("y", "x"),
+	Example: Example{"Dims=[8,16,16]", "fp16[1,1,2048,1,1]"},
 
 	Pattern: Pattern{1, 1, "Unflatten layer can only have one bottom", fromDecompiled},
 	Check:   validateUnflatten, Codegen: unflattenCodegen,
@@ -124,6 +127,7 @@ var aliasInfo = KindInfo{
 	Kind: KindAlias, Name: "Alias", Standing: UnitOnly, Class: td.ClassAlias,
 	Sources: "C", Unsure: "that it has one operand",
 	New: func() Params { return &Alias{} }, Contract: contract("y", "x"),
+	Example: Example{"", "fp16[1,1,8,16,16]"},
 
 	NoValidator: "another name for a value: nothing to hold",
 
@@ -144,6 +148,7 @@ var transposeInfo = KindInfo{
 	Kind: KindTranspose, Name: "Transpose", Standing: Descriptor, Desc: "Transpose", Class: td.ClassTranspose,
 	Sources: "export desc B", Unsure: "its key",
 	New: func() Params { return &Transpose{Perm: Identity} }, Contract: contract("y", "x"),
+	Example: Example{"Perm=[N,D,H,C,W]", "fp16[1,1,8,16,16]"},
 
 	Pattern: Pattern{1, 1, "", onlyCount}, Check: matched(validateTranspose),
 

@@ -22,6 +22,7 @@ var resizeInfo = KindInfo{
 	Kind: KindResize, Name: "Resize", Standing: Descriptor, Desc: "Resize", Class: td.ClassResize,
 	Sources: "export desc B C", Unsure: "its keys",
 	New: func() Params { return &Resize{Grid: td.GridDefault} }, Contract: contract("y", "x"),
+	Example: Example{"Size=[32,32]", "fp16[1,1,8,16,16]"},
 
 	Pattern: Pattern{1, 1, "", onlyCount}, Check: matched(validateResize), Codegen: resizeCodegen,
 
@@ -62,6 +63,7 @@ var resizeAsInfo = KindInfo{
 	Kind: KindResizeAs, Name: "ResizeAs", Standing: Descriptor, Desc: "ResizeAs", Class: td.ClassResizeAs,
 	Sources: "export C", Unsure: "its fields, taken from Resize; the second operand",
 	New: func() Params { return &ResizeAs{Grid: td.GridDefault} }, Contract: contract("y", "x like"),
+	Example: Example{"", "fp16[1,1,8,16,16] fp16[1,1,8,32,32]"},
 
 	Pattern: Pattern{2, 2, "", "the contract of the kind" + textOurs}, Check: matched(validateResizeAs),
 

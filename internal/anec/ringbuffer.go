@@ -24,6 +24,7 @@ var ringBufferWriterInfo = KindInfo{
 	Kind: KindRingBufferWriter, Name: "RingBufferWriter", Standing: Descriptor, Desc: "RingBufferWriter", Class: td.ClassRingBufferWriter,
 	Sources: "export desc B", Unsure: "its keys; offsets as an operand",
 	New: func() Params { return &RingBufferWriter{} }, Contract: contract("y", "state update start?#"),
+	Example: Example{"Offset=[0,0,0,2,0]", "fp16[1,1,8,16,16] fp16[1,1,8,4,16]"},
 
 	Pattern: Pattern{2, 3, "", "guide B: 2; the descriptor's live parameters: one more" + textOurs},
 	Check:   matched(validateRingBufferWriter), Codegen: ringBufferWriterCodegen,
@@ -61,6 +62,7 @@ var ringBufferReaderInfo = KindInfo{
 	Kind: KindRingBufferReader, Name: "RingBufferReader", Standing: UnitOnly, Class: td.ClassRingBufferReader,
 	Sources: "C 26", Unsure: "all but the class",
 	New: func() Params { return &RingBufferReader{} }, Contract: contract("y", "state start?#"),
+	Example: Example{"Size=[1,1,8,4,16]", "fp16[1,1,8,16,16]"},
 
 	NoValidator: "a unit; held to what the writer is held to", Check: validateRingBufferReader,
 

@@ -20,6 +20,7 @@ type SDPA struct {
 var sdpaInfo = KindInfo{
 	Kind: KindSDPA, Name: "SDPA", Standing: Descriptor, Desc: "SDPA", Class: td.ClassSDPA, Sources: "desc 22 26 B",
 	New: func() Params { return &SDPA{} }, Contract: contract("y", "q k v scale! mask?"),
+	Example: Example{"SubtractMax=true", "fp16[1,1,4,16,32] fp16[1,1,4,16,32] fp16[1,1,4,16,32] !fp16[1,1,1,1,1]"},
 
 	Pattern: Pattern{4, 5, "SDPA layer must have only 4 or 5(optional mask) inputs", fromGates + "; guide 22 and 26 have another string: 4 or 5 bottoms must be present for SDPA"},
 	Check:   validateSDPA,

@@ -60,6 +60,7 @@ type Sort struct {
 var sortInfo = KindInfo{
 	Kind: KindSort, Name: "Sort", Standing: Descriptor, Desc: "Sort", Class: td.ClassSort, Sources: "export desc unit B C",
 	New: func() Params { return &Sort{Direction: td.Ascending} }, Contract: contract("values indices", "x"),
+	Example: Example{"Axis=W", "fp16[1,1,1,16,64]"},
 
 	Pattern: Pattern{1, 1, "", onlyCount}, Check: matched(validateSort), Codegen: sortCodegen,
 
@@ -89,6 +90,7 @@ type TopK struct {
 var topKInfo = KindInfo{
 	Kind: KindTopK, Name: "TopK", Standing: Descriptor, Desc: "TopK", Class: td.ClassTopK, Sources: "export desc unit B C",
 	New: func() Params { return &TopK{Type: td.Max} }, Contract: contract("values indices", "x"),
+	Example: Example{"Axis=W K=5 Results=Both", "fp16[1,1,1,16,64]"},
 
 	Pattern: Pattern{1, 1, "", onlyCount}, Check: matched(validateTopK), Codegen: topKCodegen,
 

@@ -21,6 +21,7 @@ var inputViewInfo = KindInfo{
 	Kind: KindInputView, Name: "InputView", Standing: Descriptor, Desc: "InputView",
 	Class: td.ClassInputView, Sources: "export desc plist B",
 	New: func() Params { return &InputView{Step: 1} }, Contract: contract("y", "x"),
+	Example: Example{"Axis=W Offset=4 Size=8", "fp16[1,1,8,16,16]"},
 
 	Pattern: Pattern{1, 1, "", "guide B, catalog" + textOurs}, Check: matched(validateInputView),
 
@@ -73,6 +74,7 @@ var dynamicSliceInfo = KindInfo{
 	Kind: KindDynamicSlice, Name: "DynamicSlice", Standing: Descriptor, Desc: "DynamicSlice",
 	Class: td.ClassDynamicSlice, Sources: "export desc unit B",
 	New: func() Params { return &DynamicSlice{Padding: td.PadBackground} }, Contract: contract("y", "x start#"),
+	Example: Example{"Axes=[W] Sizes=[4]", "fp16[1,1,8,16,16] uint16[1,1,1,1,1]"},
 
 	Pattern: Pattern{2, 2, "", "guide B, catalog: a start that is bound" + textOurs},
 	Check:   matched(validateDynamicSlice), Codegen: dynamicSliceCodegen,
