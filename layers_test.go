@@ -86,7 +86,7 @@ var never = []struct {
 		why:  "formats know bytes, not graphs",
 	},
 	{
-		from: []string{"internal/compiler"},
+		from: []string{"internal/compiler", "internal/encode/...", "internal/estimate", "internal/segment"},
 		to:   []string{"internal/kernel/...", "internal/strided"},
 		why:  "what an engine computes stands in the tables of td",
 	},
@@ -479,6 +479,8 @@ func TestLayersBite(t *testing.T) {
 		{"explain/dump/x.go", own("td"), ""},
 		{"hwx/x.go", own("mil"), "hwx: never imports mil: formats"},
 		{"td/x.go", own("mil"), "td: never imports mil: formats"},
+		{"internal/compiler/x.go", own("internal/strided"), "internal/compiler: never imports internal/strided: what an engine computes"},
+		{"internal/encode/v7/x.go", own("internal/kernel/half"), "internal/encode/v7: never imports internal/kernel/half: what an engine computes"},
 		{"internal/ops/x.go", own("internal/kernel/gemm"), "never imports internal/kernel/gemm: the yardstick"},
 
 		{"mil/x.go", "C", "cgo"},
