@@ -26,7 +26,7 @@ func BenchmarkCompile(b *testing.B) {
 	}
 }
 
-// BenchmarkPredict runs real networks over compiler and engine: for our own engine, and for H13 in its own encoding.
+// BenchmarkPredict runs real networks over compiler and engine: for our own engine, and for H13, native-encoded.
 func BenchmarkPredict(b *testing.B) {
 	for _, name := range []string{"resnet50", "mobilenet_v2", "minilm_l6"} {
 		for _, target := range []string{"virtual", "h13"} {

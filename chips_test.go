@@ -31,7 +31,7 @@ const maxChipError = 0.05
 // An outcome is what became of a model on a target.
 type outcome struct {
 	segments, hosts int // 0: a pipeline, whose stages are models of their own
-	tasks, own      int // of the chip's own encoding
+	tasks, native   int // native-encoded
 	worst           float64
 	over            bool   // an output is further from its reference than the model's own tolerance
 	rule            string // that explains it
@@ -145,7 +145,7 @@ func runForChip(t *testing.T, name string, config espalier.Config) (o outcome) {
 			}
 			for _, task := range tasks {
 				if o.tasks++; task.Version == td.V7 && !task.Extension() {
-					o.own++
+					o.native++
 				}
 			}
 		}
@@ -160,7 +160,7 @@ segments it has, how many of them the host runs, and how far the worst element o
 units of the reference's root mean square. The last column is about results further off than 1 % or than the model's own
 tolerance: the rule of the chip (docs/numerics.md) without which they are not. A pipeline counts no segments: its stages
 are models of their own. No result is off by more than 5 %. The second column is how many of the model's tasks for h13 are
-in the chip's own encoding; the others are extension records.
+native-encoded; the others are extension records.
 
 This page is made by a test: after a change, run ` + "`go test . -run TestModelsOnChips -update`" + `.
 
@@ -171,12 +171,12 @@ func checkChipsPage(t *testing.T, names []string, results [][]outcome) {
 	var page bytes.Buffer
 	page.WriteString(chipsHead)
 	fmt.Fprintf(&page, "| Model | Own tasks | %s | Rule |\n|---|--:|%s---|\n", strings.Join(chipTargets, " | "), strings.Repeat("--:|", len(chipTargets)))
-	own, tasks := 0, 0
+	native, tasks := 0, 0
 	for i, name := range names {
 		fmt.Fprintf(&page, "| %s | ", name)
 		if h13 := results[i][0]; h13.tasks > 0 {
-			fmt.Fprintf(&page, "%d of %d ", h13.own, h13.tasks)
-			own, tasks = own+h13.own, tasks+h13.tasks
+			fmt.Fprintf(&page, "%d of %d ", h13.native, h13.tasks)
+			native, tasks = native+h13.native, tasks+h13.tasks
 		}
 		page.WriteString("|")
 		explained := map[string][]string{}
@@ -204,7 +204,7 @@ func checkChipsPage(t *testing.T, names []string, results [][]outcome) {
 		}
 		fmt.Fprintf(&page, " %s |\n", strings.Join(rules, "; "))
 	}
-	fmt.Fprintf(&page, "\nOf all %d tasks for h13, %d are in its own encoding.\n", tasks, own)
+	fmt.Fprintf(&page, "\nOf all %d tasks for h13, %d are native-encoded.\n", tasks, native)
 	path := filepath.Join("docs", "chips.md")
 	have, err := os.ReadFile(path)
 	if err != nil || testkit.Update() || !samePage(string(have), page.String()) {

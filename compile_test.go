@@ -105,7 +105,7 @@ func TestPassReports(t *testing.T) {
 	}
 }
 
-// A strict program has tasks of the chip's own only, and is the one that there is without asking for it.
+// A strict program has native tasks only, and is the one that there is without asking for it.
 func TestStrictIsTheSameProgram(t *testing.T) {
 	m := openModel(t, espalier.Config{Target: "h13"}, "linear_mlp")
 	var ids []string

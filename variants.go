@@ -26,7 +26,7 @@ type variants struct {
 
 	mu      sync.Mutex
 	byShape map[string]*variant // of the inputs that the function leaves open
-	turn    int                 // counts the calls of find
+	calls   int                 // of find
 }
 
 // maxVariants bounds the variants of a function: each has its program, and buffers for the predictions under way. A
@@ -35,7 +35,7 @@ const maxVariants = 64
 
 // A variant is a function compiled for concrete shapes.
 type variant struct {
-	used int // the turn in which it was asked for last
+	used int // the number of the call that asked for it last
 	once sync.Once
 	err  error
 	*compiled
@@ -106,8 +106,8 @@ func (v *variants) find(key string) *variant {
 		one = &variant{}
 		v.byShape[key] = one
 	}
-	v.turn++
-	one.used = v.turn
+	v.calls++
+	one.used = v.calls
 	return one
 }
 

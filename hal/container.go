@@ -23,5 +23,6 @@ func encoders(t tier) []string {
 	return []string{"v256"}
 }
 
-// HasOwnEncoding reports whether tasks for the target can be the chip's own.
-func (t *Target) HasOwnEncoding() bool { return len(t.Encoders) > 1 }
+// HasNativeEncoding reports whether tasks for the target can be native: words
+// that the chip itself reads.
+func (t *Target) HasNativeEncoding() bool { return len(t.Encoders) > 1 }

@@ -42,7 +42,7 @@ type Target struct {
 	TaskVersion uint16
 
 	// Encoders are the encodings that tasks for the target may have, in the
-	// order in which the compiler asks them: the chip's own first, where its
+	// order in which the compiler asks them: the native one first, where its
 	// registers are known, and ours last, which takes what the other does not.
 	Encoders []string
 

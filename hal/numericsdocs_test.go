@@ -16,7 +16,7 @@ func numericsPage() []byte {
     espalier run program.hwx --numerics h13,nan-to-inf=false,table-from-knots=false
 
 ` + "`virtual`" + ` has none of them: a value is rounded to its declared type when it is stored, half to even, and inside a task it is fp32.
-Tasks of version 7, which are H13's own, and of version 256, which all other targets have, and H13 where its own encoding is not certain, follow the same rules: the same tests range over both.`)
+Tasks of version 7, which are native to H13, and of version 256, which all other targets have, and H13 where no native encoding is certain, follow the same rules: the same tests range over both.`)
 	p.text(`A rule is *measured* where it was seen on the chip, *predicted* where it follows from another chip by what a source says. Where no source has it, it is off.`)
 
 	plain, _ := numerics(ownTier)
@@ -46,7 +46,7 @@ Tasks of version 7, which are H13's own, and of version 256, which all other tar
 	}
 
 	p.text("## What the guide publishes")
-	p.text(`Each row of its chapter on numerics is a test: from a program to its result, compiled for H13 in the chip's own tasks and in extensions, and absent on ` + "`virtual`" + `
+	p.text(`Each row of its chapter on numerics is a test: from a program to its result, compiled for H13 in native tasks and in extensions, and absent on ` + "`virtual`" + `
 (` + "`TestPublishedNumerics`" + ` in internal/encode/v7, and once more task by task in internal/engine). Rows that come out otherwise are below.`)
 	p.text(`- A linear layer with a single input is cut off at the port, a convolution of one product is not. So the compiler leaves such a layer a product of matrices on chips with the rule,
   and gives a convolution of one product the task of a depthwise one: an array task of one product is cut off unless it is in unicast.
@@ -55,7 +55,7 @@ Tasks of version 7, which are H13's own, and of version 256, which all other tar
   That is a reading of the rows, and no rule here follows from it: what inf·0.5 gives was not published.`)
 
 	p.text("## Own tasks and extensions")
-	p.text(`A layer for H13 is tasks of the chip's own or an extension. Both follow the same rules, and ` + "`TestOwnTasksAgreeWithExtensions`" + ` holds them to each other: sums of products are added up
+	p.text(`A layer for H13 is Native tasks or an extension. Both follow the same rules, and ` + "`TestNativeTasksAgreeWithExtensions`" + ` holds them to each other: sums of products are added up
 in the same blocks of 256 with the bias first, softmax, attention and normalizations round between their stages, quotients are products with the reciprocal of a table. Five of six programs there give
 the same bits. The rest differ by the rounding between two tasks where an extension takes one step, or have a function that an extension computes and tasks make of tables.`)
 

@@ -42,7 +42,7 @@ func (t *Target) Values() []Value {
 	add("target", "cpu_subtype", "", fmt.Sprintf("%#x", t.CPUSubtype), known(t.CPUSubtype != 0), source(subtypeSource))
 	add("target", "task_version", "", strconv.Itoa(int(t.TaskVersion)), known(t.TaskVersion != 0), source(versionSource))
 
-	add("target", "encoders", "", strings.Join(t.Encoders, ", "), Decoded, "ours: the chip's own where its registers are known, then ours")
+	add("target", "encoders", "", strings.Join(t.Encoders, ", "), Decoded, "ours: the native one where the chip's registers are known, then version 256")
 
 	for i := range scalars {
 		s := &scalars[i]

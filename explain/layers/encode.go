@@ -10,7 +10,7 @@ import (
 	"github.com/espalier-ane/espalier/internal/diag"
 )
 
-// encode compiles the example of a kind for a target and says what comes of it: tasks in the target's own encoding, tasks
+// encode compiles the example of a kind for a target and says what comes of it: native tasks, tasks
 // of ours among its own, or none.
 func encode(k anec.Kind, name string) (e Encoding) {
 	target, err := hal.Lookup(name)

@@ -146,7 +146,7 @@ func (k *Kind) writeChips(w io.Writer) {
 	fmt.Fprintln(w, "first chip")
 	report.Columns(w, "  ", [][]string{{"converted from a model", converted}, {"authored in a network", authored}})
 	fmt.Fprintln(w, "the example compiled")
-	report.Columns(w, "  ", [][]string{{"for virtual", k.Virtual.text("")}, {"for h13", k.H13.text("in its own encoding")}})
+	report.Columns(w, "  ", [][]string{{"for virtual", k.Virtual.text("")}, {"for h13", k.H13.text("native-encoded")}})
 }
 
 func (e *Encoding) text(own string) string {

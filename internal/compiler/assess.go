@@ -48,10 +48,10 @@ func (e *Examination) NewAssessor() *Assessor {
 // inModel reports whether a layer's origin is an operation that the report has: constants are none.
 func (a *Assessor) inModel(operation string) bool { return a.named[operation] != nil }
 
-// Place settles the function on a target as a compile does: what the passes up to legalization, or the tasks, do not take goes
+// Place places the function on a target as a compile does: what the passes up to legalization, or the tasks, do not take goes
 // to the host.
 func (a *Assessor) Place(ctx context.Context, t *hal.Target) (*Placement, error) {
-	return a.of.settle(t, func(p *Placement) error {
+	return a.of.placeUntilTaken(t, func(p *Placement) error {
 		var refused []error
 		for _, part := range p.Parts {
 			if part.Backend == OnEngine {

@@ -107,7 +107,7 @@ func TestStrict(t *testing.T) {
 	}
 }
 
-// A model of which every task is H13's own compiles strictly, to the same bytes, so it computes the same, and to words of
+// A model of which every task is native compiles strictly, to the same bytes, so it computes the same, and to words of
 // which every bit has a name. Another is refused, by all the layers that have extension records, each with its reason.
 func TestStrictModelsAreTheSame(t *testing.T) {
 	strictly, refused := 0, 0

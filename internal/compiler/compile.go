@@ -95,7 +95,7 @@ func Compile(ctx context.Context, job *Job) (*Result, error) {
 	return job.link(compiled, weights)
 }
 
-// function compiles one function, as it settles.
+// function compiles one function, on what takes it.
 func (job *Job) function(ctx context.Context, e Entry, weights *weights) (*Function, error) {
 	if e.Graph != nil {
 		return job.graphFunction(ctx, e.Graph)
@@ -112,7 +112,7 @@ func (job *Job) function(ctx context.Context, e Entry, weights *weights) (*Funct
 		return nil, fmt.Errorf("function %s: %w", source.Name, errAbsentWeights)
 	}
 	var f *Function
-	_, err = x.settle(job.Target, func(p *Placement) (err error) {
+	_, err = x.placeUntilTaken(job.Target, func(p *Placement) (err error) {
 		if err = job.checkPlacement(p); err == nil {
 			f, err = job.compileParts(ctx, p, weights)
 		}
@@ -189,14 +189,14 @@ func (f *Function) add(s *segment.Segment, host *mil.Function) {
 }
 
 // otherCrops reports whether the profile of numerics that a job asks for has another gain of slices along W than its target.
-// Tasks of the chip's own have the target's.
+// Native tasks have the target's.
 func (job *Job) otherCrops() bool {
 	n, err := hal.ParseNumerics(job.Numerics)
 	return err == nil && n.WidthSliceGain != job.Target.Numerics.WidthSliceGain
 }
 
 // exactFunctions reports whether the profile of numerics that a job asks for has functions computed where its target has
-// tables of knots. Tasks of the chip's own have nothing but the table.
+// tables of knots. Native tasks have nothing but the table.
 func (job *Job) exactFunctions() bool {
 	n, err := hal.ParseNumerics(job.Numerics)
 	return err == nil && job.Target.Numerics.TableFromKnots && !n.TableFromKnots

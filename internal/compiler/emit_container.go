@@ -42,7 +42,7 @@ func refuseSegment(s *segment.Segment, err error) error {
 //	__FVMLIB             a window for each port
 //	__TEXT,__text        tasks
 //	__TEXT,__const       plan.Constants
-//	__KERN_0,__kern_0    the kernel streams of the chip's own tasks, if others are among them
+//	__KERN_0,__kern_0    the kernel streams of native tasks, if others are among them
 //	__KERN_0 or _1       the weight file, if a task reads it
 func containerOf(s *segment.Segment, withWeights bool) (*hwx.File, error) {
 	spec := hwx.Spec{

@@ -63,7 +63,7 @@ func checkStrict(s *segment.Segment) error {
 	if s.Target.Family == hal.Virtual { // ours are its own
 		return nil
 	}
-	e := &StrictError{Target: s.Target.Name, Known: s.Target.HasOwnEncoding()}
+	e := &StrictError{Target: s.Target.Name, Known: s.Target.HasNativeEncoding()}
 	for _, t := range s.Tasks {
 		if t.Unit != nil || len(e.Layers) > 0 && e.Layers[len(e.Layers)-1] == t.Layer {
 			continue

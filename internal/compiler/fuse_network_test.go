@@ -165,8 +165,8 @@ func TestEpiloguesTakeNoTaskOnH13(t *testing.T) {
 	}
 	input := fp16(8, 256)
 	bare := compileFor(t, chip, input, product).Functions[0]
-	if !allOwn(bare.Segments[0]) {
-		t.Fatal("the product is not in H13's own encoding")
+	if !allNative(bare.Segments[0]) {
+		t.Fatal("the product is not native-encoded")
 	}
 	for _, row := range []struct {
 		name string
@@ -183,8 +183,8 @@ func TestEpiloguesTakeNoTaskOnH13(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			f := compileFor(t, chip, input, row.make).Functions[0]
-			if !allOwn(f.Segments[0]) {
-				t.Fatal("it is not in H13's own encoding")
+			if !allNative(f.Segments[0]) {
+				t.Fatal("it is not native-encoded")
 			}
 			if got, want := f.Tasks(), bare.Tasks()+row.more; row.more == 0 && got != want || row.more > 0 && got < want {
 				t.Errorf("%d tasks, the product alone has %d", got, bare.Tasks())
@@ -193,7 +193,7 @@ func TestEpiloguesTakeNoTaskOnH13(t *testing.T) {
 	}
 }
 
-// allOwn reports whether all tasks of a segment are the chip's own.
-func allOwn(s *segment.Segment) bool {
+// allNative reports whether all tasks of a segment are native.
+func allNative(s *segment.Segment) bool {
 	return !slices.ContainsFunc(s.Tasks, func(t segment.Task) bool { return t.Unit == nil })
 }

@@ -40,7 +40,7 @@ func fuseProducts(s *segment.Segment) error {
 // products is the pass at work. Products of one value share its transpose.
 type products struct {
 	*fusion
-	turned map[toChannels]*anec.Value
+	exchanged map[toChannels]*anec.Value
 }
 
 // toChannels is a value with an axis exchanged for the channels.
@@ -80,19 +80,19 @@ func (f *products) rewrite(l *anec.Layer) {
 		f.split(l, longest)
 		return
 	}
-	turn := segment.Exchange(anec.C, axis)
-	back := turn
+	exchange := segment.Exchange(anec.C, axis)
+	back := exchange
 	if m, ok := l.Params.(*anec.MatMul); ok && m.TransposeX { // [C,H,W] = [c,k,r] → [k,c,r] → [o,c,r] → [c,r,o]
 		back = anec.Perm{anec.N, anec.D, anec.H, anec.W, anec.C}
 	}
-	if made := turn.Apply(x.Type.Dims).With(anec.C, kernel.Dims[anec.N]); !f.turns(x.Type.Dims, turn) || !f.turns(made, back) {
+	if made := exchange.Apply(x.Type.Dims).With(anec.C, kernel.Dims[anec.N]); !f.takesTranspose(x.Type.Dims, exchange) || !f.takesTranspose(made, back) {
 		return
 	}
 	k := f.constant(w.Name, kernel)
-	in := f.turned[toChannels{x, axis}]
+	in := f.exchanged[toChannels{x, axis}]
 	if in == nil {
-		in = f.transposed(x, turn)
-		f.turned[toChannels{x, axis}] = in
+		in = f.transposed(x, exchange)
+		f.exchanged[toChannels{x, axis}] = in
 	}
 	var bias *anec.Value
 	if b := segment.Bottom(l, 2); b != nil {
@@ -129,8 +129,8 @@ func (f *products) split(l *anec.Layer, longest int) {
 	}
 }
 
-// turns reports whether the target takes a transpose, be it that it only reshapes.
-func (f *products) turns(from anec.Dims, p anec.Perm) bool {
+// takesTranspose reports whether the target takes a transpose, be it that it only reshapes.
+func (f *products) takesTranspose(from anec.Dims, p anec.Perm) bool {
 	to := p.Apply(from)
 	l := &anec.Layer{Params: &anec.Transpose{Perm: p}}
 	if segment.OnlyReshapes(p, from) {

@@ -8,7 +8,7 @@ import (
 )
 
 // fuseTransposes makes a layer write its result transposed where somebody wants it dense: an output, a state, or a
-// reshape. Everywhere else a transpose is a view, for operands have strides. Tasks of a chip's own have none along W: there
+// reshape. Everywhere else a transpose is a view, for operands have strides. Native tasks have none along W: there
 // a product comes back from the channels by itself.
 //
 //	%a = Conv(%x, %w)
@@ -43,13 +43,13 @@ func fuseTransposes(s *segment.Segment) error {
 	return f.err
 }
 
-// wantedDense reports whether a transposed view would be copied, or read by no task of a chip's own.
+// wantedDense reports whether a transposed view would be copied, or read by no native task.
 func (f *fusion) wantedDense(transpose *anec.Layer) bool {
 	v, x := transpose.Top(), transpose.Bottoms[0]
 	if f.kept[v] {
 		return true
 	}
-	if f.target.HasOwnEncoding() && x.Def != nil && x.Def.Kind() == anec.KindConv && transpose.Params.(*anec.Transpose).Perm == segment.Exchange(anec.C, anec.W) {
+	if f.target.HasNativeEncoding() && x.Def != nil && x.Def.Kind() == anec.KindConv && transpose.Params.(*anec.Transpose).Perm == segment.Exchange(anec.C, anec.W) {
 		return true
 	}
 	return slices.ContainsFunc(v.Uses, func(l *anec.Layer) bool { return l.Kind() == anec.KindReshape || l.Kind() == anec.KindFlatten })

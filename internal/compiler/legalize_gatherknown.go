@@ -40,9 +40,9 @@ func gatheredRuns(b *anec.Builder, l *anec.Layer) (*anec.Value, error) {
 	if len(runs) > mostRuns {
 		return nil, nil
 	}
-	along, turn := axis, &anec.Transpose{Perm: segment.Exchange(anec.H, anec.W)}
+	along, exchange := axis, &anec.Transpose{Perm: segment.Exchange(anec.H, anec.W)}
 	if axis == anec.W && (len(runs) > 1 || runs[0].Offset != 0) {
-		x, along = b.Layer(l.Name, turn, x), anec.H
+		x, along = b.Layer(l.Name, exchange, x), anec.H
 	}
 	parts := make([]*anec.Value, len(runs))
 	for i := range runs {
@@ -54,7 +54,7 @@ func gatheredRuns(b *anec.Builder, l *anec.Layer) (*anec.Value, error) {
 		y = b.Layer(l.Name, &anec.Concat{Axis: along}, parts...)
 	}
 	if along != axis {
-		y = b.Layer(l.Name, turn, y)
+		y = b.Layer(l.Name, exchange, y)
 	}
 	return y, b.Err()
 }

@@ -43,17 +43,17 @@ func mirroredParts(b *anec.Builder, l *anec.Layer) (*anec.Value, error) {
 	if p.Before == (anec.Dims{}) && p.After == (anec.Dims{}) {
 		return nil, nil
 	}
-	turn := &anec.Transpose{Perm: segment.Exchange(anec.H, anec.W)}
+	exchange := &anec.Transpose{Perm: segment.Exchange(anec.H, anec.W)}
 	for _, a := range []td.Axis{anec.H, anec.W} {
 		if p.Before[a]+p.After[a] == 0 || b.Err() != nil {
 			continue
 		}
 		if a == anec.W {
-			x = b.Layer(l.Name, turn, x)
+			x = b.Layer(l.Name, exchange, x)
 		}
 		x = mirroredRows(b, l.Name, x, p.Mode, p.Before[a], p.After[a])
 		if a == anec.W {
-			x = b.Layer(l.Name, turn, x)
+			x = b.Layer(l.Name, exchange, x)
 		}
 	}
 	return x, b.Err()
@@ -68,13 +68,13 @@ func mirroredRows(b *anec.Builder, name string, x *anec.Value, mode td.PaddingMo
 	if mode == td.PadReflective {
 		skip = 1
 	}
-	var turned *anec.Value                                 // all rows, the last first
-	rows := func(begin, count int) (parts []*anec.Value) { // of the turned ones
+	var mirrored *anec.Value                               // all rows, the last first
+	rows := func(begin, count int) (parts []*anec.Value) { // of the mirrored ones
 		if count > mostMirrored {
-			if turned == nil {
-				turned = b.Layer(name, &anec.InputView{Axis: anec.H, Offset: n - 1, Size: n, Step: -1}, x)
+			if mirrored == nil {
+				mirrored = b.Layer(name, &anec.InputView{Axis: anec.H, Offset: n - 1, Size: n, Step: -1}, x)
 			}
-			return append(parts, b.Layer(name, &anec.InputView{Axis: anec.H, Offset: begin, Size: count, Step: 1}, turned))
+			return append(parts, b.Layer(name, &anec.InputView{Axis: anec.H, Offset: begin, Size: count, Step: 1}, mirrored))
 		}
 		for i := range count {
 			parts = append(parts, b.Layer(name, &anec.InputView{Axis: anec.H, Offset: n - 1 - begin - i, Size: 1, Step: 1}, x))

@@ -68,6 +68,6 @@ func reduceParts(b *anec.Builder, l *anec.Layer, longest int) (*anec.Value, erro
 func reduceRows(b *anec.Builder, l *anec.Layer, core builder) (*anec.Value, error) {
 	p := *l.Params.(*anec.Reduction)
 	p.Axes = p.Axes&^td.AxesOf(anec.C) | td.AxesOf(anec.W)
-	turn := &anec.Transpose{Perm: segment.Exchange(anec.C, anec.W)}
-	return b.Layer(l.Name, turn, core(&p, b.Layer(l.Name, turn, l.Bottoms[0]))), nil
+	exchange := &anec.Transpose{Perm: segment.Exchange(anec.C, anec.W)}
+	return b.Layer(l.Name, exchange, core(&p, b.Layer(l.Name, exchange, l.Bottoms[0]))), nil
 }

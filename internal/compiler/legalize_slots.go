@@ -5,7 +5,7 @@ import (
 	"github.com/espalier-ane/espalier/internal/segment"
 )
 
-// legalizeSlots takes out of epilogues what no step can say: the texture slot, a broadcast of a class that has none
+// legalizeSlots takes out of epilogues what no task field holds: the texture slot, a broadcast of a class that has none
 // for its sources, requantization to more than 16 bits; and whole epilogues where tasks have none.
 //
 //	%y fp16 = Conv(%x, %w) | texture PixelShuffle X=2 Y=2 | post relu

@@ -9,20 +9,20 @@ import (
 	"github.com/espalier-ane/espalier/internal/segment"
 )
 
-// planAlone lays out a segment of which one layer has tasks, in the chip's own encoding, as Apple's compiler does it: ports by
+// planAlone lays out a segment of which one layer has tasks, and native ones, as Apple's compiler does it: ports by
 // name, nothing in scratch memory but what the tasks keep between them, the constants where they are packed.
 //
 //	%y = ElementWise(%x, %z) Type=Add   →   a planar task: x from entry 4, z from entry 6, y to entry 5
 //
 // Views have no tasks: what they show is read through them. Others are for the memory plan.
 func planAlone(s *segment.Segment) error {
-	own := encode.Of(s.Target)[0]
+	native := encode.Of(s.Target)[0]
 	ports, ok := alonePorts(s)
-	if !s.Target.HasOwnEncoding() || !ok {
+	if !s.Target.HasNativeEncoding() || !ok {
 		return nil
 	}
 	order := s.Graph.Order()
-	layers := aloneLayers(s, order, own.Groups(s, order))
+	layers := aloneLayers(s, order, native.Groups(s, order))
 	if layers == nil {
 		return nil
 	}
@@ -44,9 +44,9 @@ func planAlone(s *segment.Segment) error {
 			}
 		}
 	}
-	tasks, err := own.Choose(c)
+	tasks, err := native.Choose(c)
 	if err == nil {
-		err = own.Fits(c, tasks)
+		err = native.Fits(c, tasks)
 	}
 	if err != nil {
 		s.Packed.Reset(0)

@@ -16,7 +16,7 @@ import (
 //	output %y
 //
 // It is refused, and a copy needed, if what makes the elements has no choice: an input, a state, a constant; what
-// lies at another spot already; a view of less than all; a task of a chip's own, which cannot write there; or if another
+// lies at another spot already; a view of less than all; a native task, which cannot write there; or if another
 // view of them could not be expressed then.
 // also may refuse too, with the value that has the choice.
 func (p *planner) pull(v *anec.Value, at segment.Spot, also func(*anec.Value, segment.Spot) bool) bool {
@@ -34,7 +34,7 @@ func (p *planner) pull(v *anec.Value, at segment.Spot, also func(*anec.Value, se
 	if _, taken := p.demands[source]; taken {
 		return false
 	}
-	if !p.own.Names(s, source.Type) && !p.derived[source.Def] && !p.kept[source.Def] && p.own.Takes(p.Segment, source.Def) == nil {
+	if !p.native.Names(s, source.Type) && !p.derived[source.Def] && !p.kept[source.Def] && p.native.Takes(p.Segment, source.Def) == nil {
 		return false
 	}
 	if p.derived[source.Def] != (s.Buffer.Region == segment.InDerived) || !p.viewsHold(source, s) {

@@ -29,7 +29,7 @@ func layoutValues(s *segment.Segment) error {
 	encoders := encode.Of(s.Target)
 	p := &planner{
 		Segment:  s,
-		own:      encoders[0],
+		native:   encoders[0],
 		fallback: encoders[len(encoders)-1],
 		position: map[*anec.Layer]int{},
 		kept:     map[*anec.Layer]bool{},
@@ -57,7 +57,7 @@ func layoutValues(s *segment.Segment) error {
 // A planner is a layout that is being made.
 type planner struct {
 	*segment.Segment
-	own      encode.Encoder // the chip's own, if it has one
+	native   encode.Encoder // of the native encoding, if the chip has one
 	fallback encode.Encoder // takes what the other does not
 
 	ports   []segment.Port
@@ -84,8 +84,8 @@ type planner struct {
 
 	roots    map[*anec.Layer]*anec.Layer // of layers that an encoder takes as one with another: that one
 	straight map[*anec.Value]*anec.Layer // copies that an encoder asked for
-	touched  map[*anec.Value]bool        // by the chip's own tasks
-	covered  map[*anec.Layer]bool        // have the chip's own tasks, or are computed along with a layer that does
+	touched  map[*anec.Value]bool        // by native tasks
+	covered  map[*anec.Layer]bool        // have native tasks, or are computed along with a layer that does
 	refused  refusals                    // layers that become no task
 }
 
@@ -113,13 +113,13 @@ func (p *planner) newDense(l *anec.Layer, t anec.Type) segment.Spot {
 	return segment.DenseSpot(p.newBuffer(l, int64(bytes)), t)
 }
 
-// newSpot makes a buffer for a value of a layer, in which it lies as the chip's own encoder wants it. What is made of
+// newSpot makes a buffer for a value of a layer, in which it lies as the native encoder wants it. What is made of
 // constants only other tasks read.
 func (p *planner) newSpot(l *anec.Layer, t anec.Type) segment.Spot {
 	if p.derived[l] {
 		return p.newDense(l, t)
 	}
-	strides, size := p.own.Layout(t)
+	strides, size := p.native.Layout(t)
 	return segment.Spot{Buffer: p.newBuffer(l, size), Strides: strides}
 }
 
@@ -168,7 +168,7 @@ func (p *planner) guess() error {
 	own := func(v *anec.Value) segment.Spot {
 		at := segment.DenseSpot(&segment.Buffer{Region: segment.InScratch}, v.Type)
 		if !p.derived[v.Def] {
-			at.Strides, _ = p.own.Layout(v.Type)
+			at.Strides, _ = p.native.Layout(v.Type)
 		}
 		return at
 	}
@@ -209,17 +209,23 @@ func (p *planner) forwards() error {
 		all = append(all, p.after[l]...)
 	}
 	all = append(all, p.last...)
-	slices.SortStableFunc(all, func(a, b *anec.Layer) int { return cmp.Compare(p.turn(a), p.turn(b)) })
-	p.roots = p.own.Groups(p.Segment, slices.DeleteFunc(slices.Clone(all), func(l *anec.Layer) bool { return !p.isTask(l) }))
+	when := func(l *anec.Layer) int { // 0: when the program is loaded
+		if p.derived[l] {
+			return 0
+		}
+		return 1
+	}
+	slices.SortStableFunc(all, func(a, b *anec.Layer) int { return cmp.Compare(when(a), when(b)) })
+	p.roots = p.native.Groups(p.Segment, slices.DeleteFunc(slices.Clone(all), func(l *anec.Layer) bool { return !p.isTask(l) }))
 	p.buffers = append(p.buffers, p.takePending()...)
 	order := make([]*anec.Layer, 0, len(all))
 	for i := 0; i < len(all); i++ {
 		l := all[i]
 		var added []*anec.Layer
-		n, err := p.settleGroup(all, i)
+		n, err := p.layOutGroup(all, i)
 		if n == 0 && err == nil {
 			n = 1
-			added, err = p.settle(l)
+			added, err = p.layOut(l)
 		}
 		if err != nil {
 			return &anec.LayerError{Layer: l.Name, Kind: l.Kind(), Origin: l.Origin, Err: err}
@@ -236,16 +242,8 @@ func (p *planner) forwards() error {
 	return nil
 }
 
-// turn is 0 for layers that run when the program is loaded, 1 for the others.
-func (p *planner) turn(l *anec.Layer) int {
-	if p.derived[l] {
-		return 0
-	}
-	return 1
-}
-
-// settle finds the spots of a layer's tops, and selects its tasks. It returns copies that it had to add before.
-func (p *planner) settle(l *anec.Layer) (added []*anec.Layer, err error) {
+// layOut finds the spots of a layer's tops, and selects its tasks. It returns copies that it had to add before.
+func (p *planner) layOut(l *anec.Layer) (added []*anec.Layer, err error) {
 	if err = p.placeConstants(l); err != nil {
 		return nil, err
 	}
@@ -263,7 +261,7 @@ func (p *planner) settle(l *anec.Layer) (added []*anec.Layer, err error) {
 				p.derived[c] = true
 			}
 			p.demands[c.Top()] = p.newDense(c, c.Top().Type)
-			if _, err = p.settle(c); err != nil {
+			if _, err = p.layOut(c); err != nil {
 				return nil, err
 			}
 			added = append(added, c)
@@ -290,7 +288,7 @@ func (p *planner) placeConstants(l *anec.Layer) (err error) {
 	return nil
 }
 
-// writeTask settles a layer that is no view.
+// writeTask lays out a layer that is no view.
 func (p *planner) writeTask(l *anec.Layer) (added []*anec.Layer, err error) {
 	if err = p.write(l); err != nil {
 		return nil, err

@@ -14,10 +14,10 @@ import (
 // relayout keeps a reshape that no strides express as a task, if a copy can say it.
 func (p *planner) relayout(l *anec.Layer) bool {
 	x, ok := p.spots[l.Bottoms[0]]
-	if l.Kind() != anec.KindReshape || p.own.Align() == 1 || p.derived[l] || !ok || l.Top().Type.DType.SubByte() {
+	if l.Kind() != anec.KindReshape || p.native.Align() == 1 || p.derived[l] || !ok || l.Top().Type.DType.SubByte() {
 		return false
 	}
-	to, _ := p.own.Layout(l.Top().Type)
+	to, _ := p.native.Layout(l.Top().Type)
 	if _, _, _, ok := segment.CommonPieces(l.Bottoms[0].Type.Dims, x.Strides, l.Top().Type.Dims, to); !ok {
 		return false
 	}

@@ -11,12 +11,12 @@ func keepChained(s *segment.Segment) error {
 	if s.Alone || s.Plan.OnChip == nil {
 		return nil
 	}
-	own := encode.Of(s.Target)[0]
+	native := encode.Of(s.Target)[0]
 	for _, v := range s.Plan.OnChip.Values {
 		if v.State == segment.Chained {
 			from := s.Selected[s.StandsFor[s.Plan.Layers[v.Maker]]]
 			to := s.Selected[s.Plan.Layers[v.Readers[0]]]
-			own.Keep(v.Value, s.Layout.Spots[v.Value], from, to)
+			native.Keep(v.Value, s.Layout.Spots[v.Value], from, to)
 		}
 	}
 	return nil

@@ -31,7 +31,7 @@ func (p *planner) newCopy(v *anec.Value) (segment.Spot, bool) {
 		return p.spots[c.Top()], true
 	}
 	at := segment.Spot{Buffer: p.Segment.NewBuffer(segment.InScratch)}
-	at.Strides, at.Buffer.Size = p.own.Layout(v.Type)
+	at.Strides, at.Buffer.Size = p.native.Layout(v.Type)
 	return at, true
 }
 
@@ -40,15 +40,15 @@ func (p *planner) selectTasks(l *anec.Layer) (added []*anec.Layer, err error) {
 	made := p.takePending()
 	defer func() { p.buffers = append(p.buffers, made...) }()
 	switch {
-	case !p.Target.HasOwnEncoding():
+	case !p.Target.HasNativeEncoding():
 	case p.derived[l]:
-		p.Declined[l] = diag.Decline(diag.OwnOperand, "all that it reads is constant: it runs once, when the program is loaded")
+		p.Declined[l] = diag.Decline(diag.NativeOperand, "all that it reads is constant: it runs once, when the program is loaded")
 	default:
 		c := p.choice(append(p.viewMembers(l), l), !p.kept[l])
 		packed := p.Packed.Mark()
-		tasks, declined := p.own.Choose(c)
+		tasks, declined := p.native.Choose(c)
 		if declined == nil {
-			if declined = p.own.Fits(c, tasks); declined != nil {
+			if declined = p.native.Fits(c, tasks); declined != nil {
 				p.Packed.Reset(packed)
 			}
 			if added, err = p.copyFor(c); err != nil {
@@ -76,18 +76,18 @@ func (p *planner) copyFor(c *segment.Choice) (added []*anec.Layer, err error) {
 	type wish struct {
 		value *anec.Value
 		at    segment.Spot
-		turn  int
+		read  int // its number among what is read
 	}
 	var wishes []wish
 	for v, at := range c.Copies {
-		for turn, read := range readsOf(c.Layers) {
+		for i, read := range readsOf(c.Layers) {
 			if read == v {
-				wishes = append(wishes, wish{v, at, turn})
+				wishes = append(wishes, wish{v, at, i})
 				break
 			}
 		}
 	}
-	slices.SortFunc(wishes, func(a, b wish) int { return cmp.Compare(a.turn, b.turn) })
+	slices.SortFunc(wishes, func(a, b wish) int { return cmp.Compare(a.read, b.read) })
 	for _, w := range wishes {
 		copied := p.straight[w.value]
 		if copied == nil {
@@ -96,7 +96,7 @@ func (p *planner) copyFor(c *segment.Choice) (added []*anec.Layer, err error) {
 			}
 			p.demands[copied.Top()] = w.at
 			p.buffers = append(p.buffers, w.at.Buffer)
-			if _, err = p.settle(copied); err != nil {
+			if _, err = p.layOut(copied); err != nil {
 				return nil, err
 			}
 			p.straight[w.value] = copied
@@ -138,17 +138,17 @@ func readsOf(layers []*anec.Layer) (list []*anec.Value) {
 	return list
 }
 
-// takePending are the buffers that were made since, and have no turn yet.
+// takePending are the buffers that were made since, and stand in no order yet.
 func (p *planner) takePending() []*segment.Buffer {
 	pending := p.pending
 	p.pending = nil
 	return pending
 }
 
-// settleGroup settles the layers from i on that the chip's own encoder takes as one, with the views among them, and returns how
+// layOutGroup lays out the layers from i on that the native encoder takes as one, with the views among them, and returns how
 // many they are; 0 if there are none. They have to stand side by side, because what they read is no longer there later, and
 // nothing may have to be copied for them.
-func (p *planner) settleGroup(all []*anec.Layer, i int) (n int, err error) {
+func (p *planner) layOutGroup(all []*anec.Layer, i int) (n int, err error) {
 	root := p.roots[all[i]]
 	if root == nil || p.isView(all[i]) || p.derived[all[i]] {
 		return 0, nil
@@ -194,8 +194,8 @@ func (p *planner) settleGroup(all []*anec.Layer, i int) (n int, err error) {
 	}
 	c := p.choice(append(p.members(root), root), false)
 	packed := p.Packed.Mark()
-	selected, declined := p.own.Choose(c)
-	if declined != nil || p.own.Fits(c, selected) != nil {
+	selected, declined := p.native.Choose(c)
+	if declined != nil || p.native.Fits(c, selected) != nil {
 		p.Packed.Reset(packed)
 		return forget()
 	}
@@ -206,15 +206,15 @@ func (p *planner) settleGroup(all []*anec.Layer, i int) (n int, err error) {
 	return len(run), nil
 }
 
-// wantsCopy reports whether the chip's own encoder would have something copied that a layer reads.
+// wantsCopy reports whether the native encoder would have something copied that a layer reads.
 func (p *planner) wantsCopy(l *anec.Layer) bool {
-	return !p.isView(l) && p.own.Takes(p.Segment, l) == nil && slices.ContainsFunc(l.Reads(), func(v *anec.Value) bool {
+	return !p.isView(l) && p.native.Takes(p.Segment, l) == nil && slices.ContainsFunc(l.Reads(), func(v *anec.Value) bool {
 		at, ok := p.spots[v]
-		return ok && v.Const == nil && !p.derived[v.Def] && !p.own.Names(at, v.Type)
+		return ok && v.Const == nil && !p.derived[v.Def] && !p.native.Names(at, v.Type)
 	})
 }
 
-// viewMembers are the views that are taken as one with a layer. Where others would be, which are settled by now, there are
+// viewMembers are the views that are taken as one with a layer. Where others would be, which are laid out by now, there are
 // none.
 func (p *planner) viewMembers(root *anec.Layer) []*anec.Layer {
 	list := p.members(root)
@@ -224,7 +224,7 @@ func (p *planner) viewMembers(root *anec.Layer) []*anec.Layer {
 	return list
 }
 
-// cover notes that layers have the chip's own tasks.
+// cover notes that layers have native tasks.
 func (p *planner) cover(c *segment.Choice) {
 	for _, l := range c.Layers {
 		p.covered[l] = true
@@ -244,10 +244,10 @@ func (p *planner) members(root *anec.Layer) (list []*anec.Layer) {
 	return list
 }
 
-// dropUnread takes out what is made of constants when the program is loaded, and then read by nobody: the chip's own tasks
+// dropUnread takes out what is made of constants when the program is loaded, and then read by nobody: native tasks
 // have their weights packed.
 func (p *planner) dropUnread() {
-	if !p.Target.HasOwnEncoding() {
+	if !p.Target.HasNativeEncoding() {
 		return
 	}
 	task := map[*anec.Layer]bool{}

@@ -8,16 +8,16 @@ import (
 	"github.com/espalier-ane/espalier/tensor"
 )
 
-// joins reports whether a concatenation is a task, of a chip whose own tasks write rows of whole 64 bytes, because a part of it
+// joins reports whether a concatenation is a task, of a chip whose native tasks write rows of whole 64 bytes, because a part of it
 // begins inside of them. Its parts lie by themselves.
 func (p *planner) joins(l *anec.Layer) bool {
 	c, ok := l.Params.(*anec.Concat)
-	if !ok || c.Interleave || p.own.Align() == 1 || p.derived[l] || l.Top().Type.DType != tensor.Float16 || !segment.IsBare(l) {
+	if !ok || c.Interleave || p.native.Align() == 1 || p.derived[l] || l.Top().Type.DType != tensor.Float16 || !segment.IsBare(l) {
 		return false
 	}
 	at := segment.Spot{}
-	at.Strides, _ = p.own.Layout(l.Top().Type)
-	return slices.ContainsFunc(segment.PartsOf(l, at), func(s segment.Spot) bool { return s.Offset%p.own.Align() != 0 })
+	at.Strides, _ = p.native.Layout(l.Top().Type)
+	return slices.ContainsFunc(segment.PartsOf(l, at), func(s segment.Spot) bool { return s.Offset%p.native.Align() != 0 })
 }
 
 // widthConcats finds the concatenations along W:

@@ -50,7 +50,7 @@ func (p *Pass) Text(s *segment.Segment) string {
 var passes = []Pass{
 	{
 		Name: "clean", Phase: Fuse, Run: clean,
-		Doc: "take out what does nothing: dead layers, identities, chains of views and casts, equal constants",
+		Doc: "remove what does nothing: dead layers, identities, chains of views and casts, equal constants",
 	},
 	{
 		Name: "products", Phase: Fuse, Run: fuseProducts,
@@ -59,145 +59,145 @@ var passes = []Pass{
 	},
 	{
 		Name: "gains", Phase: Fuse, Run: fuseGains,
-		Doc:   "write batch normalizations, and scales of weights, as gains of the result",
+		Doc:   "write batch normalizations and scaled weights as gains of the result",
 		After: []string{"products"}, Why: "a gain of a convolution has a slot, one of a product has none",
 	},
 	{
 		Name: "attention", Phase: Fuse, Run: fuseAttention,
-		Doc:   "find attention that is written out",
+		Doc:   "find attention that is written out layer by layer",
 		After: []string{"clean"}, Why: "a cast or a view in between would hide it",
 	},
 	{
 		Name: "runs", Phase: Fuse, Run: fuseRuns,
-		Doc:   "make one layer of a layer and the elementwise layers after it",
+		Doc:   "join a layer and the elementwise layers after it into one",
 		After: []string{"clean", "gains", "attention"},
 		Why:   "layers that do nothing stand between others; gains are elementwise; attention is found by its layers",
 	},
 	{
 		Name: "epilogue", Phase: Fuse, Run: fuseEpilogue,
-		Doc:   "move steps into the bias, the activations, gain and offset",
+		Doc:   "move the steps of an epilogue into bias, activations, gain and offset",
 		After: []string{"runs"}, Why: "only what no later step reads goes into a slot",
 	},
 	{
 		Name: "transposes", Phase: Fuse, Run: fuseTransposes,
-		Doc:   "write results transposed where they are wanted dense",
+		Doc:   "write results transposed where their readers want them so",
 		After: []string{"runs"}, Why: "nothing follows a transpose in an epilogue",
 	},
 	{
 		Name: "shape", Phase: Legalize, Run: legalizeShape,
-		Doc: "extents that a layer asks for become constants",
+		Doc: "replace the extents that a layer asks for by constants",
 	},
 	{
 		Name: "slots", Phase: Legalize, Run: legalizeSlots,
-		Doc: "slots of epilogues that no step can say become layers",
+		Doc: "turn epilogue slots that have no task field into layers",
 	},
 	{
 		Name: "legacy", Phase: Legalize, Run: legalizeLegacy,
-		Doc:   "quotients and broadcasts become products and sums, on the families that have no others",
+		Doc:   "write quotients and broadcasts as products and sums, on families that have only those",
 		After: []string{"slots"}, Why: whySlots,
 	},
 	{
 		Name: "strides", Phase: Legalize, Run: legalizeStrides,
-		Doc:   "strides that an engine does not have move positions to channels",
+		Doc:   "move positions to channels where the engine lacks a stride",
 		After: []string{"slots"}, Why: whySlots,
 	},
 	{
 		Name: "deconv", Phase: Legalize, Run: legalizeDeconv,
-		Doc:   "transposed convolutions with strides above 2 make the elements of a block as channels",
+		Doc:   "write transposed convolutions with strides above 2 as convolutions and a pixel shuffle",
 		After: []string{"slots"}, Why: whySlots,
 	},
 	{
 		Name: "dilation", Phase: Legalize, Run: legalizeDilation,
-		Doc:   "elements that a dilated kernel meets move side by side, into the batch, where it is too wide for the engine",
+		Doc:   "move what a dilated kernel meets into the batch where the kernel is too wide for the engine",
 		After: []string{"slots"}, Why: whySlots,
 	},
 	{
 		Name: "largekernels", Phase: Legalize, Run: legalizeLargeKernels,
-		Doc:   "kernels that an engine does not have become sums of smaller ones",
+		Doc:   "split kernels that are too large for the engine into sums of smaller ones",
 		After: []string{"strides", "dilation"}, Why: "a stride makes a kernel smaller, and a dilation may make it larger",
 	},
 	{
 		Name: "resize", Phase: Legalize, Run: legalizeResize,
-		Doc:   "resizes become convolutions along an axis, on targets without an engine that samples",
+		Doc:   "write resizes as convolutions along an axis, on targets that cannot sample",
 		After: []string{"slots"}, Why: whySlots,
 	},
 	{
 		Name: "convgroups", Phase: Legalize, Run: legalizeConvGroups,
-		Doc:   "groups of a convolution that are too large become convolutions",
+		Doc:   "split a convolution whose groups are too large into several",
 		After: []string{"slots"}, Why: whySlots,
 	},
 	{
 		Name: "kernelmemory", Phase: Legalize, Run: legalizeKernelMemory,
-		Doc:   "sums of products whose weights kernel memory does not hold are split",
+		Doc:   "split convolutions whose weights do not fit kernel memory",
 		After: []string{"strides", "deconv", "dilation", "largekernels", "resize", "convgroups"}, Why: "their weights are those that count",
 	},
 	{
 		Name: "constants", Phase: Legalize, Run: legalizeConstants,
-		Doc:   "compressed constants get a layer that decodes them",
+		Doc:   "put a decoding layer after each compressed constant",
 		After: []string{"kernelmemory"}, Why: "weights are split in the form in which they are stored",
 	},
 	{
 		Name: "reductions", Phase: Legalize, Run: legalizeReductions,
-		Doc:   "reductions over many channels go through a transpose",
+		Doc:   "put a transpose before reductions over many channels",
 		After: []string{"slots"}, Why: whySlots,
 	},
 	{
 		Name: "pooling", Phase: Legalize, Run: legalizePooling,
-		Doc:   "poolings over channels and of places become other kinds",
+		Doc:   "write poolings over channels, and of positions, as other kinds",
 		After: []string{"slots"}, Why: whySlots,
 	},
 	{
 		Name: "padding", Phase: Legalize, Run: legalizePadding,
-		Doc:   "padding that windows do not have becomes a layer",
+		Doc:   "write padding that a window cannot have as a layer",
 		After: []string{"pooling"}, Why: "poolings over channels have padding too",
 	},
 	{
 		Name: "mirrors", Phase: Legalize, Run: legalizeMirrors,
-		Doc:   "padding that mirrors joins slices, on targets without an engine that does",
+		Doc:   "write mirrored padding as a concatenation of slices, on targets that cannot mirror",
 		After: []string{"slots", "padding"}, Why: whySlots + "; windows have such padding too",
 	},
 	{
 		Name: "softmax", Phase: Legalize, Run: legalizeSoftmax,
-		Doc:   "softmax over several axes is taken apart",
+		Doc:   "take softmax over several axes apart",
 		After: []string{"slots"}, Why: whySlots,
 	},
 	{
 		Name: "groups", Phase: Legalize, Run: legalizeGroups,
-		Doc:   "normalization in groups of channels gets an axis for them",
+		Doc:   "give normalization in groups of channels an axis for the groups",
 		After: []string{"slots"}, Why: whySlots,
 	},
 	{
 		Name: "batchnorm", Phase: Legalize, Run: legalizeBatchNorm,
-		Doc:   "batch normalization becomes steps",
+		Doc:   "write batch normalization as steps",
 		After: []string{"slots"}, Why: whySlots,
 	},
 	{
 		Name: "indices", Phase: Legalize, Run: legalizeIndices,
-		Doc: "indices that are floats become integers",
+		Doc: "turn float indices into integers",
 	},
 	{
 		Name: "ringreader", Phase: Legalize, Run: legalizeRingReader,
-		Doc:   "windows of states are read by views and indices",
+		Doc:   "read windows of states by views and indices",
 		After: []string{"slots", "indices"}, Why: whySlots + "; it computes with the indices",
 	},
 	{
 		Name: "gather", Phase: Legalize, Run: legalizeGather,
-		Doc:   "gathering along several axes becomes one along one",
+		Doc:   "write gathering along several axes as gathering along one",
 		After: []string{"slots", "indices"}, Why: whySlots + "; it computes with the indices",
 	},
 	{
 		Name: "knowngather", Phase: Legalize, Run: legalizeKnownGather,
-		Doc:   "gathering by known indices joins slices, on targets without an engine that gathers",
+		Doc:   "write gathering by known indices as a concatenation of slices, on targets that cannot gather",
 		After: []string{"slots", "gather"}, Why: whySlots + "; several axes become one there",
 	},
 	{
 		Name: "crops", Phase: Legalize, Run: legalizeCrops,
-		Doc:   "slices along W become tasks on chips that copy them in a format of their own",
+		Doc:   "turn slices along W into tasks, on chips that copy them in a format of their own",
 		After: []string{"ringreader", "knowngather"}, Why: "they read by slices",
 	},
 	{
 		Name: "alone", Phase: Schedule, Run: planAlone,
-		Doc: "a segment of one layer that the chip's own encoder takes is laid out as by Apple's compiler",
+		Doc: "lay out a segment of one native-encoded layer as Apple's compiler does",
 	},
 	{
 		Name: "schedule", Phase: Schedule, Run: schedule, Show: ScheduleText,
@@ -210,26 +210,26 @@ var passes = []Pass{
 	},
 	{
 		Name: "pad", Phase: Memory, Run: foldPadding,
-		Doc: "zeros about an operand become a field of the convolution on chips",
+		Doc: "move zero padding into the convolution that reads it, on chips",
 	},
 	{
 		Name: "layout", Phase: Memory, Run: layoutValues,
-		Doc:   "say how everything lies, select the tasks of each layer, and add the copies that this takes",
+		Doc:   "choose the layout of every value, select the tasks of each layer, and add the copies that these need",
 		After: []string{"list", "pad"}, Why: "what a value may lie in goes by the order; a padding that is folded has no place",
 	},
 	{
 		Name: "addresses", Phase: Memory, Run: giveAddresses, Show: segment.MemoryText,
-		Doc:   "say where everything lies",
+		Doc:   "give every value its address",
 		After: []string{"layout"}, Why: "only tasks know what may lie over what they read",
 	},
 	{
 		Name: "roots", Phase: Memory, Run: chipValues, Show: ChipText,
-		Doc:   "find who reads whose bytes on chips, and set rows apart that would fall into the same banks",
+		Doc:   "find which values share bytes on chips, and set rows apart that would fall into the same banks",
 		After: []string{"addresses"}, Why: "only then the tasks are known: layout adds copies",
 	},
 	{
 		Name: "chains", Phase: Memory, Run: findChains, Show: ChipText,
-		Doc:   "mark results that supply the next task directly on chips",
+		Doc:   "mark results that feed the next task directly, on chips",
 		After: []string{"roots"}, Why: "a clause of it is who else reads them",
 	},
 	{
@@ -239,7 +239,7 @@ var passes = []Pass{
 	},
 	{
 		Name: "states", Phase: Memory, Run: allocate, Show: ChipText,
-		Doc:   "say how each value is held on chips",
+		Doc:   "choose how each value is held, on chips",
 		After: []string{"partition"}, Why: "what another partition reads goes through main memory",
 	},
 	{
@@ -249,7 +249,7 @@ var passes = []Pass{
 	},
 	{
 		Name: "onchip", Phase: Memory, Run: placeOnChip, Show: ChipText,
-		Doc:   "say where on chip the values are that stay there",
+		Doc:   "place the values that stay on chip",
 		After: []string{"coissue"}, Why: "what tasks side by side need is needed at the same time",
 	},
 	{
@@ -259,12 +259,12 @@ var passes = []Pass{
 	},
 	{
 		Name: "weights", Phase: Memory, Run: packWeights, Show: ChipText,
-		Doc:   "say how weights are dealt to the engines of a chip",
+		Doc:   "deal the weights to the engines of a chip",
 		After: []string{"roots"}, Why: "what it finds stands beside the values",
 	},
 	{
 		Name: "resident", Phase: Memory, Run: keepChained, Show: segment.MemoryText,
-		Doc:   "leave results on chip that supply the next task directly, where both tasks can",
+		Doc:   "keep results on chip that feed the next task directly, where both tasks can",
 		After: []string{"onchip"}, Why: "what sticks out of on-chip memory is chained no longer",
 	},
 	{
@@ -274,7 +274,7 @@ var passes = []Pass{
 	},
 	{
 		Name: "container", Phase: Emit, Run: emitContainer,
-		Doc:   "tasks, ports and constants become a container",
+		Doc:   "write tasks, ports and constants as a container",
 		After: []string{"tasks"}, Why: "it encodes them",
 	},
 }

@@ -131,7 +131,7 @@ func fewestLevels(waits [][]int, lanes []int) []int {
 
 // levelsFrom gives every operation its level, where the first one belongs to a lane.
 func levelsFrom(waits [][]int, lanes []int, first int) []int {
-	turns := slices.Max(append(lanes, hostLane)) + 1
+	all := slices.Max(append(lanes, hostLane)) + 1
 	levels := make([]int, len(lanes))
 	for i := range lanes {
 		if lanes[i] < 0 {
@@ -146,7 +146,7 @@ func levelsFrom(waits [][]int, lanes []int, first int) []int {
 				level = max(level, levels[j]+1)
 			}
 		}
-		for (level+first)%turns != lanes[i] {
+		for (level+first)%all != lanes[i] {
 			level++
 		}
 		levels[i] = level

@@ -2,7 +2,7 @@
 //
 //	layer ─ Takes? ─ Layout ─ Choose ─ Fits? ─ (addresses) ─ Encode ─ words
 //
-// A target lists its encoders. The chip's own comes first, where its registers are known; last comes the encoder of version
+// A target lists its encoders. The native one comes first, where its registers are known; last comes the encoder of version
 // 256, which takes every layer that becomes a task at all. The compiler asks them in this order, layer by layer, through the
 // interface alone: what a version of tasks is like is known in the folder of its encoder, and nowhere above.
 //

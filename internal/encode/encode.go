@@ -13,7 +13,7 @@ import (
 )
 
 // An Encoder makes tasks of layers in one encoding, for one target. It says no with a reason, a *diag.Reason where the encoding is
-// a chip's own: which register or rule stands in the way.
+// native: which register or rule stands in the way.
 type Encoder interface {
 	// Takes reports whether the encoding has tasks for a layer, as far as its kind and its values tell: nil, or why not. It is
 	// asked before anything has a layout.
@@ -62,7 +62,7 @@ func Add(name string, new func(*hal.Target) Encoder) (remove func()) {
 	}
 }
 
-// Of are the encoders of a target: the chip's own first, if it has one, and last the one that takes every layer.
+// Of are the encoders of a target: the native one first, if the chip has one, and last the one that takes every layer.
 func Of(t *hal.Target) (list []Encoder) {
 	for _, name := range t.Encoders {
 		i := slices.IndexFunc(encodings, func(e encoding) bool { return e.name == name })

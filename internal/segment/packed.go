@@ -9,7 +9,7 @@ import (
 	"github.com/espalier-ane/espalier/td"
 )
 
-// PackedConstants are constants as the chip's own tasks read them: kernel streams, tables, images. Tasks name them by how far they
+// PackedConstants are constants as native tasks read them: kernel streams, tables, images. Tasks name them by how far they
 // lie from the first.
 type PackedConstants struct {
 	Align   int // what each begins on

@@ -30,7 +30,7 @@ type Segment struct {
 	Selected    map[*anec.Layer][]Task
 	StandsFor   map[*anec.Layer]*anec.Layer   // the layer under which the tasks of another stand, which computes it along
 	Touched     map[*anec.Layer][]*anec.Value // what its tasks read and write in memory
-	Declined    map[*anec.Layer]error         // why the chip's own encoder did not take a layer
+	Declined    map[*anec.Layer]error         // why the native encoder did not take a layer
 	Plan        *Plan
 	Temporaries int64
 	Packed      PackedConstants
@@ -44,7 +44,7 @@ type Segment struct {
 	ExactFunctions bool // no function may be a table of knots
 	OtherCrops     bool // slices along W have another gain than the target's
 	AbsentWeights  bool // zeros stand for the elements of weights: what is said of the segment is about its layers alone
-	Alone          bool // it is one layer in the chip's own encoding, and laid out as Apple's compiler does it
+	Alone          bool // it is one native-encoded layer, laid out as Apple's compiler does it
 }
 
 // OutputName is the name of an output port.

@@ -69,7 +69,7 @@ func (s *Segment) NewBuffer(r Region) *Buffer {
 // The memories that every segment has, by their numbers.
 const (
 	Temporaries = iota // what the tasks of a layer keep between them
-	Packed             // constants as the chip's own tasks read them
+	Packed             // constants as native tasks read them
 )
 
 // Root returns the buffer that this one has become.

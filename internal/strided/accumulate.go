@@ -5,7 +5,7 @@ import "math"
 // accumulation is how an array adds up products where that is not plain: with
 // rules that look at each product.
 type accumulation struct {
-	settle bool    // 0·inf and inf-inf are +0; what is NaN because an operand is stays NaN
+	toZero bool    // 0·inf and inf-inf are +0; what is NaN because an operand is stays NaN
 	limit  float32 // magnitude from which on a partial sum is infinity; 0: none
 	lanes  int     // products that are added up with few bits, before the others see them; 0: none
 }
@@ -17,12 +17,12 @@ type partial struct{ sum, group float32 }
 // add adds product number i of a sum to what there is: to before, of which the
 // partial is not a part, and to the partial.
 func (a *accumulation) add(s *partial, before float32, i int, x, y float32) {
-	p := orZeroIf(a.settle, x*y, x, y)
+	p := orZeroIf(a.toZero, x*y, x, y)
 	if a.lanes > 0 {
 		if i%a.lanes == 0 {
 			a.close(s)
 		}
-		s.group = orZeroIf(a.settle, alignedSum(s.group, p), s.group, p)
+		s.group = orZeroIf(a.toZero, alignedSum(s.group, p), s.group, p)
 	} else {
 		s.sum = a.plus(s.sum, p)
 	}
@@ -43,11 +43,11 @@ func (a *accumulation) close(s *partial) {
 }
 
 func (a *accumulation) plus(x, y float32) float32 {
-	return orZeroIf(a.settle, x+y, x, y)
+	return orZeroIf(a.toZero, x+y, x, y)
 }
 
-func orZeroIf(settle bool, v, a, b float32) float32 {
-	if settle {
+func orZeroIf(toZero bool, v, a, b float32) float32 {
+	if toZero {
 		return orZero(v, a, b)
 	}
 	return v

@@ -27,7 +27,7 @@ type attention struct {
 	width     int // of v and the result
 	scale     float64
 	blocks    int
-	settle    bool // inf-inf is 0
+	toZero    bool // inf-inf is 0
 
 	// Floats of the scratch, after those of the products: scores, mask, a row, and
 	// what is kept of each position.
@@ -52,7 +52,7 @@ func bindAttention(op *Op) (Kernel, error) {
 		keys: k.Dims[axisH], features: q.Dims[axisW],
 		scale: float64(op.Params.(*td.Attention).Scale),
 	}
-	a.settle = op.Rules != nil && op.Rules.IndeterminateToZero
+	a.toZero = op.Rules != nil && op.Rules.IndeterminateToZero
 	if len(op.Operands) > 4 && op.Operands[4].Present() {
 		a.mask, a.hasMask = op.Operands[4].array(), true
 		a.boolMask = op.Operands[4].Type == tensor.Bool
@@ -120,7 +120,7 @@ func (a *attention) tile(w *Scratch, positions lines) {
 		g.right = keys
 		a.score(w)
 		for r := range rows {
-			if a.settle {
+			if a.toZero {
 				unbounded(g.scores[r*attnKeys:][:keys.count], top[r])
 			}
 			weigh(g.scores[r*attnKeys:][:keys.count], &top[r], &total[r], sums[r*a.width:][:a.width])

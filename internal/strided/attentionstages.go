@@ -55,7 +55,7 @@ func (a *attention) normalize(scores []float32) {
 	var sum float32
 	for j, s := range scores {
 		d := s - top
-		if a.settle {
+		if a.toZero {
 			d = orZero(d, s, top)
 		}
 		scores[j] = half.Round(a.tables.exp2(half.Round(d * log2e)))

@@ -24,7 +24,7 @@ func (r *Rules) careful(n int) *careful {
 	if r == nil {
 		return nil
 	}
-	c := careful{accumulation{settle: r.IndeterminateToZero}}
+	c := careful{accumulation{toZero: r.IndeterminateToZero}}
 	if n > 1 {
 		c.lanes = r.TileLanes
 		if r.SaturatePartials {
@@ -130,7 +130,7 @@ func (c *careful) asks(w *Scratch, tile []float32, stride int, start []float32) 
 		a := float64(g.squaresA[r])
 		near := c.lanes > 0 || c.limit != 0 && !(a*longest < room)
 		for j, v := range tile[r*stride:][:cols] {
-			if c.settle && v != v || near && (c.lanes > 0 || !(a*float64(g.squaresB[j]) < room)) {
+			if c.toZero && v != v || near && (c.lanes > 0 || !(a*float64(g.squaresB[j]) < room)) {
 				marks[j/64] |= 1 << (j % 64)
 				any = true
 			}
@@ -178,7 +178,7 @@ func (c *careful) asksRow(result, area, weights []float32, shift []int, bias flo
 			return true
 		}
 	}
-	if c.settle {
+	if c.toZero {
 		for _, v := range result {
 			if v != v {
 				return true

@@ -321,7 +321,7 @@ func (c *careful) asksChannel(out, src, weights []float32, bias float32) bool {
 			return true
 		}
 	}
-	if c.settle {
+	if c.toZero {
 		for _, v := range out {
 			if v != v {
 				return true

@@ -3,7 +3,7 @@
 // array and the planar engine (BindUnit). Products of matrices are made by the
 // micro-kernels of package gemm, whose rows say all that depends on them.
 //
-// An operation is bound once, which settles its loops, its scratch and its
+// An operation is bound once, which fixes its loops, its scratch and its
 // epilogue, and then run many times on the memory of its caller. A bound
 // operation is cut into tiles that do not depend on each other; Run computes a
 // range of them, never allocates and never starts a goroutine. Every element of

@@ -15,7 +15,7 @@ type elementwise struct {
 	binary bool
 }
 
-// bindPairs settles the loops of an elementwise operation. All operands are
+// bindPairs fixes the loops of an elementwise operation. All operands are
 // walked over together, so axes merge where they do for all of them.
 func bindPairs(op *Op) (*elementwise, error) {
 	kind := td.EWNone

@@ -14,7 +14,7 @@ import (
 //
 // The sums are fp32. The epsilon is an fp16 number.
 type stages struct {
-	settle  bool
+	toZero  bool
 	nan     bool // NaN is +inf to the last stage, and a large number to the sums
 	epsilon float32
 }
@@ -25,12 +25,12 @@ func newStages(op *Op) *stages {
 		return nil
 	}
 	_, epsilon := normFields(op.Params)
-	return &stages{settle: r.IndeterminateToZero, nan: r.NaNToInf, epsilon: half.Round(epsilon)}
+	return &stages{toZero: r.IndeterminateToZero, nan: r.NaNToInf, epsilon: half.Round(epsilon)}
 }
 
 // or returns v, or 0 if it has no value though a and b do.
 func (s *stages) or(v, a, b float32) float32 {
-	if s.settle {
+	if s.toZero {
 		return orZero(v, a, b)
 	}
 	return v

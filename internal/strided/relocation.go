@@ -36,7 +36,7 @@ type spot struct {
 	outside  bool
 }
 
-// newRelocation settles the loops; the caller sets where elements come from. An
+// newRelocation fixes the loops; the caller sets where elements come from. An
 // axis that nothing is said about is the same in x and y.
 func newRelocation(op *Op) *relocation {
 	y, x := &op.Operands[0], &op.Operands[1]
@@ -48,8 +48,8 @@ func newRelocation(op *Op) *relocation {
 	return k
 }
 
-// settle keeps what is known before the operation runs.
-func (k *relocation) settle() {
+// keepKnown keeps what is known before the operation runs.
+func (k *relocation) keepKnown() {
 	const most = 2048 // indices of an axis that are kept
 	space := k.sink.space
 	if k.live || elements(space) == 0 {
@@ -266,7 +266,7 @@ func (bind relocator) floats(op *Op) (Kernel, error) {
 	if err != nil {
 		return nil, err
 	}
-	k.settle()
+	k.keepKnown()
 	return k, nil
 }
 
@@ -275,7 +275,7 @@ func (bind relocator) ints(op *Op) (Kernel, error) {
 	if err != nil {
 		return nil, err
 	}
-	k.settle()
+	k.keepKnown()
 	return relocationInt{k}, nil
 }
 
@@ -284,7 +284,7 @@ func (bind relocator) move(op *Op) (Kernel, error) {
 	if err != nil {
 		return nil, err
 	}
-	k.settle()
+	k.keepKnown()
 	m := &relocationMove{relocation: k}
 	if t := k.y.typ; t.IsFloat() {
 		putFloat(t, m.filler[:], k.outside)

@@ -10,7 +10,7 @@ type rowwise struct {
 	compute func(s *sink, a, b, c []float32) // leaves the values in a; a source that is not there is 0
 }
 
-// newRowwise settles the loops. The sources are operands 1 to n.
+// newRowwise fixes the loops. The sources are operands 1 to n.
 func newRowwise(op *Op, n int) *rowwise {
 	k := &rowwise{sink: newSink(op)}
 	arrays := k.sink.arrays()

@@ -10,11 +10,11 @@ import (
 )
 
 // Rules are what a chip does to numbers otherwise than plain arithmetic. They
-// are settled while an operation is bound:
+// are fixed while an operation is bound:
 //
 //	memory → passage → class → arrival → step → … → passage → memory
 //	                     |                |
-//	                  careful          settled
+//	                  careful          to zero
 //
 // An operation that is bound without rules has none of these on its way.
 type Rules struct {
@@ -154,7 +154,7 @@ func (op *Op) ruled() *Op {
 
 // An arrival is what happens to the values of a class before the epilogue.
 type arrival struct {
-	settle bool    // NaN becomes 0
+	toZero bool    // NaN becomes 0
 	flush  bool    // fp16 subnormals become 0
 	port   float32 // magnitude from which on there is infinity; 0: none
 	gain   float32 // of a store as fp16 on the way; 0: none
@@ -166,7 +166,7 @@ func (r *Rules) arrival(class td.Class) *arrival {
 		return nil
 	}
 	// With NaN that may have been read, nobody knows where one comes from.
-	a := arrival{settle: r.IndeterminateToZero && r.NaNToInf}
+	a := arrival{toZero: r.IndeterminateToZero && r.NaNToInf}
 	if isProduct(class) {
 		a.flush, a.port = r.FlushArraySubnormals, r.SaturateAtPort
 	}
@@ -180,7 +180,7 @@ func (r *Rules) arrival(class td.Class) *arrival {
 }
 
 func (a *arrival) apply(v []float32) {
-	if a.settle {
+	if a.toZero {
 		for j, x := range v {
 			if x != x {
 				v[j] = 0

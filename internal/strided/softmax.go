@@ -15,7 +15,7 @@ type softmax struct {
 	axis  int
 	n     int
 
-	settle bool    // inf-inf is 0
+	toZero bool    // inf-inf is 0
 	tables *tables // by stages, as a chip does it; nil: at once
 	flush  bool    // subnormals are 0 to the sum
 }
@@ -26,7 +26,7 @@ func bindSoftmax(op *Op) (Kernel, error) {
 	k := &softmax{
 		sink: newSink(op), x: op.Operands[1].array(),
 		lines: newGrid(y.Dims, allAxes&^(1<<axis)), axis: axis, n: y.Dims[axis],
-		settle: op.Rules != nil && op.Rules.IndeterminateToZero,
+		toZero: op.Rules != nil && op.Rules.IndeterminateToZero,
 	}
 	if r := op.Rules; r != nil && r.tables != nil && r.RoundStages {
 		// Along W the planar engine adds up and divides, along others the array.
@@ -124,14 +124,14 @@ func (k *softmax) powers(w *Scratch, v []float32, line index, at int, top float3
 	if k.tables != nil {
 		for j, x := range v {
 			d := x - top
-			if k.settle {
+			if k.toZero {
 				d = orZero(d, x, top)
 			}
 			e[j] = float64(half.Round(k.tables.exp2(half.Round(d * log2e))))
 		}
 		return e
 	}
-	if k.settle && math.IsInf(float64(top), 0) {
+	if k.toZero && math.IsInf(float64(top), 0) {
 		for j, x := range v {
 			e[j] = math.Exp(float64(orZero(x-top, x, top)))
 		}

@@ -34,13 +34,13 @@ func (b *BoundUnit) bindArray(u *Unit) {
 		b.PerTile = b.Steps / float64(n)
 		b.add(k)
 	default:
-		settle := u.sums() && u.Rules != nil && u.Rules.IndeterminateToZero
+		toZero := u.sums() && u.Rules != nil && u.Rules.IndeterminateToZero
 		in, out := s.cin*s.hin*s.win, s.cout*s.hout*s.wout
 		b.add(&sweep{u.Groups * s.cout, s.inputs * s.hin * s.win, func(w *Scratch, lo, hi int) {
 			for lo < hi {
 				g := lo / s.cout
 				first, last := lo-g*s.cout, min(hi-g*s.cout, s.cout)
-				reduceChannels(w.Dense.Result[g*out:][:out], w.Dense.Source1[g*in:][:in], u.Operation, s, settle, first, last)
+				reduceChannels(w.Dense.Result[g*out:][:out], w.Dense.Source1[g*in:][:in], u.Operation, s, toZero, first, last)
 				lo += last - first
 			}
 		}})
@@ -107,7 +107,7 @@ func (a *arrayOutput) apply(v []float32) {
 
 // reduceChannels reduces, at every place, the channels that an output reads, one
 // after the other. The window is a single tap without stride.
-func reduceChannels(dst, src []float32, operation uint32, s *convShape, settle bool, lo, hi int) {
+func reduceChannels(dst, src []float32, operation uint32, s *convShape, toZero bool, lo, hi int) {
 	plane := s.hout * s.wout
 	for o := lo; o < hi; o++ {
 		out := dst[o*plane : (o+1)*plane]
@@ -133,7 +133,7 @@ func reduceChannels(dst, src []float32, operation uint32, s *convShape, settle b
 				default:
 					v += x
 				}
-				if settle {
+				if toZero {
 					v = orZero(v, out[p], x)
 				}
 				out[p] = v

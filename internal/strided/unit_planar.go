@@ -55,14 +55,14 @@ type planar struct {
 	scale, bias      float32 // of the result of the operator
 	abs, relu        bool    // of the result
 
-	settles bool // +0 where IEEE arithmetic answers NaN to numbers
+	toZero bool // +0 where IEEE arithmetic answers NaN to numbers
 }
 
 func newPlanar(u *Unit) *planar {
 	return &planar{
 		preScale: half.Float(u.PreScale), negate1: u.Negate1, negate2: u.Negate2, operator: u.Operator,
 		scale: half.Float(u.Scale), bias: half.Float(u.Bias), abs: u.Condition == units.ConditionAbs, relu: u.ReLU,
-		settles: u.Rules != nil && u.Rules.IndeterminateToZero,
+		toZero: u.Rules != nil && u.Rules.IndeterminateToZero,
 	}
 }
 
@@ -103,8 +103,8 @@ func (p *planar) gain(dst, x, offset, gain []float32, plane, lo, hi int) {
 		}
 		for i := c * plane; i < (c+1)*plane; i++ {
 			a := p.first(x[i])
-			v := p.settle(a+o, a, o)
-			dst[i] = p.finish(p.settle(float32(v*g), v, g))
+			v := orZeroIf(p.toZero, a+o, a, o)
+			dst[i] = p.finish(orZeroIf(p.toZero, float32(v*g), v, g))
 		}
 	}
 }
@@ -135,7 +135,7 @@ func (p *planar) operate(dst, x, y []float32) {
 		case units.PlanarMinimum:
 			v = min(a, b)
 		}
-		if v != v && p.settles {
+		if v != v && p.toZero {
 			v = orZero(v, a, b)
 		}
 		dst[i] = v + 0 // scale and bias have done that: no negative zero
@@ -143,7 +143,7 @@ func (p *planar) operate(dst, x, y []float32) {
 }
 
 func (p *planar) first(x float32) float32 {
-	x = p.settle(x*p.preScale, x, p.preScale)
+	x = orZeroIf(p.toZero, x*p.preScale, x, p.preScale)
 	if p.negate1 {
 		x = -x
 	}
@@ -153,15 +153,15 @@ func (p *planar) first(x float32) float32 {
 func (p *planar) combine(a, b float32) float32 {
 	switch p.operator {
 	case units.PlanarAdd:
-		return p.settle(a+b, a, b)
+		return orZeroIf(p.toZero, a+b, a, b)
 	case units.PlanarMultiply:
-		return p.settle(a*b, a, b)
+		return orZeroIf(p.toZero, a*b, a, b)
 	case units.PlanarMaximum:
 		return max(a, b)
 	case units.PlanarMinimum:
 		return min(a, b)
 	default:
-		s := p.settle(a+b, a, b)
+		s := orZeroIf(p.toZero, a+b, a, b)
 		return s * s
 	}
 }
@@ -169,8 +169,8 @@ func (p *planar) combine(a, b float32) float32 {
 func (p *planar) finish(v float32) float32 {
 	// The conversion keeps the compiler from fusing the two: a machine that
 	// could would round once less than others.
-	s := p.settle(float32(v*p.scale), v, p.scale)
-	v = p.settle(s+p.bias, s, p.bias)
+	s := orZeroIf(p.toZero, float32(v*p.scale), v, p.scale)
+	v = orZeroIf(p.toZero, s+p.bias, s, p.bias)
 	if p.abs {
 		v = float32(math.Abs(float64(v)))
 	}
@@ -180,25 +180,18 @@ func (p *planar) finish(v float32) float32 {
 	return v
 }
 
-func (p *planar) settle(v, a, b float32) float32 {
-	if p.settles {
-		return orZero(v, a, b)
-	}
-	return v
-}
-
 // planeReduction is a reduction of planes: f(r·scale + epsilon).
 type planeReduction struct {
 	largest        bool // not the sum
 	scale, epsilon float32
 	final          uint32
-	settles        bool
+	toZero         bool
 }
 
 func newPlaneReduction(u *Unit) *planeReduction {
 	return &planeReduction{
 		largest: u.Reduction == units.ReduceMaximum, scale: u.FinalScale, epsilon: half.Float(u.Epsilon), final: u.Final,
-		settles: u.Rules != nil && u.Rules.IndeterminateToZero,
+		toZero: u.Rules != nil && u.Rules.IndeterminateToZero,
 	}
 }
 
@@ -214,7 +207,7 @@ func (r *planeReduction) reduce(plane []float32) float32 {
 	var v float32
 	for _, x := range plane {
 		s := v + x
-		if r.settles {
+		if r.toZero {
 			s = orZero(s, v, x)
 		}
 		v = s
@@ -231,7 +224,7 @@ func (r *planeReduction) finish(v float32) float32 {
 	case units.FinalRSqrt:
 		v = float32(1 / math.Sqrt(float64(v)))
 	}
-	if v != v && given && r.settles {
+	if v != v && given && r.toZero {
 		return 0
 	}
 	return v

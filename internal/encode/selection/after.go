@@ -27,7 +27,7 @@ func afterButTranspose(l *anec.Layer) (after, *diag.Reason) {
 	}
 	if e.Pre != nil {
 		if e.GOC != nil || e.Post != nil || len(e.Steps) > 0 {
-			return a, diag.Decline(diag.OwnEpilogue, "more follows %v, with which a task ends", e.Pre.Function)
+			return a, diag.Decline(diag.NativeEpilogue, "more follows %v, with which a task ends", e.Pre.Function)
 		}
 		a.act = e.Pre
 		return a, nil
@@ -52,7 +52,7 @@ func afterButTranspose(l *anec.Layer) (after, *diag.Reason) {
 // numbersOnly declines an epilogue that does more than to compute with each element. Its transpose is another question.
 func numbersOnly(e *anec.Epilogue) *diag.Reason {
 	if e.Texture != nil || e.Broadcast != (anec.Dims{}) || e.Quant != nil {
-		return diag.Decline(diag.OwnEpilogue, "after the layer there is %s, for which no task is known",
+		return diag.Decline(diag.NativeEpilogue, "after the layer there is %s, for which no task is known",
 			slotOf(&anec.Epilogue{Texture: e.Texture, Broadcast: e.Broadcast, Quant: e.Quant}))
 	}
 	return nil
@@ -60,16 +60,16 @@ func numbersOnly(e *anec.Epilogue) *diag.Reason {
 
 // otherResult declines a layer that says of what type its result is.
 func otherResult(l *anec.Layer) *diag.Reason {
-	return diag.Decline(diag.OwnType, "the layer is to make its result %v, and its tasks convert nothing", l.OutputType)
+	return diag.Decline(diag.NativeType, "the layer is to make its result %v, and its tasks convert nothing", l.OutputType)
 }
 
 // behind declines a scale or an offset behind what a task does later.
 func (a *after) behind(what string) *diag.Reason {
 	switch {
 	case a.act != nil:
-		return diag.Decline(diag.OwnEpilogue, "%s follows %v, with which a task ends", what, a.act.Function)
+		return diag.Decline(diag.NativeEpilogue, "%s follows %v, with which a task ends", what, a.act.Function)
 	case a.offset != 0 || a.bias != nil:
-		return diag.Decline(diag.OwnEpilogue, "%s follows an offset or bias; a task multiplies, adds once, and then has a function", what)
+		return diag.Decline(diag.NativeEpilogue, "%s follows an offset or bias; a task multiplies, adds once, and then has a function", what)
 	}
 	return nil
 }
@@ -80,7 +80,7 @@ func (a *after) multiply(v *anec.Value) *diag.Reason {
 	}
 	s, ok := scalarHalf(v)
 	if !ok {
-		return diag.Decline(diag.OwnEpilogue, "the result is multiplied with %q %v; the scale of a task is one constant number", v.Name, v.Type.Dims)
+		return diag.Decline(diag.NativeEpilogue, "the result is multiplied with %q %v; the scale of a task is one constant number", v.Name, v.Type.Dims)
 	}
 	if why := a.behind("a scale"); why != nil {
 		return why
@@ -112,9 +112,9 @@ func (a *after) step(s *anec.Step) *diag.Reason {
 	case s.Earlier != 0:
 		return earlierStep(s)
 	case s.Swap:
-		return diag.Decline(diag.OwnEpilogue, "the result is the second operand of %v", s.EW)
+		return diag.Decline(diag.NativeEpilogue, "the result is the second operand of %v", s.EW)
 	case a.act != nil:
-		return diag.Decline(diag.OwnEpilogue, "%v follows %v, with which a task ends", s.Code, a.act.Function)
+		return diag.Decline(diag.NativeEpilogue, "%v follows %v, with which a task ends", s.Code, a.act.Function)
 	}
 	number := s.Operand == nil
 	switch {
@@ -125,7 +125,7 @@ func (a *after) step(s *anec.Step) *diag.Reason {
 		a.scale, a.offset = s.A, s.B
 		return nil
 	case s.Code == td.MicroScaleBias:
-		return diag.Decline(diag.OwnEpilogue, "a scale and offset follow others; a task has one of each")
+		return diag.Decline(diag.NativeEpilogue, "a scale and offset follow others; a task has one of each")
 	case s.Code == td.MicroEW && s.EW == td.EWMult && number:
 		why := a.behind("a scale")
 		a.scale *= s.A
@@ -144,23 +144,23 @@ func (a *after) step(s *anec.Step) *diag.Reason {
 
 // earlierStep declines a step that goes back to what an earlier one made: tasks of a chain have one value at a time.
 func earlierStep(s *anec.Step) *diag.Reason {
-	return diag.Decline(diag.OwnEpilogue, "%v takes what an earlier step made, and tasks pass one value on", s.EW)
+	return diag.Decline(diag.NativeEpilogue, "%v takes what an earlier step made, and tasks pass one value on", s.EW)
 }
 
 // liveStep declines a step with a live operand: the array reads one tensor, and the planar engine two.
 func liveStep(kind td.EWKind, v *anec.Value) *diag.Reason {
-	return diag.Decline(diag.OwnEpilogue, "%v takes %q, which is live; epilogues of tasks have constants", kind, v.Name)
+	return diag.Decline(diag.NativeEpilogue, "%v takes %q, which is live; epilogues of tasks have constants", kind, v.Name)
 }
 
 // otherStep declines a step that no task has.
 func otherStep(s *anec.Step) *diag.Reason {
 	switch {
 	case s.Code != td.MicroEW:
-		return diag.Decline(diag.OwnEpilogue, "no task has %v as a step after it", s.Code)
+		return diag.Decline(diag.NativeEpilogue, "no task has %v as a step after it", s.Code)
 	case s.Operand != nil && s.Operand.Const == nil:
 		return liveStep(s.EW, s.Operand)
 	}
-	return diag.Decline(diag.OwnEpilogue, "no task has %v as a step after it", s.EW)
+	return diag.Decline(diag.NativeEpilogue, "no task has %v as a step after it", s.EW)
 }
 
 // afterProduct reads the epilogue of a product. That its result is fp16 goes without saying.

@@ -82,11 +82,11 @@ func functionOf(a *anec.Activation) (f function, why *diag.Reason) {
 }
 
 func noTable(f td.Function) *diag.Reason {
-	return diag.Decline(diag.OwnFunction, "no table of the array is known for %v", f)
+	return diag.Decline(diag.NativeFunction, "no table of the array is known for %v", f)
 }
 
 func badArgument(a *anec.Activation, what string, limit, found any) *diag.Reason {
-	return diag.Decline(diag.OwnFunction, "%v has an argument that no table is known for: %s", a.Function, what).Measure(limit, found)
+	return diag.Decline(diag.NativeFunction, "%v has an argument that no table is known for: %s", a.Function, what).Measure(limit, found)
 }
 
 // apply makes a bypass task compute a function. The accumulator adds what there is to add: then the task is a sum.
@@ -103,7 +103,7 @@ func (b *builder) apply(o *units.Op, f function) {
 // neuron selects the tasks of a function.
 func (b *builder) neuron(l *anec.Layer, p *anec.Neuron) ([]*units.Op, *diag.Reason) {
 	if len(l.Bottoms) > 1 && l.Bottoms[1] != nil {
-		return nil, diag.Decline(diag.OwnOperand, "%v has a slope for each channel, %q, which is no table", p.Type, l.Bottoms[1].Name)
+		return nil, diag.Decline(diag.NativeOperand, "%v has a slope for each channel, %q, which is no table", p.Type, l.Bottoms[1].Name)
 	}
 	if why := bareOnly(l); why != nil {
 		return nil, why

@@ -22,7 +22,7 @@ func (b *builder) attention(l *anec.Layer, p *anec.SDPA) ([]*units.Op, *diag.Rea
 	q, k, v, scale := l.Bottoms[0], l.Bottoms[1], l.Bottoms[2], l.Bottoms[3]
 	mask := segment.Bottom(l, 4)
 	if !p.SubtractMax {
-		return nil, diag.Decline(diag.OwnNumerics, "the softmax is not to subtract the largest score, and its tasks do")
+		return nil, diag.Decline(diag.NativeNumerics, "the softmax is not to subtract the largest score, and its tasks do")
 	}
 	if mask != nil {
 		if why := halfOnly(mask); why != nil {
@@ -54,11 +54,11 @@ func (b *builder) attention(l *anec.Layer, p *anec.SDPA) ([]*units.Op, *diag.Rea
 func (b *builder) heads(l *anec.Layer, d anec.Dims, mask *anec.Value) ([]*units.Op, *diag.Reason) {
 	switch {
 	case d[anec.N]*d[anec.D] != 1:
-		return nil, diag.Decline(diag.OwnSize, "an attention that stays on chip has no batch").Measure(1, d[anec.N]*d[anec.D])
+		return nil, diag.Decline(diag.NativeSize, "an attention that stays on chip has no batch").Measure(1, d[anec.N]*d[anec.D])
 	case d[anec.W] == 1:
-		return nil, diag.Decline(diag.OwnRecord, "an attention over one key stays on chip in no recorded program")
+		return nil, diag.Decline(diag.NativeRecord, "an attention over one key stays on chip in no recorded program")
 	case mask != nil && (mask.Type.Dims[anec.H] != d[anec.H] || mask.Type.Dims[anec.W] != d[anec.W]):
-		return nil, diag.Decline(diag.OwnOperand, "the mask %q is not of the extents of the scores", mask.Name).Measure(d, mask.Type.Dims)
+		return nil, diag.Decline(diag.NativeOperand, "the mask %q is not of the extents of the scores", mask.Name).Measure(d, mask.Type.Dims)
 	}
 	scores := anec.Layer{Params: &anec.MatMul{TransposeZ: true}, Bottoms: l.Bottoms[:2], Epilogue: anec.Epilogue{GOC: &anec.GainOffset{Gain: l.Bottoms[3]}}}
 	last := *l
@@ -183,9 +183,9 @@ func (b *builder) headsTasks(l, scores *anec.Layer, mask *anec.Value) ([]*units.
 	case transposeQ:
 		return nil, columnsApart(scores.Bottoms[0])
 	case perm1 != anec.Identity:
-		return nil, diag.Decline(diag.OwnEpilogue, "the scores of an attention are transposed (%v)", perm1)
+		return nil, diag.Decline(diag.NativeEpilogue, "the scores of an attention are transposed (%v)", perm1)
 	case first.bias != nil || first.act != nil || first.offset != 0:
-		return nil, diag.Decline(diag.OwnEpilogue, "the scores of an attention are scaled on chip, and no more")
+		return nil, diag.Decline(diag.NativeEpilogue, "the scores of an attention are scaled on chip, and no more")
 	}
 	if why := runtimeOnly(&after); why != nil {
 		return nil, why

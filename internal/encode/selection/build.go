@@ -53,7 +53,7 @@ func (b *builder) lies(v *anec.Value) (segment.Spot, *diag.Reason) {
 
 // noPlace declines a value that is nowhere in memory, like a constant that nothing has packed.
 func noPlace(v *anec.Value) *diag.Reason {
-	return about(v, diag.Decline(diag.OwnLayout, "lies in no memory that tasks read or write"))
+	return about(v, diag.Decline(diag.NativeLayout, "lies in no memory that tasks read or write"))
 }
 
 // surface is where a value lies, as registers have it.
@@ -86,7 +86,7 @@ func notAddressed(v *anec.Value, m *segment.Buffer) *diag.Reason {
 	if m.State != nil {
 		return about(v, inState())
 	}
-	return about(v, diag.Decline(diag.OwnLayout, "lies in a memory that tasks do not read or write (%v)", m.Region))
+	return about(v, diag.Decline(diag.NativeLayout, "lies in a memory that tasks do not read or write (%v)", m.Region))
 }
 
 // attempt selects tasks, and takes back constants and memory of what does not succeed.
@@ -116,11 +116,11 @@ func surfaceAt(m units.Machine, offset int64, strides [anec.NumAxes]int64, t ane
 	d, row := t.Dims, int64(m.RowAlign)
 	switch {
 	case offset%row != 0:
-		return nil, diag.Decline(diag.OwnLayout, "begins where no row may, in bytes").In("Base").Measure(multiplesOf(row), offset)
+		return nil, diag.Decline(diag.NativeLayout, "begins where no row may, in bytes").In("Base").Measure(multiplesOf(row), offset)
 	case offset >= maxSurface:
-		return nil, diag.Decline(diag.OwnLayout, "begins too far behind the base of its memory").In("Base").Measure(maxSurface, offset)
+		return nil, diag.Decline(diag.NativeLayout, "begins too far behind the base of its memory").In("Base").Measure(maxSurface, offset)
 	case d[anec.W] > 1 && strides[anec.W] != int64(t.DType.Size()):
-		return nil, diag.Decline(diag.OwnLayout, "has elements along W that do not lie side by side, in bytes").Measure(t.DType.Size(), strides[anec.W])
+		return nil, diag.Decline(diag.NativeLayout, "has elements along W that do not lie side by side, in bytes").Measure(t.DType.Size(), strides[anec.W])
 	}
 	s.Offset = int(offset)
 	// Along an axis of one element a stride leads nowhere; it is as a dense tensor would have it.
@@ -135,10 +135,10 @@ func surfaceAt(m units.Machine, offset int64, strides [anec.NumAxes]int64, t ane
 			stride = strides[axis.axis]
 		}
 		if stride <= 0 || stride%row != 0 {
-			return nil, diag.Decline(diag.OwnLayout, "has a stride along %v that the register does not hold, in bytes", axis.axis).In(axis.register).Measure(multiplesOf(row), stride)
+			return nil, diag.Decline(diag.NativeLayout, "has a stride along %v that the register does not hold, in bytes", axis.axis).In(axis.register).Measure(multiplesOf(row), stride)
 		}
 		if stride >= maxSurface {
-			return nil, diag.Decline(diag.OwnLayout, "has a stride along %v that the register does not hold, in bytes", axis.axis).In(axis.register).Measure(maxSurface, stride)
+			return nil, diag.Decline(diag.NativeLayout, "has a stride along %v that the register does not hold, in bytes", axis.axis).In(axis.register).Measure(maxSurface, stride)
 		}
 		*axis.stride = int(stride)
 		next = stride * int64(d[axis.axis])

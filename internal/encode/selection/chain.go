@@ -72,7 +72,7 @@ func (b *builder) groupedSurface(v *anec.Value) (*units.Surface, *diag.Reason) {
 
 // depthApart declines a value whose batch and depth are not one axis as it lies.
 func depthApart(v *anec.Value) *diag.Reason {
-	return about(v, diag.Decline(diag.OwnDepth, "has batch and depth that do not lie as one axis, and a task has groups alone"))
+	return about(v, diag.Decline(diag.NativeDepth, "has batch and depth that do not lie as one axis, and a task has groups alone"))
 }
 
 // streamed is an operand as a source, of the planar engine or of the array.
@@ -184,10 +184,10 @@ func (c *chain) two(kind td.EWKind, x, z operand, like operand, to *units.Surfac
 	}
 	for _, t := range []*operand{&z, &x} {
 		if t.groups != 1 && t.groups != groups {
-			return operand{}, diag.Decline(diag.OwnOperand, "an operand of %v broadcasts its groups, batch and depth, only from 1", kind).Measure(groups, t.groups)
+			return operand{}, diag.Decline(diag.NativeOperand, "an operand of %v broadcasts its groups, batch and depth, only from 1", kind).Measure(groups, t.groups)
 		}
 		if !spreads(t.size, size) {
-			return operand{}, diag.Decline(diag.OwnOperand, "an operand of %v broadcasts only from extents of 1", kind).Measure(size, t.size)
+			return operand{}, diag.Decline(diag.NativeOperand, "an operand of %v broadcasts only from extents of 1", kind).Measure(size, t.size)
 		}
 		if t.memory != nil && !full(*t) {
 			bytes := t.groups * c.b.ResidentChip(0, t.size).End(t.size.H)

@@ -47,7 +47,7 @@ func (b *builder) comparison(l *anec.Layer, kind td.EWKind, x, z *anec.Value) ([
 	}
 	cmp, ok := comparisons[kind]
 	if !ok {
-		return nil, diag.Decline(diag.OwnKind, "no tasks are known for %v of bools", kind)
+		return nil, diag.Decline(diag.NativeKind, "no tasks are known for %v of bools", kind)
 	}
 	if why := halfOnly(x, z); why != nil {
 		return nil, why
@@ -85,7 +85,7 @@ func (b *builder) comparison(l *anec.Layer, kind td.EWKind, x, z *anec.Value) ([
 
 // allConstant declines a layer of constants: it is computed when the program is compiled.
 func allConstant() *diag.Reason {
-	return diag.Decline(diag.OwnOperand, "all operands are constants, and tasks read at least one that is live")
+	return diag.Decline(diag.NativeOperand, "all operands are constants, and tasks read at least one that is live")
 }
 
 // difference is a table of x - z, in bytes (oracles, less_bool_rr_1x64x1x1, less_bool_cast_1x375): the two lie on chip
@@ -152,7 +152,7 @@ func (c *chain) weighBytes(o *units.Op, inputs int, weights []uint16, table *td.
 func (b *builder) thresholdLayer(l *anec.Layer, x *anec.Value, v uint16, cmp comparison, first bool) ([]*units.Op, *diag.Reason) {
 	number := tensor.F16(v)
 	if !(number > -32768 && number < 32768) { // the array holds numbers at its port below that
-		return nil, diag.Decline(diag.OwnNumerics, "it compares with a number that the array does not hold").Measure("-32768 to 32768, without these", number)
+		return nil, diag.Decline(diag.NativeNumerics, "it compares with a number that the array does not hold").Measure("-32768 to 32768, without these", number)
 	}
 	of := cmp.of // of x - v
 	if cmp.swapped != first {
@@ -219,7 +219,7 @@ func (b *builder) selection(l *anec.Layer) ([]*units.Op, *diag.Reason) {
 		return nil, why
 	}
 	if t := condition.Type.DType; t != tensor.Bool {
-		return nil, about(condition, diag.Decline(diag.OwnType, "is a condition of another type than tables read").Measure(tensor.Bool, t))
+		return nil, about(condition, diag.Decline(diag.NativeType, "is a condition of another type than tables read").Measure(tensor.Bool, t))
 	}
 	return b.chained(l, func(c *chain, like operand, to *units.Surface, stages []stage) *diag.Reason {
 		after := stages[foldable(stages):]

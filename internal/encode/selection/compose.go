@@ -128,7 +128,7 @@ func (b *builder) concat(l *anec.Layer, p *anec.Concat) ([]*units.Op, *diag.Reas
 	case why != nil:
 		return nil, why
 	case p.Interleave:
-		return nil, diag.Decline(diag.OwnKind, "no tasks are known that interleave what they concatenate")
+		return nil, diag.Decline(diag.NativeKind, "no tasks are known that interleave what they concatenate")
 	case l.OutputType != tensor.Invalid:
 		return nil, otherResult(l)
 	}
@@ -248,7 +248,7 @@ func (b *builder) padding(l *anec.Layer, p *anec.Padding) ([]*units.Op, *diag.Re
 	case td.PadBackground:
 		number = tensor.ToF16(p.Value)
 	default:
-		return nil, diag.Decline(diag.OwnKind, "no tasks are known for padding of mode %v", p.Mode)
+		return nil, diag.Decline(diag.NativeKind, "no tasks are known for padding of mode %v", p.Mode)
 	}
 	var indices [anec.NumAxes][]int
 	for a, n := range l.Bottoms[0].Type.Dims {
@@ -290,11 +290,11 @@ func otherIndices(l *anec.Layer) *diag.Reason {
 	indices := segment.Bottom(l, 1)
 	switch n := len(l.Params.(*anec.Gather).Axes); {
 	case n != 1:
-		return diag.Decline(diag.OwnAxes, "it gathers along several axes").Measure(1, n)
+		return diag.Decline(diag.NativeAxes, "it gathers along several axes").Measure(1, n)
 	case indices == nil || indices.Const == nil:
-		return diag.Decline(diag.OwnOperand, "the indices are known when the program runs, and tasks copy from places that they name")
+		return diag.Decline(diag.NativeOperand, "the indices are known when the program runs, and tasks copy from places that they name")
 	}
-	return about(indices, diag.Decline(diag.OwnConstant, "is not one vector of indices along %v", l.Params.(*anec.Gather).Axes[0]))
+	return about(indices, diag.Decline(diag.NativeConstant, "is not one vector of indices along %v", l.Params.(*anec.Gather).Axes[0]))
 }
 
 // tile repeats x. Along an axis of x there are then two, of which one is repeated:
@@ -324,7 +324,7 @@ func (b *builder) rearrange(l *anec.Layer, f anec.Factors, outer td.Axis, scatte
 		return nil, why
 	}
 	if f.Z != 1 {
-		return nil, diag.Decline(diag.OwnDepth, "blocks have depth").Measure(1, f.Z)
+		return nil, diag.Decline(diag.NativeDepth, "blocks have depth").Measure(1, f.Z)
 	}
 	// many is where blocks are channels, space where they are not.
 	many, space, d := x, y, l.Top().Type.Dims

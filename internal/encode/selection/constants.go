@@ -47,7 +47,7 @@ func elements(v *anec.Value) ([]uint16, *diag.Reason) {
 		n *= extent
 	}
 	if why == nil && (n == 0 || n != len(values)) {
-		why = about(v, diag.Decline(diag.OwnConstant, "has not the elements that its extents say").Measure(n, len(values)))
+		why = about(v, diag.Decline(diag.NativeConstant, "has not the elements that its extents say").Measure(n, len(values)))
 	}
 	return values, why
 }
@@ -72,7 +72,7 @@ func halves(v *anec.Value) ([]uint16, *diag.Reason) {
 	list := make([]uint16, len(values))
 	for i, x := range values {
 		if list[i] = tensor.ToF16(x); tensor.F16(list[i]) != x && x == x {
-			return nil, about(v, diag.Decline(diag.OwnConstant, "is a constant of %v with a number that fp16 does not hold", v.Type.DType).Measure(tensor.Float16, x))
+			return nil, about(v, diag.Decline(diag.NativeConstant, "is a constant of %v with a number that fp16 does not hold", v.Type.DType).Measure(tensor.Float16, x))
 		}
 	}
 	return list, nil
@@ -106,13 +106,13 @@ func numbers(v *anec.Value) *diag.Reason {
 	case !v.Const.Plain():
 		return compressed(v)
 	case !v.Type.DType.IsFloat():
-		return about(v, diag.Decline(diag.OwnConstant, "is a constant of another type than tasks have").Measure(tensor.Float16, v.Type.DType))
+		return about(v, diag.Decline(diag.NativeConstant, "is a constant of another type than tasks have").Measure(tensor.Float16, v.Type.DType))
 	}
 	return nil
 }
 
 func notConstant(v *anec.Value) *diag.Reason {
-	return about(v, diag.Decline(diag.OwnOperand, "is live, and the task has constants there"))
+	return about(v, diag.Decline(diag.NativeOperand, "is live, and the task has constants there"))
 }
 
 // loneNumber is the one element of a constant.

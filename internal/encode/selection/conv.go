@@ -181,12 +181,12 @@ func (b *builder) wideConv(c *convolution, images int, from, to *units.Surface) 
 
 // tooWide declines a window with more columns than the array has.
 func (c *convolution) tooWide(what string) *diag.Reason {
-	return diag.Decline(diag.OwnWindow, "the window has more columns than the array, %s", what).In("KernelWidth").Measure(maxColumns, c.window.KW)
+	return diag.Decline(diag.NativeWindow, "the window has more columns than the array, %s", what).In("KernelWidth").Measure(maxColumns, c.window.KW)
 }
 
 // tooManyImages declines a batch: its convolutions are a task each.
 func tooManyImages(images int) *diag.Reason {
-	return diag.Decline(diag.OwnSize, "the batch has too many images").Measure(maxImages, images)
+	return diag.Decline(diag.NativeSize, "the batch has too many images").Measure(maxImages, images)
 }
 
 // columns is some columns of the kernel.
@@ -230,9 +230,9 @@ func readConv(l *anec.Layer, p *anec.Conv) (*convolution, *diag.Reason) {
 	if perm := l.Epilogue.Transpose; perm != nil {
 		switch {
 		case *perm != segment.Exchange(anec.C, anec.W):
-			return nil, diag.Decline(diag.OwnEpilogue, "the result is transposed otherwise than with C and W exchanged").Measure(segment.Exchange(anec.C, anec.W), *perm)
+			return nil, diag.Decline(diag.NativeEpilogue, "the result is transposed otherwise than with C and W exchanged").Measure(segment.Exchange(anec.C, anec.W), *perm)
 		case p.Groups > 1 || p.Transposed:
-			return nil, diag.Decline(diag.OwnRecord, "the result of a convolution with groups, or of a transposed one, is transposed, which no recorded program has")
+			return nil, diag.Decline(diag.NativeRecord, "the result of a convolution with groups, or of a transposed one, is transposed, which no recorded program has")
 		}
 		c.exchange = true
 		c.out.C, c.out.W = c.out.W, c.out.C
@@ -259,7 +259,7 @@ func readConv(l *anec.Layer, p *anec.Conv) (*convolution, *diag.Reason) {
 	c.window = planeWindow(&p.Window)
 	if p.Transposed {
 		if p.Dilation != [3]int{1, 1, 1} {
-			return nil, diag.Decline(diag.OwnWindow, "the window of a transposed convolution has dilation, along D, H and W").Measure(1, p.Dilation)
+			return nil, diag.Decline(diag.NativeWindow, "the window of a transposed convolution has dilation, along D, H and W").Measure(1, p.Dilation)
 		}
 		c.spread, c.cut = [2]int{c.window.SY, c.window.SX}, [2]int{c.window.PY, c.window.PX}
 		c.window.SX, c.window.SY = 1, 1
@@ -270,11 +270,11 @@ func readConv(l *anec.Layer, p *anec.Conv) (*convolution, *diag.Reason) {
 }
 
 func twoBiases() *diag.Reason {
-	return diag.Decline(diag.OwnEpilogue, "the layer has a bias, and its epilogue adds another; a kernel has one").In("Bias")
+	return diag.Decline(diag.NativeEpilogue, "the layer has a bias, and its epilogue adds another; a kernel has one").In("Bias")
 }
 
 func biasElements(bias *anec.Value, want, found int) *diag.Reason {
-	return about(bias, diag.Decline(diag.OwnConstant, "is a bias that has not one number for each output").Measure(want, found))
+	return about(bias, diag.Decline(diag.NativeConstant, "is a bias that has not one number for each output").Measure(want, found))
 }
 
 // foldGain multiplies a gain of the result into the weights, if none of them changes by rounding, and returns the layer
@@ -335,15 +335,15 @@ func (c *convolution) evenStrides() *diag.Reason {
 		w.SX = w.SY
 	case w.SX == 2 && w.SY == 1:
 		if c.depthwise() {
-			return diag.Decline(diag.OwnRecord, "a window goes along W in steps of 2 and along H in steps of 1, channel by channel, which no recorded program has").In("StrideX")
+			return diag.Decline(diag.NativeRecord, "a window goes along W in steps of 2 and along H in steps of 1, channel by channel, which no recorded program has").In("StrideX")
 		}
 		return nil
 	}
 	switch {
 	case w.SX != w.SY:
-		return diag.Decline(diag.OwnWindow, "the strides along W and H are not the same, as recorded programs have them").In("StrideX").Measure(w.SY, w.SX)
+		return diag.Decline(diag.NativeWindow, "the strides along W and H are not the same, as recorded programs have them").In("StrideX").Measure(w.SY, w.SX)
 	case w.SX > maxStride:
-		return diag.Decline(diag.OwnWindow, "the strides are larger than in any recorded program").In("StrideX").Measure(maxStride, w.SX)
+		return diag.Decline(diag.NativeWindow, "the strides are larger than in any recorded program").In("StrideX").Measure(maxStride, w.SX)
 	}
 	return nil
 }
@@ -365,11 +365,11 @@ func (c *convolution) phases() (parts []*convolution, why *diag.Reason) {
 	sy, sx := c.spread[0], c.spread[1]
 	switch {
 	case sx != 1 && sx != 2 && sx != 4:
-		return nil, diag.Decline(diag.OwnWindow, "columns of a transposed convolution lie side by side by a stride that they do not interleave by").In("Interleave").Measure("1, 2 or 4", sx)
+		return nil, diag.Decline(diag.NativeWindow, "columns of a transposed convolution lie side by side by a stride that they do not interleave by").In("Interleave").Measure("1, 2 or 4", sx)
 	case sy > maxSpread:
-		return nil, diag.Decline(diag.OwnWindow, "the stride of a transposed convolution along H is too large").Measure(maxSpread, sy)
+		return nil, diag.Decline(diag.NativeWindow, "the stride of a transposed convolution along H is too large").Measure(maxSpread, sy)
 	case c.exchange:
-		return nil, diag.Decline(diag.OwnRecord, "the result of a transposed convolution is transposed, which no recorded program has")
+		return nil, diag.Decline(diag.NativeRecord, "the result of a transposed convolution is transposed, which no recorded program has")
 	}
 	left, all := phaseWindow(c.window.KW, sx, c.cut[1], 0, sx)
 	ins, outs := c.in.C/c.groups, c.out.C/c.groups
@@ -422,9 +422,9 @@ func phaseWindow(kernel, spread, cut, lo, hi int) (before, length int) {
 func (c *convolution) meets() *diag.Reason {
 	switch {
 	case c.window.KW > maxColumns:
-		return diag.Decline(diag.OwnWindow, "the window has more columns than the array").In("KernelWidth").Measure(maxColumns, c.window.KW)
+		return diag.Decline(diag.NativeWindow, "the window has more columns than the array").In("KernelWidth").Measure(maxColumns, c.window.KW)
 	case c.window.KH > maxRows:
-		return diag.Decline(diag.OwnWindow, "the window has more rows than the array").In("KernelHeight").Measure(maxRows, c.window.KH)
+		return diag.Decline(diag.NativeWindow, "the window has more rows than the array").In("KernelHeight").Measure(maxRows, c.window.KH)
 	case !c.window.Meets(c.in, c.out):
 		return emptyWindows()
 	}
@@ -433,7 +433,7 @@ func (c *convolution) meets() *diag.Reason {
 
 // emptyWindows declines padding so wide that nothing of the image is in some window.
 func emptyWindows() *diag.Reason {
-	return diag.Decline(diag.OwnWindow, "some windows have nothing but padding in them, which no recorded program has")
+	return diag.Decline(diag.NativeWindow, "some windows have nothing but padding in them, which no recorded program has")
 }
 
 // convTask is the task of a convolution, before it is known where it reads and writes.
@@ -456,7 +456,7 @@ func (b *builder) convTask(c *convolution) (*units.Op, *diag.Reason) {
 		o.Unicast = 1
 		k.Groups, k.Outputs, k.Inputs, k.Lanes = 1, out.C, 1, 1
 	} else if single {
-		return nil, diag.Decline(diag.OwnRecord, "each output is one input times one weight, and not channel by channel, which no recorded program has").In("Groups")
+		return nil, diag.Decline(diag.NativeRecord, "each output is one input times one weight, and not channel by channel, which no recorded program has").In("Groups")
 	} else {
 		most := b.MaxLanes / 2
 		if max(out.W, out.H) <= smallSide {
@@ -490,7 +490,7 @@ func (b *builder) convTask(c *convolution) (*units.Op, *diag.Reason) {
 
 // scaledBias declines a scale and a bias of one task: which comes first is not known.
 func scaledBias() *diag.Reason {
-	return diag.Decline(diag.OwnRecord, "the result has a scale and a bias, and no recorded program shows which a task does first").In("PostScale")
+	return diag.Decline(diag.NativeRecord, "the result has a scale and a bias, and no recorded program shows which a task does first").In("PostScale")
 }
 
 // windowChip is the layout of what the array streams in with a window; tight is that of a small image with strides.

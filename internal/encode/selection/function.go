@@ -151,7 +151,7 @@ func (c *chain) powerOf(x operand, power float32, to *units.Surface) (operand, *
 	}
 	if power == float32(math.Trunc(float64(power))) || tensor.ToF16(power)&0x7fff == 0 {
 		// The logarithm of a negative number is no number, but a whole power of it is one.
-		return x, diag.Decline(diag.OwnFunction, "a whole power is made of products, and a power by a table has a fraction that fp16 holds").Measure("1 to 4, -1", power)
+		return x, diag.Decline(diag.NativeFunction, "a whole power is made of products, and a power by a table has a fraction that fp16 holds").Measure("1 to 4, -1", power)
 	}
 	logarithm := c.byTable(x, td.Log2Table(), nil)
 	return c.pass(logarithm, &function{nonLinear: units.Table, table: td.Exp2Table(), post: tensor.ToF16(power)}, to), nil
@@ -169,7 +169,7 @@ func (c *chain) prelu(x operand, slopes []float32, to *units.Surface, edit func(
 	case least >= 1:
 		kind = td.EWMin
 	default:
-		return diag.Decline(diag.OwnFunction, "prelu has slopes below and above 1, of which neither the greater nor the lesser is the function").Measure(1, span{least, most})
+		return diag.Decline(diag.NativeFunction, "prelu has slopes below and above 1, of which neither the greater nor the lesser is the function").Measure(1, span{least, most})
 	}
 	sloped, why := c.gains(x, slopes, nil, nil, nil)
 	if why != nil {

@@ -40,9 +40,9 @@ func (b *builder) weigh(o *units.Op, k td.Kernel, w td.Weights, after *after, bi
 		case why != nil:
 			return why
 		case f.epsilon != 0:
-			return diag.Decline(diag.OwnEpilogue, "%v adds a number to its argument, which only a task without weights does", after.act.Function).In("AccumulatorBias")
+			return diag.Decline(diag.NativeEpilogue, "%v adds a number to its argument, which only a task without weights does", after.act.Function).In("AccumulatorBias")
 		case f.post != units.One && (o.Post != units.One || bias != nil):
-			return diag.Decline(diag.OwnEpilogue, "%v scales its argument, and the result has a scale or a bias already", after.act.Function).In("PostScale")
+			return diag.Decline(diag.NativeEpilogue, "%v scales its argument, and the result has a scale or a bias already", after.act.Function).In("PostScale")
 		}
 		if f.post != units.One {
 			o.Post = f.post
@@ -55,7 +55,7 @@ func (b *builder) weigh(o *units.Op, k td.Kernel, w td.Weights, after *after, bi
 	w.Bias, k.Bias, o.Biased = bias, bias != nil, bias != nil
 	streams, err := k.Pack(&w)
 	if err != nil {
-		return diag.Decline(diag.OwnConstant, "the weights are in no form that streams have: %v", err)
+		return diag.Decline(diag.NativeConstant, "the weights are in no form that streams have: %v", err)
 	}
 	o.Kernel = &units.Kernel{Base: segment.Packed, ZeroSkip: k.ZeroSkip, Producer: -1}
 	o.Kernel.Offsets = b.constants.Streams(streams)

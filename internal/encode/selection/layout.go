@@ -47,7 +47,7 @@ func (b *builder) source(v *anec.Value) (layout, *diag.Reason) {
 	}
 	viewed, ok := viewLayout(v.Def, from)
 	if !ok {
-		return viewed, about(v, diag.Decline(diag.OwnLayout, "is a view of a constant that no strides express"))
+		return viewed, about(v, diag.Decline(diag.NativeLayout, "is a view of a constant that no strides express"))
 	}
 	return viewed, nil
 }
@@ -78,7 +78,7 @@ func (b *builder) layout(v *anec.Value) (layout, *diag.Reason) {
 
 // interleaved declines a type whose channels lie side by side. The caller names the value.
 func interleaved(t anec.Type) *diag.Reason {
-	return diag.Decline(diag.OwnLayout, "has interleaved channels").In("Interleave").Measure(1, t.Interleave)
+	return diag.Decline(diag.NativeLayout, "has interleaved channels").In("Interleave").Measure(1, t.Interleave)
 }
 
 // layoutAt is a spot.

@@ -27,7 +27,7 @@ func (b *builder) liveConv(l *anec.Layer, p *anec.Conv) ([]*units.Op, *diag.Reas
 		return nil, why
 	}
 	if w.Type.Dims[anec.D] != 1 {
-		return nil, about(w, diag.Decline(diag.OwnDepth, "has depth").Measure(1, w.Type.Dims[anec.D]))
+		return nil, about(w, diag.Decline(diag.NativeDepth, "has depth").Measure(1, w.Type.Dims[anec.D]))
 	}
 	mx, why1 := b.surface(x)
 	my, why2 := b.surface(y)
@@ -116,13 +116,13 @@ func afterLiveConv(l *anec.Layer, p *anec.Conv) (after, *diag.Reason) {
 	case perm != anec.Identity:
 		return after, withoutTranspose(l)
 	case segment.Bottom(l, 2) != nil:
-		return after, diag.Decline(diag.OwnEpilogue, "a kernel that is made at run time carries no bias").In("Bias")
+		return after, diag.Decline(diag.NativeEpilogue, "a kernel that is made at run time carries no bias").In("Bias")
 	case p.Transposed:
-		return after, diag.Decline(diag.OwnRecord, "a transposed convolution has live weights, which no recorded program has")
+		return after, diag.Decline(diag.NativeRecord, "a transposed convolution has live weights, which no recorded program has")
 	case p.Groups != 1:
-		return after, diag.Decline(diag.OwnRecord, "a convolution with live weights has groups, which no recorded program has").In("Groups").Measure(1, p.Groups)
+		return after, diag.Decline(diag.NativeRecord, "a convolution with live weights has groups, which no recorded program has").In("Groups").Measure(1, p.Groups)
 	case p.Dilation != [3]int{1, 1, 1}:
-		return after, diag.Decline(diag.OwnWindow, "live weights have dilation, along D, H and W; only constants get zeros between them").Measure(1, p.Dilation)
+		return after, diag.Decline(diag.NativeWindow, "live weights have dilation, along D, H and W; only constants get zeros between them").Measure(1, p.Dilation)
 	}
 	return after, firstOf(inPlane(&p.Window), zerosBeside(&p.Window, p.PaddingMode))
 }
@@ -131,9 +131,9 @@ func afterLiveConv(l *anec.Layer, p *anec.Conv) (after, *diag.Reason) {
 func runtimeOnly(a *after) *diag.Reason {
 	switch {
 	case a.bias != nil || a.offset != 0:
-		return diag.Decline(diag.OwnEpilogue, "a kernel that is made at run time carries no bias").In("Bias")
+		return diag.Decline(diag.NativeEpilogue, "a kernel that is made at run time carries no bias").In("Bias")
 	case a.act != nil && a.act.Function != td.FuncReLU:
-		return diag.Decline(diag.OwnEpilogue, "a kernel that is made at run time carries no table for %v", a.act.Function)
+		return diag.Decline(diag.NativeEpilogue, "a kernel that is made at run time carries no table for %v", a.act.Function)
 	}
 	return nil
 }

@@ -71,7 +71,7 @@ func denseSurface(m units.Machine, t anec.Type) (*units.Surface, *diag.Reason) {
 		return nil, otherType(t)
 	}
 	if t.Dims[anec.D] != 1 {
-		return nil, diag.Decline(diag.OwnDepth, "has depth").Measure(1, t.Dims[anec.D])
+		return nil, diag.Decline(diag.NativeDepth, "has depth").Measure(1, t.Dims[anec.D])
 	}
 	if t.Interleave > 1 {
 		return nil, interleaved(t)
@@ -80,7 +80,7 @@ func denseSurface(m units.Machine, t anec.Type) (*units.Surface, *diag.Reason) {
 	s := denseRows(m, size, bytes)
 	s.Element = element
 	if total := int64(s.Group) * int64(groups); total >= maxSurface {
-		return s, diag.Decline(diag.OwnSize, "takes more bytes than a surface may").Measure(maxSurface, total)
+		return s, diag.Decline(diag.NativeSize, "takes more bytes than a surface may").Measure(maxSurface, total)
 	}
 	return s, nil
 }

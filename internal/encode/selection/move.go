@@ -172,20 +172,20 @@ func (m *move) columns(stride func(axis) int) (c columns, why *diag.Reason) {
 		c.axis = close[0]
 	case 2:
 		if c.lane, c.axis = close[0], close[1]; stride(m.axes[c.lane]) != 2 {
-			return c, diag.Decline(diag.OwnLayout, "elements of two axes lie closer than %d bytes, and neither side by side, in bytes", m.RowAlign).Measure(2, stride(m.axes[c.lane]))
+			return c, diag.Decline(diag.NativeLayout, "elements of two axes lie closer than %d bytes, and neither side by side, in bytes", m.RowAlign).Measure(2, stride(m.axes[c.lane]))
 		}
 	default:
-		return c, diag.Decline(diag.OwnLayout, "elements of too many axes lie closer than %d bytes", m.RowAlign).Measure(2, len(close))
+		return c, diag.Decline(diag.NativeLayout, "elements of too many axes lie closer than %d bytes", m.RowAlign).Measure(2, len(close))
 	}
 	step := stride(m.axes[c.axis])
 	c.apart = step / 2
 	switch {
 	case step <= 0 || step%2 != 0:
-		return c, diag.Decline(diag.OwnLayout, "columns do not follow each other by whole elements, in bytes").Measure(multiplesOf(2), step)
+		return c, diag.Decline(diag.NativeLayout, "columns do not follow each other by whole elements, in bytes").Measure(multiplesOf(2), step)
 	case c.apart > maxInterleave:
-		return c, diag.Decline(diag.OwnLayout, "columns lie further apart than channels interleave").In("Interleave").Measure(maxInterleave, c.apart)
+		return c, diag.Decline(diag.NativeLayout, "columns lie further apart than channels interleave").In("Interleave").Measure(maxInterleave, c.apart)
 	case c.lane >= 0 && m.axes[c.lane].n > c.apart:
-		return c, diag.Decline(diag.OwnLayout, "elements between the columns overlap").Measure(c.apart, m.axes[c.lane].n)
+		return c, diag.Decline(diag.NativeLayout, "elements between the columns overlap").Measure(c.apart, m.axes[c.lane].n)
 	}
 	return c, nil
 }
@@ -209,11 +209,11 @@ func (m *move) route() (r route, why *diag.Reason) {
 		offset int
 	}{{"read", m.from.offset}, {"written", m.to.offset}} {
 		if side.offset%m.RowAlign != 0 {
-			return r, diag.Decline(diag.OwnLayout, "what is %s begins where no row may, in bytes", side.name).In("Base").Measure(multiplesOf(m.RowAlign), side.offset)
+			return r, diag.Decline(diag.NativeLayout, "what is %s begins where no row may, in bytes", side.name).In("Base").Measure(multiplesOf(m.RowAlign), side.offset)
 		}
 	}
 	if slices.ContainsFunc(m.axes, func(a axis) bool { return a.from < 0 }) {
-		return r, diag.Decline(diag.OwnRecord, "elements are read backwards, and no recorded program has a negative stride")
+		return r, diag.Decline(diag.NativeRecord, "elements are read backwards, and no recorded program has a negative stride")
 	}
 	x, why1 := m.columns(func(a axis) int { return a.from })
 	y, why2 := m.columns(func(a axis) int { return a.to })
@@ -221,13 +221,13 @@ func (m *move) route() (r route, why *diag.Reason) {
 		return r, why
 	}
 	if x.apart > 1 && y.apart > 1 {
-		return r, diag.Decline(diag.OwnLayout, "columns lie apart on both sides, and a task interleaves one").In("Interleave")
+		return r, diag.Decline(diag.NativeLayout, "columns lie apart on both sides, and a task interleaves one").In("Interleave")
 	}
 	r = route{x: x, y: y, lane: max(x.lane, y.lane), bundle: -1}
 	switch {
 	case x.apart > 1 || y.apart > 1:
 		if x.axis != y.axis {
-			return r, diag.Decline(diag.OwnLayout, "columns lie apart, and are not the columns of the other side").In("Interleave")
+			return r, diag.Decline(diag.NativeLayout, "columns lie apart, and are not the columns of the other side").In("Interleave")
 		}
 		if r.lane >= 0 {
 			r.bundle = m.bundles(r.lane, max(x.apart, y.apart))
@@ -272,11 +272,11 @@ func (m *move) task() (o *units.Op, long longAxis, why *diag.Reason) {
 	source, result, size := m.sides(&r)
 	for _, bound := range []longAxis{{s.w, maxPlane}, {s.h, maxPlane}, {s.c, maxChannels}, {s.group, maxGroups &^ 31}} {
 		if n := m.extent(bound.axis); n > bound.n && r.lane < 0 {
-			return nil, bound, diag.Decline(diag.OwnSize, "an axis has too many elements for a task").Measure(bound.n, n)
+			return nil, bound, diag.Decline(diag.NativeSize, "an axis has too many elements for a task").Measure(bound.n, n)
 		}
 	}
 	if s.group >= 0 && m.axes[s.group].from == 0 {
-		return nil, long, diag.Decline(diag.OwnLayout, "elements repeat along more axes than a task repeats").In("Groups")
+		return nil, long, diag.Decline(diag.NativeLayout, "elements repeat along more axes than a task repeats").In("Groups")
 	}
 	o = m.Bypass(size)
 	at := m.ArrayChip(0, size)
@@ -374,7 +374,7 @@ func (m *move) slots(w, c, other int, fixed bool) (s slots, why *diag.Reason) {
 	for _, i := range rest {
 		free := slices.IndexFunc(room, func(slot *int) bool { return *slot < 0 })
 		if free < 0 {
-			return s, diag.Decline(diag.OwnLayout, "elements go along more axes than a task has").Measure(1+len(room), len(m.axes))
+			return s, diag.Decline(diag.NativeLayout, "elements go along more axes than a task has").Measure(1+len(room), len(m.axes))
 		}
 		*room[free] = i
 	}

@@ -27,7 +27,7 @@ type normalization struct {
 
 func (b *builder) layerNorm(l *anec.Layer, p *anec.LayerNorm) ([]*units.Op, *diag.Reason) {
 	if p.Groups > 1 {
-		return nil, diag.Decline(diag.OwnAxes, "channels are normalized in groups").Measure(1, p.Groups)
+		return nil, diag.Decline(diag.NativeAxes, "channels are normalized in groups").Measure(1, p.Groups)
 	}
 	return b.norm(l, p.Axes, p.Epsilon, true)
 }
@@ -47,7 +47,7 @@ func (b *builder) norm(l *anec.Layer, axes td.Axes, epsilon float32, centred boo
 		return nil, why
 	}
 	if half == 0 && epsilon != 0 {
-		return nil, diag.Decline(diag.OwnNumerics, "epsilon is 0 in fp16, which is what the register has").In("Epsilon").Measure(fp16Least, epsilon)
+		return nil, diag.Decline(diag.NativeNumerics, "epsilon is 0 in fp16, which is what the register has").In("Epsilon").Measure(fp16Least, epsilon)
 	}
 	return b.staged(l, axes, stages, func(w *work) ([]*units.Op, *diag.Reason) {
 		return (&normalization{b: b, epsilon: half, n: 1, centred: centred}).tasks(l, w)
@@ -76,11 +76,11 @@ func (m *normalization) tasks(l *anec.Layer, work *work) ([]*units.Op, *diag.Rea
 	case len(along) == 1:
 		form = formOfChannels(kept, along[0])
 	case len(along) == 0:
-		return nil, diag.Decline(diag.OwnAxes, "what is normalized has one element along its axes, and tasks go along more")
+		return nil, diag.Decline(diag.NativeAxes, "what is normalized has one element along its axes, and tasks go along more")
 	case rows:
-		return nil, diag.Decline(diag.OwnAxes, "beside W it normalizes along more axes than a task has").Measure(2, len(along))
+		return nil, diag.Decline(diag.NativeAxes, "beside W it normalizes along more axes than a task has").Measure(2, len(along))
 	default:
-		return nil, diag.Decline(diag.OwnAxes, "it normalizes along several axes and not along W; its tasks do so along one").Measure(1, len(along))
+		return nil, diag.Decline(diag.NativeAxes, "it normalizes along several axes and not along W; its tasks do so along one").Measure(1, len(along))
 	}
 	if why := m.takeAffine(l, work, &form); why != nil {
 		return nil, why
@@ -90,7 +90,7 @@ func (m *normalization) tasks(l *anec.Layer, work *work) ([]*units.Op, *diag.Rea
 	ops, why := form.tasks(work, func(from, to *units.Surface) ([]*units.Op, *diag.Reason) {
 		switch {
 		case len(along) == 2 && form.exchange:
-			return nil, diag.Decline(diag.OwnLayout, "the result of a normalization over all axes has other columns than its source")
+			return nil, diag.Decline(diag.NativeLayout, "the result of a normalization over all axes has other columns than its source")
 		case len(along) == 2:
 			return m.whole(from, to, someRows(form.rows.n))
 		case !rows:

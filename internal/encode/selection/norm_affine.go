@@ -38,7 +38,7 @@ func (m *normalization) takeAffine(l *anec.Layer, work *work, form *workForm) *d
 			return why
 		}
 		if len(values) > 0 && v.Type.Dims != stored {
-			return about(v, diag.Decline(diag.OwnConstant, "is a bias of other extents than the scale").Measure(stored, v.Type.Dims))
+			return about(v, diag.Decline(diag.NativeConstant, "is a bias of other extents than the scale").Measure(stored, v.Type.Dims))
 		}
 		values, stored = append(values, list), v.Type.Dims
 		a.steps = append(a.steps, affineStep{operator: [2]uint32{1, 0}[i]})
@@ -93,12 +93,12 @@ func (m *normalization) takeTensors(values [][]uint16, stored anec.Dims, work *w
 	shape := work.exchanged(stored)
 	for _, axis := range []path{c, h} {
 		if axis.n > 1 && axis.n != d[axis.axis] {
-			return diag.Decline(diag.OwnAxes, "the scale or bias %v varies where several axes go as one", stored).Measure(d[axis.axis], axis.n)
+			return diag.Decline(diag.NativeAxes, "the scale or bias %v varies where several axes go as one", stored).Measure(d[axis.axis], axis.n)
 		}
 	}
 	for _, axis := range form.outside {
 		if shape[axis.axis] > 1 {
-			return diag.Decline(diag.OwnAxes, "the scale or bias %v varies along %v, of which each element has tasks of its own", stored, axis.axis).Measure(1, shape[axis.axis])
+			return diag.Decline(diag.NativeAxes, "the scale or bias %v varies along %v, of which each element has tasks of its own", stored, axis.axis).Measure(1, shape[axis.axis])
 		}
 	}
 	m.affine.vector = anec.D

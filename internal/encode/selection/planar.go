@@ -23,7 +23,7 @@ func (b *builder) elementWise(l *anec.Layer, p *anec.ElementWise) ([]*units.Op, 
 		return b.elementWiseUnary(l, p.Type)
 	}
 	if len(l.Bottoms) != 2 || l.Bottoms[1] == nil {
-		return nil, diag.Decline(diag.OwnOperand, "%v has operands that no task has", p.Type).Measure(2, len(l.Bottoms))
+		return nil, diag.Decline(diag.NativeOperand, "%v has operands that no task has", p.Type).Measure(2, len(l.Bottoms))
 	}
 	x, z := l.Bottoms[0], l.Bottoms[1]
 	if l.Top().Type.DType == tensor.Bool {
@@ -101,7 +101,7 @@ func (b *builder) beforeTranspose(l *anec.Layer) (anec.Dims, layout, *diag.Reaso
 	inverse := l.Epilogue.Transpose.Inverse()
 	d := inverse.Apply(l.Top().Type.Dims)
 	if why == nil && d[anec.D] != 1 {
-		why = about(l.Top(), diag.Decline(diag.OwnDepth, "has depth before it is transposed").Measure(1, d[anec.D]))
+		why = about(l.Top(), diag.Decline(diag.NativeDepth, "has depth before it is transposed").Measure(1, d[anec.D]))
 	}
 	return d, at.permuted(inverse), why
 }
@@ -127,7 +127,7 @@ func (c *chain) elementWise(kind td.EWKind, x, z, like operand, to *units.Surfac
 			return c.finish(y, append([]stage{{act: &anec.Activation{Function: td.FuncExp2}}}, stages...), to)
 		}
 	default:
-		why = diag.Decline(diag.OwnKind, "no tasks are known for %v", kind)
+		why = diag.Decline(diag.NativeKind, "no tasks are known for %v", kind)
 	}
 	if why != nil {
 		return why
@@ -143,7 +143,7 @@ func (b *builder) elementWiseUnary(l *anec.Layer, kind td.EWKind) ([]*units.Op, 
 	if f, ok := signKinds[kind]; ok && l.Top().Type.DType == tensor.Bool {
 		return b.signLayer(l, l.Bottoms[0], f)
 	}
-	return nil, diag.Decline(diag.OwnKind, "no tasks are known for %v that gives %v", kind, l.Top().Type.DType)
+	return nil, diag.Decline(diag.NativeKind, "no tasks are known for %v that gives %v", kind, l.Top().Type.DType)
 }
 
 var unaryFunctions = map[td.EWKind]td.Function{td.EWAbs: td.FuncAbs, td.EWSquare: td.FuncSquare}
@@ -174,9 +174,9 @@ func (b *builder) stageLayer(l *anec.Layer, x *anec.Value, first ...stage) ([]*u
 func (t operand) sameAs(like operand) *diag.Reason {
 	switch {
 	case t.size != like.size:
-		return diag.Decline(diag.OwnOperand, "has other extents than the result, W, H, D and C").Measure(like.size, t.size)
+		return diag.Decline(diag.NativeOperand, "has other extents than the result, W, H, D and C").Measure(like.size, t.size)
 	case t.groups != like.groups:
-		return diag.Decline(diag.OwnOperand, "has another batch than the result").Measure(like.groups, t.groups)
+		return diag.Decline(diag.NativeOperand, "has another batch than the result").Measure(like.groups, t.groups)
 	}
 	return nil
 }
@@ -231,7 +231,7 @@ func (b *builder) planarLayer(l *anec.Layer, kind int) (*units.Op, *diag.Reason)
 	}
 	switch {
 	case after.bias != nil:
-		return nil, diag.Decline(diag.OwnEpilogue, "the result has a number added for each channel; the planar engine adds one").In("Bias")
+		return nil, diag.Decline(diag.NativeEpilogue, "the result has a number added for each channel; the planar engine adds one").In("Bias")
 	case after.act != nil && after.act.Function != td.FuncReLU:
 		return nil, notReLU(after.act)
 	}
@@ -243,7 +243,7 @@ func (b *builder) planarLayer(l *anec.Layer, kind int) (*units.Op, *diag.Reason)
 
 // notReLU declines a function behind a task of the planar engine.
 func notReLU(a *anec.Activation) *diag.Reason {
-	return diag.Decline(diag.OwnEpilogue, "the planar engine ends with no other function").In("ReLU").Measure(td.FuncReLU, a.Function)
+	return diag.Decline(diag.NativeEpilogue, "the planar engine ends with no other function").In("ReLU").Measure(td.FuncReLU, a.Function)
 }
 
 // withConstant is an elementwise layer with a constant: a number, or one for each channel. swapped: the constant is the
@@ -280,7 +280,7 @@ func (b *builder) withConstant(l *anec.Layer, kind td.EWKind, x, constant *anec.
 	case td.EWPower:
 		return b.powerOfNumber(l, x, number, swapped)
 	}
-	return nil, diag.Decline(diag.OwnKind, "no tasks are known for %v with a number", kind)
+	return nil, diag.Decline(diag.NativeKind, "no tasks are known for %v with a number", kind)
 }
 
 // reciprocalHalf is 1/v in fp16.
@@ -313,7 +313,7 @@ func (b *builder) withChannels(l *anec.Layer, kind td.EWKind, x, constant *anec.
 	case kind == td.EWMax || kind == td.EWMin:
 		return b.withRow(l, kind, x, values)
 	default:
-		return nil, diag.Decline(diag.OwnKind, "no tasks are known for %v with a number for each channel, as the operands stand", kind)
+		return nil, diag.Decline(diag.NativeKind, "no tasks are known for %v with a number for each channel, as the operands stand", kind)
 	}
 	return b.gainLayer(l, x, offset, gain)
 }
@@ -353,7 +353,7 @@ func (b *builder) withRow(l *anec.Layer, kind td.EWKind, x *anec.Value, values [
 			return why
 		}
 		if like.size.W != 1 || like.size.H != 1 {
-			return diag.Decline(diag.OwnRecord, "%v takes a number for each channel, as recorded programs do for one element of each", kind).In("Transpose2").Measure(1, like.size.W*like.size.H)
+			return diag.Decline(diag.NativeRecord, "%v takes a number for each channel, as recorded programs do for one element of each", kind).In("Transpose2").Measure(1, like.size.W*like.size.H)
 		}
 		if why := folds(stages); why != nil {
 			return why

@@ -17,11 +17,11 @@ func planeWindow(w *anec.Window) units.Window {
 func inPlane(w *anec.Window) *diag.Reason {
 	switch pad := max(w.PadBefore[0], w.PadAfter[0]); {
 	case w.Kernel[0] != 1:
-		return diag.Decline(diag.OwnDepth, "the window has depth").In("Kernel3D").Measure(1, w.Kernel[0])
+		return diag.Decline(diag.NativeDepth, "the window has depth").In("Kernel3D").Measure(1, w.Kernel[0])
 	case w.Stride[0] != 1:
-		return diag.Decline(diag.OwnDepth, "the window has a stride along D").In("Kernel3D").Measure(1, w.Stride[0])
+		return diag.Decline(diag.NativeDepth, "the window has a stride along D").In("Kernel3D").Measure(1, w.Stride[0])
 	case pad != 0 || w.PadBefore[0] != w.PadAfter[0]:
-		return diag.Decline(diag.OwnDepth, "the window has padding along D").Measure(0, pad)
+		return diag.Decline(diag.NativeDepth, "the window has padding along D").Measure(0, pad)
 	}
 	return nil
 }
@@ -29,7 +29,7 @@ func inPlane(w *anec.Window) *diag.Reason {
 // zerosBeside declines padding with anything but zeros.
 func zerosBeside(w *anec.Window, mode td.PaddingMode) *diag.Reason {
 	if mode != td.PadZero && segment.HasPadding(w) {
-		return diag.Decline(diag.OwnWindow, "what lies beside the image is not zero").In("PadMode").Measure(td.PadZero, mode)
+		return diag.Decline(diag.NativeWindow, "what lies beside the image is not zero").In("PadMode").Measure(td.PadZero, mode)
 	}
 	return nil
 }

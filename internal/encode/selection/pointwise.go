@@ -113,7 +113,7 @@ func (b *builder) cast(l *anec.Layer) ([]*units.Op, *diag.Reason) {
 	case from == tensor.Float16 && to == tensor.Bool:
 		return b.signLayer(l, x, whereNotZero)
 	case from != tensor.Float16 || to != tensor.Float16:
-		return nil, diag.Decline(diag.OwnType, "no task casts %v to %v: they read and write fp16, and bools as numbers", from, to)
+		return nil, diag.Decline(diag.NativeType, "no task casts %v to %v: they read and write fp16, and bools as numbers", from, to)
 	}
 	return b.stageLayer(l, x)
 }

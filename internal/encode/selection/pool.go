@@ -135,7 +135,7 @@ func (q *pool) convolution(b *builder, channels int) (*units.Op, *diag.Reason) {
 func (q *pool) meets() *diag.Reason {
 	switch {
 	case q.dx != 1 || q.dy != 1:
-		return diag.Decline(diag.OwnWindow, "windows with padding have dilation").Measure(1, max(q.dx, q.dy))
+		return diag.Decline(diag.NativeWindow, "windows with padding have dilation").Measure(1, max(q.dx, q.dy))
 	case !q.w.Meets(q.in, q.out):
 		return emptyWindows()
 	}
@@ -150,22 +150,22 @@ func (q *pool) fillWith(p *anec.Pooling) *diag.Reason {
 	case p.Type == td.PoolMax && p.PaddingMode == td.PadNegative:
 		q.fill = infinity | signBit
 	case p.PaddingMode != td.PadZero:
-		return diag.Decline(diag.OwnWindow, "what lies beside the image in %v pooling is none of what tasks fill with", p.Type).In("PadMode").Measure(td.PadZero, p.PaddingMode)
+		return diag.Decline(diag.NativeWindow, "what lies beside the image in %v pooling is none of what tasks fill with", p.Type).In("PadMode").Measure(td.PadZero, p.PaddingMode)
 	}
 	return nil
 }
 
 // otherPool declines a kind of pooling.
 func otherPool(p *anec.Pooling) *diag.Reason {
-	return diag.Decline(diag.OwnKind, "no tasks are known for %v pooling", p.Type)
+	return diag.Decline(diag.NativeKind, "no tasks are known for %v pooling", p.Type)
 }
 
 // otherColumns declines a source in which another axis than W lies in columns, or a result with other columns than it.
 func otherColumns(w *work) *diag.Reason {
 	if w.columns == anec.W {
-		return diag.Decline(diag.OwnLayout, "another axis lies side by side in the result than in the source")
+		return diag.Decline(diag.NativeLayout, "another axis lies side by side in the result than in the source")
 	}
-	return diag.Decline(diag.OwnLayout, "another axis lies side by side in the source than the task reads so").Measure(anec.W, w.columns)
+	return diag.Decline(diag.NativeLayout, "another axis lies side by side in the source than the task reads so").Measure(anec.W, w.columns)
 }
 
 // counted lays, for each place, the reciprocal of how many elements of the image its window has: channels are the places of

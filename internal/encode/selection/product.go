@@ -111,7 +111,7 @@ func (b *builder) operand(v *anec.Value, transposed bool) (matrices, bool, *diag
 			*axis.stride = *axis.of
 		}
 		if *axis.stride <= 0 || *axis.stride%b.RowAlign != 0 {
-			why := diag.Decline(diag.OwnLayout, "lies with rows and columns exchanged, and has a stride that registers do not hold, in bytes")
+			why := diag.Decline(diag.NativeLayout, "lies with rows and columns exchanged, and has a stride that registers do not hold, in bytes")
 			return m, transposed, about(v, why.Measure(multiplesOf(b.RowAlign), *axis.stride))
 		}
 		next = *axis.stride * *axis.count
@@ -194,7 +194,7 @@ func constantFactors(l *anec.Layer) (factors []*factor, transposed bool, why *di
 			bias = given
 		}
 		if p.Axis != anec.W {
-			return nil, transposed, diag.Decline(diag.OwnAxes, "the product is along another axis than its tasks go").Measure(anec.W, p.Axis)
+			return nil, transposed, diag.Decline(diag.NativeAxes, "the product is along another axis than its tasks go").Measure(anec.W, p.Axis)
 		}
 	}
 	d := z.Type.Dims
@@ -203,7 +203,7 @@ func constantFactors(l *anec.Layer) (factors []*factor, transposed bool, why *di
 		n = d[anec.H]
 	}
 	if d[anec.D] != 1 {
-		return nil, transposed, about(z, diag.Decline(diag.OwnDepth, "has depth").Measure(1, d[anec.D]))
+		return nil, transposed, about(z, diag.Decline(diag.NativeDepth, "has depth").Measure(1, d[anec.D]))
 	}
 	var added []uint16
 	if bias != nil {
@@ -211,7 +211,7 @@ func constantFactors(l *anec.Layer) (factors []*factor, transposed bool, why *di
 			return nil, transposed, why
 		}
 		if want := (anec.Dims{1, 1, 1, 1, n}); bias.Type.Dims != want {
-			return nil, transposed, about(bias, diag.Decline(diag.OwnConstant, "is a bias that has not one number for each column").Measure(want, bias.Type.Dims))
+			return nil, transposed, about(bias, diag.Decline(diag.NativeConstant, "is a bias that has not one number for each column").Measure(want, bias.Type.Dims))
 		}
 	}
 	count := d[anec.H] * d[anec.W]
@@ -227,7 +227,7 @@ func constantFactors(l *anec.Layer) (factors []*factor, transposed bool, why *di
 
 // columnBias declines a bias for each column of a product whose rows are the outputs of the kernel.
 func columnBias(bias *anec.Value) *diag.Reason {
-	return about(bias, diag.Decline(diag.OwnEpilogue, "is added to each column of a product whose kernel has the rows as outputs").In("Bias"))
+	return about(bias, diag.Decline(diag.NativeEpilogue, "is added to each column of a product whose kernel has the rows as outputs").In("Bias"))
 }
 
 // eachBatch multiplies every matrix of x with the same matrices. transposed says that x has its rows as columns.
@@ -310,7 +310,7 @@ func (b *builder) constantTimes(l *anec.Layer, p *anec.MatMul) ([]*units.Op, *di
 		return nil, why
 	}
 	if d[anec.D] != 1 {
-		return nil, about(x, diag.Decline(diag.OwnDepth, "has depth").Measure(1, d[anec.D]))
+		return nil, about(x, diag.Decline(diag.NativeDepth, "has depth").Measure(1, d[anec.D]))
 	}
 	if after.bias != nil {
 		return nil, columnBias(after.bias)

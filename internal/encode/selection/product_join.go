@@ -232,7 +232,7 @@ func (b *builder) wholeProduct(l *anec.Layer, parts []*anec.Layer) ([]*units.Op,
 		a, o := &f.after, &whole.after
 		sameAct := a.act == o.act || a.act != nil && o.act != nil && *a.act == *o.act
 		if other != transposed || f.inputs != whole.inputs || a.scale != o.scale || a.offset != o.offset || !sameAct || (f.bias == nil) != (whole.bias == nil) {
-			return nil, diag.Decline(diag.OwnOperand, "products of one value that are concatenated differ in more than their matrices")
+			return nil, diag.Decline(diag.NativeOperand, "products of one value that are concatenated differ in more than their matrices")
 		}
 		whole.weights = append(whole.weights, f.weights...)
 		whole.bias = append(whole.bias, f.bias...)
@@ -244,7 +244,7 @@ func (b *builder) wholeProduct(l *anec.Layer, parts []*anec.Layer) ([]*units.Op,
 		return nil, why
 	}
 	if whole.outputs != y.columns {
-		return nil, diag.Decline(diag.OwnOperand, "the matrices of products that are concatenated have not the columns of the result").Measure(y.columns, whole.outputs)
+		return nil, diag.Decline(diag.NativeOperand, "the matrices of products that are concatenated have not the columns of the result").Measure(y.columns, whole.outputs)
 	}
 	return b.eachBatch(x, y, transposed, whole.apart())
 }
@@ -279,7 +279,7 @@ func (b *builder) withProduct(l *anec.Layer, kind td.EWKind, x *anec.Value, prod
 		return nil, why
 	}
 	if len(factors) != 1 {
-		return nil, diag.Decline(diag.OwnEpilogue, "the product is scaled and then has something added, which is a task of its own")
+		return nil, diag.Decline(diag.NativeEpilogue, "the product is scaled and then has something added, which is a task of its own")
 	}
 	f := factors[0]
 	size := o.In

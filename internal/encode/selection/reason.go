@@ -54,7 +54,7 @@ func about(v *anec.Value, why *diag.Reason) *diag.Reason {
 func halfOnly(values ...*anec.Value) *diag.Reason {
 	for _, v := range values {
 		if v.Type.DType != tensor.Float16 {
-			return about(v, diag.Decline(diag.OwnType, "is of another type than the task has").Measure(tensor.Float16, v.Type.DType))
+			return about(v, diag.Decline(diag.NativeType, "is of another type than the task has").Measure(tensor.Float16, v.Type.DType))
 		}
 	}
 	return nil
@@ -63,7 +63,7 @@ func halfOnly(values ...*anec.Value) *diag.Reason {
 // bareOnly declines a layer that does more than its kind says.
 func bareOnly(l *anec.Layer) *diag.Reason {
 	if !l.Epilogue.Empty() {
-		return diag.Decline(diag.OwnEpilogue, "the tasks take no epilogue, and there is %s", slotOf(&l.Epilogue))
+		return diag.Decline(diag.NativeEpilogue, "the tasks take no epilogue, and there is %s", slotOf(&l.Epilogue))
 	}
 	return nil
 }
@@ -74,7 +74,7 @@ func asIs(l *anec.Layer) *diag.Reason {
 		return why
 	}
 	if x := l.Bottoms[0].Type.DType; l.OutputType != tensor.Invalid && l.OutputType != x {
-		return diag.Decline(diag.OwnType, "elements change their type as they are moved").Measure(x, l.OutputType)
+		return diag.Decline(diag.NativeType, "elements change their type as they are moved").Measure(x, l.OutputType)
 	}
 	return nil
 }
@@ -82,7 +82,7 @@ func asIs(l *anec.Layer) *diag.Reason {
 // withoutTranspose declines a transpose of the result.
 func withoutTranspose(l *anec.Layer) *diag.Reason {
 	if p := l.Epilogue.Transpose; p != nil {
-		return diag.Decline(diag.OwnEpilogue, "the result is transposed (%v), which no recorded program of the kind has", *p)
+		return diag.Decline(diag.NativeEpilogue, "the result is transposed (%v), which no recorded program of the kind has", *p)
 	}
 	return nil
 }
@@ -110,25 +110,25 @@ func slotOf(e *anec.Epilogue) string {
 
 // noRoom declines what takes more bytes on chip than there are for it.
 func noRoom(what string, limit, bytes int) *diag.Reason {
-	return diag.Decline(diag.OwnRoom, "%s is too large for the memory on chip, in bytes", what).Measure(limit, bytes)
+	return diag.Decline(diag.NativeRoom, "%s is too large for the memory on chip, in bytes", what).Measure(limit, bytes)
 }
 
 // tooManyTasks declines what takes more tasks than a layer may become.
 func tooManyTasks(limit, tasks int) *diag.Reason {
-	return diag.Decline(diag.OwnTasks, "it takes too many tasks").Measure(limit, tasks)
+	return diag.Decline(diag.NativeTasks, "it takes too many tasks").Measure(limit, tasks)
 }
 
 // sameExtents declines a value whose extents are not those of another.
 func sameExtents(x, y *anec.Value) *diag.Reason {
 	if x.Type.Dims != y.Type.Dims {
-		return about(x, diag.Decline(diag.OwnOperand, "has not the extents of %q", y.Name).Measure(y.Type.Dims, x.Type.Dims))
+		return about(x, diag.Decline(diag.NativeOperand, "has not the extents of %q", y.Name).Measure(y.Type.Dims, x.Type.Dims))
 	}
 	return nil
 }
 
 // columnsApart declines a matrix of which the rows would have to lie side by side, and the columns do.
 func columnsApart(v *anec.Value) *diag.Reason {
-	return about(v, diag.Decline(diag.OwnLayout, "lies with its columns along memory, and the task reads rows"))
+	return about(v, diag.Decline(diag.NativeLayout, "lies with its columns along memory, and the task reads rows"))
 }
 
 // multiplesOf is a limit: the multiples of a number above 0.
@@ -138,12 +138,12 @@ func (m multiplesOf) String() string { return fmt.Sprintf("multiples of %d", int
 
 // tooMuchMemory declines what would take more bytes of scratch memory or of constants than a layer may have.
 func tooMuchMemory(bytes int) *diag.Reason {
-	return diag.Decline(diag.OwnSize, "what is laid out for the tasks takes too much memory, in bytes").Measure(maxExpand, bytes)
+	return diag.Decline(diag.NativeSize, "what is laid out for the tasks takes too much memory, in bytes").Measure(maxExpand, bytes)
 }
 
 // compressed declines a constant of which the elements are not known one by one.
 func compressed(v *anec.Value) *diag.Reason {
-	return about(v, diag.Decline(diag.OwnConstant, "is a constant that is stored compressed"))
+	return about(v, diag.Decline(diag.NativeConstant, "is a constant that is stored compressed"))
 }
 
 // A span is what was found where there are several numbers: the least and the greatest.
@@ -169,15 +169,15 @@ func (a axesOf) String() string {
 
 // notPerChannel declines a constant that has not one number for each channel.
 func notPerChannel(v *anec.Value, want anec.Dims) *diag.Reason {
-	return about(v, diag.Decline(diag.OwnConstant, "has not one number for each channel").Measure(want, v.Type.Dims))
+	return about(v, diag.Decline(diag.NativeConstant, "has not one number for each channel").Measure(want, v.Type.Dims))
 }
 
 // otherType declines a type of which no task reads or writes values. The caller names the value.
 func otherType(t anec.Type) *diag.Reason {
-	return diag.Decline(diag.OwnType, "is of a type that tasks do not read or write").Measure("fp16 or bool", t.DType)
+	return diag.Decline(diag.NativeType, "is of a type that tasks do not read or write").Measure("fp16 or bool", t.DType)
 }
 
 // inState declines a value in a state. The caller names it.
 func inState() *diag.Reason {
-	return diag.Decline(diag.OwnState, "lies in a state, and no recorded program has a task that reads or writes one")
+	return diag.Decline(diag.NativeState, "lies in a state, and no recorded program has a task that reads or writes one")
 }

@@ -65,9 +65,9 @@ func (b *builder) foldingOf(l *anec.Layer, p *anec.Reduction) (f folding, rest [
 	f.Machine = b.Machine
 	switch {
 	case !known:
-		return f, nil, diag.Decline(diag.OwnKind, "no tasks are known that reduce by %v", p.Type)
+		return f, nil, diag.Decline(diag.NativeKind, "no tasks are known that reduce by %v", p.Type)
 	case p.Square:
-		return f, nil, diag.Decline(diag.OwnKind, "no tasks are known that reduce squares by %v", p.Type)
+		return f, nil, diag.Decline(diag.NativeKind, "no tasks are known that reduce squares by %v", p.Type)
 	}
 	rest, why = stagesOf(l)
 	if why := firstOf(why, withoutTranspose(l)); why != nil {
@@ -186,11 +186,11 @@ func (b *builder) staged(l *anec.Layer, axes td.Axes, stages []stage, selection 
 func (b *builder) between(t anec.Type) (*units.Surface, *diag.Reason) {
 	d := t.Dims
 	if t.DType != tensor.Float16 {
-		return nil, diag.Decline(diag.OwnType, "is of another type than the task has").Measure(tensor.Float16, t.DType)
+		return nil, diag.Decline(diag.NativeType, "is of another type than the task has").Measure(tensor.Float16, t.DType)
 	}
 	s := b.scratchSurface(units.Size{W: d[anec.W], H: d[anec.H], D: d[anec.D], C: d[anec.C]}, d[anec.N])
 	if b.scratch >= maxSurface {
-		return s, diag.Decline(diag.OwnSize, "takes more memory between tasks than there is, in bytes").Measure(maxSurface, b.scratch)
+		return s, diag.Decline(diag.NativeSize, "takes more memory between tasks than there is, in bytes").Measure(maxSurface, b.scratch)
 	}
 	return s, nil
 }

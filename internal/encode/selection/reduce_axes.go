@@ -79,10 +79,10 @@ func (w *work) surface(at layout, d anec.Dims) (*units.Surface, *diag.Reason) {
 	s := at.strides
 	s[w.columns], s[anec.W] = s[anec.W], s[w.columns]
 	if at.offset < 0 || at.offset%w.RowAlign != 0 {
-		return nil, diag.Decline(diag.OwnLayout, "begins where no row may, in bytes").In("Base").Measure(multiplesOf(w.RowAlign), at.offset)
+		return nil, diag.Decline(diag.NativeLayout, "begins where no row may, in bytes").In("Base").Measure(multiplesOf(w.RowAlign), at.offset)
 	}
 	if d[anec.W] > 1 && s[anec.W] != 2 {
-		return nil, diag.Decline(diag.OwnLayout, "has elements along %v that do not lie side by side, in bytes", w.columns).Measure(2, s[anec.W])
+		return nil, diag.Decline(diag.NativeLayout, "has elements along %v that do not lie side by side, in bytes", w.columns).Measure(2, s[anec.W])
 	}
 	// Along an axis of one element a stride leads nowhere; it is as a dense tensor would have it.
 	next := w.RowBytes(d[anec.W])
@@ -91,7 +91,7 @@ func (w *work) surface(at layout, d anec.Dims) (*units.Surface, *diag.Reason) {
 			s[a] = next
 		}
 		if s[a] <= 0 || s[a]%w.RowAlign != 0 {
-			return nil, diag.Decline(diag.OwnLayout, "has a stride along %v that registers do not hold, in bytes", td.Axis(a)).Measure(multiplesOf(w.RowAlign), s[a])
+			return nil, diag.Decline(diag.NativeLayout, "has a stride along %v that registers do not hold, in bytes", td.Axis(a)).Measure(multiplesOf(w.RowAlign), s[a])
 		}
 		next = s[a] * d[a]
 	}

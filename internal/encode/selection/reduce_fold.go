@@ -43,7 +43,7 @@ func (f *folding) plain() bool { return f.scale == 1 && f.epsilon == 0 && f.fina
 func (f *folding) planes(w int, kept, folded []path, from, to *units.Surface) ([]*units.Op, *diag.Reason) {
 	folded, kept = asOne(folded, 1), asOne(kept, 2)
 	if len(folded) > 2 {
-		return nil, diag.Decline(diag.OwnAxes, "beside W it reduces along more axes than a plane has").Measure(2, len(folded))
+		return nil, diag.Decline(diag.NativeAxes, "beside W it reduces along more axes than a plane has").Measure(2, len(folded))
 	}
 	if len(kept) == 2 && max(kept[0].n, kept[1].n) > maxGroups {
 		kept = asOne(kept, 1)
@@ -64,7 +64,7 @@ func (f *folding) planes(w int, kept, folded []path, from, to *units.Surface) ([
 	}
 	for _, a := range outside {
 		if a.to == 2 {
-			return nil, diag.Decline(diag.OwnLayout, "the columns of the result are an axis, %v, of which each element has a task of its own", a.axis)
+			return nil, diag.Decline(diag.NativeLayout, "the columns of the result are an axis, %v, of which each element has a task of its own", a.axis)
 		}
 	}
 	switch {
@@ -147,7 +147,7 @@ func (f *folding) acrossChannels(w int, kept []path, folded path, from, to *unit
 func (f *folding) byExchange(w int, kept, folded []path, from, to *units.Surface) ([]*units.Op, *diag.Reason) {
 	folded = asOne(folded, 2)
 	if len(folded) > 2 {
-		return nil, diag.Decline(diag.OwnAxes, "it reduces along more axes than a copy brings into a plane, and not along W").Measure(2, len(folded))
+		return nil, diag.Decline(diag.NativeAxes, "it reduces along more axes than a copy brings into a plane, and not along W").Measure(2, len(folded))
 	}
 	across := folded[len(folded)-1]
 	rows := path{n: 1, from: from.Row, to: to.Row} // folded too, or one for each group
@@ -230,7 +230,7 @@ func (f *folding) height(w int, kept []path, folded path, from, to *units.Surfac
 		return nil, noRoom("all rows that are reduced, with C and W exchanged,", f.OnChip, end+w*plane)
 	}
 	if w > maxGroups {
-		return nil, diag.Decline(diag.OwnSize, "each column is a group").In("Groups").Measure(maxGroups, w)
+		return nil, diag.Decline(diag.NativeSize, "each column is a group").In("Groups").Measure(maxGroups, w)
 	}
 	return forEach(outside, from, to, func(from, to *units.Surface) ([]*units.Op, *diag.Reason) {
 		source := from.Moved(0)

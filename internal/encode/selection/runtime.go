@@ -57,11 +57,11 @@ func matricesOf(s *units.Surface, d anec.Dims, perm anec.Perm) (matrices, *diag.
 	m.columns = d[anec.W]
 	switch {
 	case perm[anec.W] != anec.W || perm[anec.D] != anec.D:
-		return m, diag.Decline(diag.OwnEpilogue, "is a product that is transposed (%v) such that its columns no longer lie side by side", perm)
+		return m, diag.Decline(diag.NativeEpilogue, "is a product that is transposed (%v) such that its columns no longer lie side by side", perm)
 	case d[anec.D] != 1:
-		return m, diag.Decline(diag.OwnDepth, "has depth").Measure(1, d[anec.D])
+		return m, diag.Decline(diag.NativeDepth, "has depth").Measure(1, d[anec.D])
 	case s.Element != units.FP16:
-		return m, diag.Decline(diag.OwnType, "is of another type than the task has").Measure(tensor.Float16, tensor.Bool)
+		return m, diag.Decline(diag.NativeType, "is of another type than the task has").Measure(tensor.Float16, tensor.Bool)
 	}
 	return m, nil
 }

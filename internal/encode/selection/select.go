@@ -12,7 +12,7 @@ func selectLayer(l *anec.Layer, b *builder) ([]*units.Op, *diag.Reason) {
 	if !pointwise[l.Kind()] && !moving[l.Kind()] {
 		for _, v := range append(l.Reads(), l.Tops...) {
 			if n := v.Type.Dims[anec.D]; n != 1 && v.Const == nil {
-				return nil, about(v, diag.Decline(diag.OwnDepth, "has depth, and the tasks of the kind have none").Measure(1, n))
+				return nil, about(v, diag.Decline(diag.NativeDepth, "has depth, and the tasks of the kind have none").Measure(1, n))
 			}
 		}
 	}
@@ -111,7 +111,7 @@ func (b *builder) plain(l *anec.Layer) ([]*units.Op, *diag.Reason) {
 
 // otherKind declines a layer of which no recorded program has a task.
 func otherKind(l *anec.Layer) *diag.Reason {
-	return diag.Decline(diag.OwnKind, "no operation of the array or of the planar engine is known for %v", l.Kind())
+	return diag.Decline(diag.NativeKind, "no operation of the array or of the planar engine is known for %v", l.Kind())
 }
 
 // readOnce reports whether one layer alone reads a value, once.

@@ -67,7 +67,7 @@ func (Chip) Takes(s *segment.Segment, l *anec.Layer) error {
 		switch {
 		case v.Const != nil || segment.IsDecoded(v):
 		case v.Type.Dims[anec.D] != 1:
-			return about(v, diag.Decline(diag.OwnDepth, "has depth").Measure(1, v.Type.Dims[anec.D]))
+			return about(v, diag.Decline(diag.NativeDepth, "has depth").Measure(1, v.Type.Dims[anec.D]))
 		case v.Type.DType != tensor.Float16 && v.Type.DType != tensor.Bool:
 			return about(v, otherType(v.Type))
 		case slices.ContainsFunc(s.Graph.States, func(s *anec.State) bool { return s.Before == v && s.Written() }):
@@ -90,7 +90,7 @@ func (Chip) Choose(c *segment.Choice) ([]segment.Task, error) {
 	ops, why := b.attempt(func() ([]*units.Op, *diag.Reason) {
 		ops, why := selectLayer(c.Layer(), b)
 		if why == nil && len(ops) == 0 {
-			why = diag.Decline(diag.OwnKind, "%v becomes no task here: what it makes is packed, or lies in place", c.Layer().Kind())
+			why = diag.Decline(diag.NativeKind, "%v becomes no task here: what it makes is packed, or lies in place", c.Layer().Kind())
 		}
 		return ops, why
 	})
@@ -112,11 +112,11 @@ func (chip Chip) Fits(c *segment.Choice, tasks []segment.Task) error {
 		o := t.Unit
 		switch {
 		case c.ExactFunctions && o.NonLinear == units.Table:
-			return diag.Decline(diag.OwnNumerics, "a task computes a function by a table of knots, and the numerics ask for exact ones").In("NonLinear")
+			return diag.Decline(diag.NativeNumerics, "a task computes a function by a table of knots, and the numerics ask for exact ones").In("NonLinear")
 		case c.ExactFunctions && o.Rounded:
-			return diag.Decline(diag.OwnNumerics, "a task rounds constants of the model to fp16, and the numerics ask for exact ones")
+			return diag.Decline(diag.NativeNumerics, "a task rounds constants of the model to fp16, and the numerics ask for exact ones")
 		case c.OtherCrops && o.Cropped:
-			return diag.Decline(diag.OwnNumerics, "a slice along W multiplies and divides by %d on the way, and the numerics have another gain", CropGain).In("PostScale")
+			return diag.Decline(diag.NativeNumerics, "a slice along W multiplies and divides by %d on the way, and the numerics have another gain", CropGain).In("PostScale")
 		}
 		if why := chip.Words(o.Bind(c.Entry)); why != nil {
 			return why
@@ -129,10 +129,10 @@ func (chip Chip) Fits(c *segment.Choice, tasks []segment.Task) error {
 				continue
 			}
 			if stored {
-				return about(y, diag.Decline(diag.OwnOverlap, "lies where %q does, which a later task reads again", x.Name))
+				return about(y, diag.Decline(diag.NativeOverlap, "lies where %q does, which a later task reads again", x.Name))
 			}
 			if !c.InPlace(x, y) {
-				return about(y, diag.Decline(diag.OwnOverlap, "lies where %q does, and not element over element", x.Name))
+				return about(y, diag.Decline(diag.NativeOverlap, "lies where %q does, and not element over element", x.Name))
 			}
 		}
 	}

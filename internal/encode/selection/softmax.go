@@ -25,9 +25,9 @@ func (b *builder) softmax(l *anec.Layer, p *anec.Softmax) ([]*units.Op, *diag.Re
 			return b.softmaxOfChannels(w, kept, along[0])
 		}
 		if len(along) == 0 {
-			return nil, diag.Decline(diag.OwnAxes, "a softmax is along %v, which has one element; its tasks go along more", axesOf(p.Axes))
+			return nil, diag.Decline(diag.NativeAxes, "a softmax is along %v, which has one element; its tasks go along more", axesOf(p.Axes))
 		}
-		return nil, diag.Decline(diag.OwnAxes, "a softmax is along several axes, and its tasks go along one").Measure("1 axis", axesOf(p.Axes))
+		return nil, diag.Decline(diag.NativeAxes, "a softmax is along several axes, and its tasks go along one").Measure("1 axis", axesOf(p.Axes))
 	})
 }
 

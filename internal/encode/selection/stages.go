@@ -215,7 +215,7 @@ func folds(stages []stage) *diag.Reason {
 	if n == len(stages) {
 		return nil
 	}
-	return diag.Decline(diag.OwnEpilogue, "the task takes a scale, an offset and a relu after it, and there are more steps").Measure(n, len(stages))
+	return diag.Decline(diag.NativeEpilogue, "the task takes a scale, an offset and a relu after it, and there are more steps").Measure(n, len(stages))
 }
 
 // finishRest does the stages that a task left, if it did: the destination has the result else.
@@ -315,7 +315,7 @@ func (c *chain) gain(t operand, offset, gain []uint16, to *units.Surface, edit f
 
 // otherChannels declines gains that are not one for each channel as the task has them.
 func otherChannels(want, found int) *diag.Reason {
-	return diag.Decline(diag.OwnConstant, "there is not one gain for each channel of the task").Measure(want, found)
+	return diag.Decline(diag.NativeConstant, "there is not one gain for each channel of the task").Measure(want, found)
 }
 
 // affine is t*gain + bias with a number for each channel, and a function of it, where a gain may be 0: a convolution of one
@@ -325,7 +325,7 @@ func (c *chain) affine(t operand, gain, bias []float32, f *function, to *units.S
 		return t, otherChannels(t.size.C, len(gain))
 	}
 	if f != nil && (f.post != units.One || f.epsilon != 0) {
-		return t, diag.Decline(diag.OwnEpilogue, "gains, of which one is 0, are followed by a function that scales its argument or adds to it")
+		return t, diag.Decline(diag.NativeEpilogue, "gains, of which one is 0, are followed by a function that scales its argument or adds to it")
 	}
 	shape := c.b.Bypass(t.size)
 	shape.Groups = t.groups

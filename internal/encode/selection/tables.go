@@ -19,7 +19,7 @@ func (b *builder) power(l *anec.Layer, x, z *anec.Value) ([]*units.Op, *diag.Rea
 		return nil, why
 	}
 	if groups != 1 {
-		return nil, diag.Decline(diag.OwnSize, "the recorded power has no batch").In("Groups").Measure(1, groups)
+		return nil, diag.Decline(diag.NativeSize, "the recorded power has no batch").In("Groups").Measure(1, groups)
 	}
 	first, second, pairs := b.PairChips(size)
 	end := first.End(size.H)
@@ -54,7 +54,7 @@ func (b *builder) floor(l *anec.Layer, x *anec.Value) ([]*units.Op, *diag.Reason
 		return nil, why
 	}
 	if size.W != 1 || size.H != 1 || groups != 1 {
-		return nil, diag.Decline(diag.OwnSize, "the recorded floor has one element for each channel").Measure(1, size.W*size.H*groups)
+		return nil, diag.Decline(diag.NativeSize, "the recorded floor has one element for each channel").Measure(1, size.W*size.H*groups)
 	}
 	table := func(o *units.Op, t *td.Table) *units.Op {
 		b.apply(o, function{nonLinear: units.Table, table: t, post: units.One})

@@ -34,19 +34,19 @@ func (b *builder) windows(l *anec.Layer, p *anec.Pooling) ([]*units.Op, *diag.Re
 		n := p.Kernel[0] * p.Kernel[1] * p.Kernel[2]
 		stages = merged(append([]stage{{scale: tensor.RoundF16(1 / float32(n))}}, stages...))
 	case p.Type == td.PoolAvg:
-		return nil, diag.Decline(diag.OwnWindow, "an average that goes tap by tap has padding")
+		return nil, diag.Decline(diag.NativeWindow, "an average that goes tap by tap has padding")
 	case p.Type != td.PoolMax:
 		return nil, otherPool(p)
 	case padded && p.PaddingMode != td.PadNegative:
-		return nil, diag.Decline(diag.OwnWindow, "what lies beside the image is not the least number, which a maximum leaves out").Measure(td.PadNegative, p.PaddingMode)
+		return nil, diag.Decline(diag.NativeWindow, "what lies beside the image is not the least number, which a maximum leaves out").Measure(td.PadNegative, p.PaddingMode)
 	}
 	switch {
 	case why != nil:
 		return nil, why
 	case p.Dilation != [3]int{1, 1, 1}:
-		return nil, diag.Decline(diag.OwnWindow, "windows that are pooled tap by tap have dilation, along D, H and W").Measure(1, p.Dilation)
+		return nil, diag.Decline(diag.NativeWindow, "windows that are pooled tap by tap have dilation, along D, H and W").Measure(1, p.Dilation)
 	case len(stages) > 0 && l.Epilogue.Transpose != nil:
-		return nil, diag.Decline(diag.OwnEpilogue, "the result is transposed (%v), and other steps follow the windows", *l.Epilogue.Transpose)
+		return nil, diag.Decline(diag.NativeEpilogue, "the result is transposed (%v), and other steps follow the windows", *l.Epilogue.Transpose)
 	}
 	from, why1 := b.layout(l.Bottoms[0])
 	to, why2 := b.layout(l.Top())
@@ -202,7 +202,7 @@ func (c *chain) taps(kind td.EWKind, x box, a td.Axis, windows int, p *anec.Pool
 		if len(taps) > 0 && taps[0].hi-taps[0].lo == windows {
 			taps = taps[1:] // it was copied as a whole
 		} else if kind != td.EWMax { // one that was copied would count twice
-			return y, diag.Decline(diag.OwnWindow, "no element that is copied to begin an average is in all windows along %v", a)
+			return y, diag.Decline(diag.NativeWindow, "no element that is copied to begin an average is in all windows along %v", a)
 		}
 	}
 	for _, t := range taps {
@@ -246,11 +246,11 @@ func (c *chain) both(kind td.EWKind, x, z, y box) *diag.Reason {
 	size, groups := units.Size{W: y.dims[y.column], H: extent[0], D: 1, C: extent[1]}, extent[2]
 	switch {
 	case max(size.W, size.H) > maxPlane:
-		return diag.Decline(diag.OwnSize, "an axis has too many elements for the plane of a task").Measure(maxPlane, max(size.W, size.H))
+		return diag.Decline(diag.NativeSize, "an axis has too many elements for the plane of a task").Measure(maxPlane, max(size.W, size.H))
 	case size.C > maxChannels:
-		return diag.Decline(diag.OwnSize, "an axis has too many elements for the channels of a task").In("Cin").Measure(maxChannels, size.C)
+		return diag.Decline(diag.NativeSize, "an axis has too many elements for the channels of a task").In("Cin").Measure(maxChannels, size.C)
 	case groups > maxGroups:
-		return diag.Decline(diag.OwnSize, "an axis has too many elements for the groups of a task").In("Groups").Measure(maxGroups, groups)
+		return diag.Decline(diag.NativeSize, "an axis has too many elements for the groups of a task").In("Groups").Measure(maxGroups, groups)
 	}
 	operand := func(b box) operand {
 		s := &units.Surface{Base: b.at.base, Offset: b.at.offset}

@@ -63,7 +63,7 @@ func (b *builder) halfway(m move, y []int) (first, second move, why *diag.Reason
 		return first, second, why
 	}
 	if !compatible(r.columns, y) {
-		return first, second, diag.Decline(diag.OwnLayout, "the columns that are read and those that are written share axes, in another order")
+		return first, second, diag.Decline(diag.NativeLayout, "the columns that are read and those that are written share axes, in another order")
 	}
 	apart, bytes, why := r.apart(y)
 	if why != nil {
@@ -112,7 +112,7 @@ func (m *move) reading() (r reading, why *diag.Reason) {
 	}
 	if !m.before || m.from.offset%2 != 0 {
 		if why == nil {
-			why = diag.Decline(diag.OwnLayout, "what is read begins where no row may, in bytes, behind another value").In("Base").Measure(multiplesOf(m.RowAlign), m.from.offset)
+			why = diag.Decline(diag.NativeLayout, "what is read begins where no row may, in bytes, behind another value").In("Base").Measure(multiplesOf(m.RowAlign), m.from.offset)
 		}
 		return r, why
 	}
@@ -123,14 +123,14 @@ func (m *move) reading() (r reading, why *diag.Reason) {
 			continue
 		}
 		if a.from%2 != 0 {
-			return r, diag.Decline(diag.OwnLayout, "columns do not follow each other by whole elements, in bytes").Measure(multiplesOf(2), a.from)
+			return r, diag.Decline(diag.NativeLayout, "columns do not follow each other by whole elements, in bytes").Measure(multiplesOf(2), a.from)
 		}
 		last := (a.n - 1) * a.from
 		lowest, highest = lowest+min(last, 0), highest+max(last, 0)
 		r.axes[i].n = 1
 	}
 	if lowest < 0 {
-		return r, diag.Decline(diag.OwnLayout, "what is read begins before its memory, in bytes").Measure(0, lowest)
+		return r, diag.Decline(diag.NativeLayout, "what is read begins before its memory, in bytes").Measure(0, lowest)
 	}
 	r.from.offset = lowest / m.RowAlign * m.RowAlign
 	r.skip = (m.from.offset - r.from.offset) / 2
@@ -205,7 +205,7 @@ func (m *move) closeAxes(stride func(axis) int) (chain []int, why *diag.Reason) 
 	next := 2
 	for _, i := range chain {
 		if found := stride(m.axes[i]); found != next {
-			return chain, diag.Decline(diag.OwnLayout, "elements that lie closer than %d bytes do not follow each other, in bytes", m.RowAlign).Measure(next, found)
+			return chain, diag.Decline(diag.NativeLayout, "elements that lie closer than %d bytes do not follow each other, in bytes", m.RowAlign).Measure(next, found)
 		}
 		next *= m.axes[i].n
 	}

@@ -24,7 +24,7 @@ func (b *builder) view(l *anec.Layer) ([]*units.Op, *diag.Reason) {
 	}
 	p, slice := l.Params.(*anec.InputView)
 	if slice && p.Size == 0 {
-		return nil, diag.Decline(diag.OwnSize, "the slice is empty")
+		return nil, diag.Decline(diag.NativeSize, "the slice is empty")
 	}
 	viewed, ok := viewLayout(l, x)
 	if !ok {
@@ -65,7 +65,7 @@ func (b *builder) crop(l *anec.Layer, viewed layout) ([]*units.Op, *diag.Reason)
 	ops := append(apart, together...)
 	for i, o := range ops {
 		if o.Planar {
-			return nil, diag.Decline(diag.OwnRecord, "a slice along W repeats elements, and no recorded task of the planar engine has its gain")
+			return nil, diag.Decline(diag.NativeRecord, "a slice along W repeats elements, and no recorded task of the planar engine has its gain")
 		}
 		o.Cropped = true
 		if o.Post = tensor.ToF16(CropGain); i >= len(apart) {
@@ -99,7 +99,7 @@ func (b *builder) reshape(l *anec.Layer, x layout) ([]*units.Op, *diag.Reason) {
 		return nil, why
 	}
 	if l.Kind() != anec.KindReshape {
-		return nil, diag.Decline(diag.OwnLayout, "no strides express the view of %q, and no copy is known that does", l.Bottoms[0].Name)
+		return nil, diag.Decline(diag.NativeLayout, "no strides express the view of %q, and no copy is known that does", l.Bottoms[0].Name)
 	}
 	from, to := l.Bottoms[0].Type.Dims, l.Top().Type.Dims
 	if dims, xs, ys, ok := segment.CommonPieces(from, wide(x.strides), to, wide(y.strides)); ok {

@@ -19,7 +19,7 @@ func decodedWeights(l *anec.Layer) ([]*units.Op, *diag.Reason) {
 	y := l.Top()
 	for _, reader := range y.Uses {
 		if segment.WeightBottom(reader) != y || reader.Bottoms[0] == y {
-			return nil, diag.Decline(diag.OwnOperand, "%q is decoded for a layer that does not have it as weights", y.Name)
+			return nil, diag.Decline(diag.NativeOperand, "%q is decoded for a layer that does not have it as weights", y.Name)
 		}
 	}
 	return nil, decodable(l)
@@ -29,7 +29,7 @@ func decodedWeights(l *anec.Layer) ([]*units.Op, *diag.Reason) {
 func decodable(l *anec.Layer) *diag.Reason {
 	y := l.Top()
 	if !segment.IsDecoded(y) {
-		return diag.Decline(diag.OwnOperand, "what is decoded as %q is live, and decoders at run time are not known", y.Name)
+		return diag.Decline(diag.NativeOperand, "what is decoded as %q is live, and decoders at run time are not known", y.Name)
 	}
 	return firstOf(bareOnly(l), halfOnly(y))
 }
@@ -151,12 +151,12 @@ func (c *decoder) element() *diag.Reason {
 		c.selected++
 	}
 	if at >= len(c.x.numbers) {
-		return diag.Decline(diag.OwnConstant, "is decoded of fewer elements than it has").Measure(at+1, len(c.x.numbers))
+		return diag.Decline(diag.NativeConstant, "is decoded of fewer elements than it has").Measure(at+1, len(c.x.numbers))
 	}
 	v := c.x.numbers[at]
 	if c.table != nil {
 		if !(v >= 0 && v < float64(c.entries)) {
-			return diag.Decline(diag.OwnConstant, "has an index that its palette has no entry for").Measure(c.entries-1, v)
+			return diag.Decline(diag.NativeConstant, "has an index that its palette has no entry for").Measure(c.entries-1, v)
 		}
 		v = c.table.numbers[(c.table.here()*c.entries+int(v))*c.vector+c.place[c.axis]%c.vector]
 	}

@@ -24,14 +24,14 @@ var kinds = segment.SetOf(anec.KindConv, anec.KindElementWise, anec.KindNeuron)
 
 func (e threeKinds) Takes(s *segment.Segment, l *anec.Layer) error {
 	if !kinds[l.Kind()] {
-		return diag.Decline(diag.OwnKind, "%v has no task here", l.Kind())
+		return diag.Decline(diag.NativeKind, "%v has no task here", l.Kind())
 	}
 	return e.Encoder.Takes(s, l)
 }
 
 func (e threeKinds) Choose(c *segment.Choice) ([]segment.Task, error) {
 	if k := c.Layer().Kind(); !kinds[k] || len(c.Layers) > 1 {
-		return nil, diag.Decline(diag.OwnKind, "%v has no task here", k)
+		return nil, diag.Decline(diag.NativeKind, "%v has no task here", k)
 	}
 	return e.Encoder.Choose(c)
 }
@@ -48,7 +48,7 @@ func newEncoder(l *sparseLayout, t *hal.Target) encoder {
 	e := encoder{layout: l}
 	e.Chip = selection.Chip{Target: t, Words: func(o *units.Op) *diag.Reason {
 		if _, err := e.task(o, 0); err != nil {
-			return diag.Decline(diag.OwnWords, "%v", err)
+			return diag.Decline(diag.NativeWords, "%v", err)
 		}
 		return nil
 	}}

@@ -11,25 +11,25 @@ import (
 	"github.com/espalier-ane/espalier/tensor"
 )
 
-// The same program in H13's own tasks and in extensions gives the same numbers: a model whose layers are some of the one and
+// The same program in native tasks and in extensions gives the same numbers: a model whose layers are some of the one and
 // some of the other is not two chips.
-func TestOwnTasksAgreeWithExtensions(t *testing.T) {
+func TestNativeTasksAgreeWithExtensions(t *testing.T) {
 	all, identical := 0, 0
 	eachCase(t, families, func(t *testing.T, c *testCase) {
 		program := c.program(t)
 		inputs := c.values(program.Functions[0])
-		own, err := ownSegment(t, program)
+		native, err := nativeSegment(t, program)
 		if err != nil {
 			t.Fatal(err)
 		}
 		other := compile(t, &compiler.Job{Target: extensions(t), Program: program})
 		for i, task := range other.Tasks {
 			if task.Unit != nil {
-				t.Errorf("task %d is the chip's own", i)
+				t.Errorf("task %d is native", i)
 			}
 		}
 		all++
-		if c.agree(t, runContainer(t, own.File, own.Target.Numerics, inputs), runContainer(t, other.File, own.Target.Numerics, inputs)) {
+		if c.agree(t, runContainer(t, native.File, native.Target.Numerics, inputs), runContainer(t, other.File, native.Target.Numerics, inputs)) {
 			identical++
 		}
 	})
@@ -42,16 +42,16 @@ func TestOwnTasksAgreeWithExtensions(t *testing.T) {
 }
 
 // agree holds two results to each other as the case holds one to the operations, and reports whether they are the same.
-func (c *testCase) agree(t *testing.T, own, extension []float32) (identical bool) {
+func (c *testCase) agree(t *testing.T, native, extension []float32) (identical bool) {
 	t.Helper()
-	identical = len(own) == len(extension)
-	for i, v := range own {
+	identical = len(native) == len(extension)
+	for i, v := range native {
 		if v == extension[i] {
 			continue
 		}
 		identical = false
 		if !c.near(v, extension[i]) {
-			t.Fatalf("element %d is %v in the chip's own tasks, %v in extensions", i, v, extension[i])
+			t.Fatalf("element %d is %v in native tasks, %v in extensions", i, v, extension[i])
 		}
 	}
 	return identical
@@ -59,7 +59,7 @@ func (c *testCase) agree(t *testing.T, own, extension []float32) (identical bool
 
 // A row has the same bits whether it is computed alone or among others, and wherever it stands there.
 func TestRowsAmongOthers(t *testing.T) {
-	own := h13(t)
+	native := h13(t)
 	r := rand.New(rand.NewPCG(3, 5))
 	const length = 300
 	row := make([]float32, length)
@@ -73,7 +73,7 @@ func TestRowsAmongOthers(t *testing.T) {
 		"layer_norm(x = x, axes = tensor<int32, [1]>([-1]), epsilon = fp16(0.0001))",
 	} {
 		width := map[byte]int{'m': 40, 's': length, 'r': 1, 'l': length}[body[0]]
-		for _, target := range []*hal.Target{own, extensions(t)} {
+		for _, target := range []*hal.Target{native, extensions(t)} {
 			var alone []float32
 			for _, rows := range []int{1, 2, 8, 32, 128} {
 				c := testCase{inputs: []string{fmt.Sprintf("x [%d, %d]", rows, length)}, body: []string{fmt.Sprintf("y [%d, %d] = %s", rows, width, body)}}

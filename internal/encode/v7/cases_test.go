@@ -212,8 +212,8 @@ func tryCompile(t testing.TB, job *compiler.Job) (*segment.Segment, error) {
 	return r.Functions[0].Segments[0], nil
 }
 
-// ownSegment compiles a program for H13, to nothing but tasks of the chip's own.
-func ownSegment(t testing.TB, program *mil.Program) (*segment.Segment, error) {
+// nativeSegment compiles a program for H13, to nothing but native tasks.
+func nativeSegment(t testing.TB, program *mil.Program) (*segment.Segment, error) {
 	t.Helper()
 	return tryCompile(t, &compiler.Job{Target: h13(t), Program: program, Strict: true})
 }
@@ -224,7 +224,7 @@ func ownSegment(t testing.TB, program *mil.Program) (*segment.Segment, error) {
 type declines struct{ encode.Encoder }
 
 func (declines) Choose(*segment.Choice) ([]segment.Task, error) {
-	return nil, diag.Decline(diag.OwnKind, "the test wants none")
+	return nil, diag.Decline(diag.NativeKind, "the test wants none")
 }
 
 // extensions is H13 with extension records alone.

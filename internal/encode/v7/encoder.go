@@ -12,7 +12,7 @@ import (
 	"github.com/espalier-ane/espalier/td"
 )
 
-// Encoder is the encoder of version 7, H13's own.
+// Encoder is the encoder of version 7, native to H13.
 type Encoder struct{ selection.Chip }
 
 // New makes the encoder for a target.

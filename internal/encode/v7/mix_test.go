@@ -10,9 +10,9 @@ import (
 	"github.com/espalier-ane/espalier/internal/segment"
 )
 
-// Own tasks and extension records side by side: a letter for each task. o: the chip's own; c: one whose result stays on
+// Native tasks and extension records side by side: a letter for each task. o: native; c: one whose result stays on
 // chip for the next; e: an extension record.
-func TestOwnTasksStandBesideExtensions(t *testing.T) {
+func TestNativeTasksStandBesideExtensions(t *testing.T) {
 	target := h13(t)
 	// No task is known that divides by what the channels about it have.
 	other := func(x string) string {
@@ -21,8 +21,8 @@ func TestOwnTasksStandBesideExtensions(t *testing.T) {
 	for _, c := range []struct {
 		name, inputs, body, tasks string
 	}{
-		{"own first", "x [1, 8, 5, 7]", "a [1, 8, 5, 7] = sigmoid(x = x); y [1, 8, 5, 7] = " + other("a"), "oe"},
-		{"own last", "x [1, 8, 5, 7]", "a [1, 8, 5, 7] = " + other("x") + "; y [1, 8, 5, 1] = reduce_sum(x = a, axes = tensor<int32, [1]>([3]), keep_dims = bool(true))", "eo"},
+		{"native first", "x [1, 8, 5, 7]", "a [1, 8, 5, 7] = sigmoid(x = x); y [1, 8, 5, 7] = " + other("a"), "oe"},
+		{"native last", "x [1, 8, 5, 7]", "a [1, 8, 5, 7] = " + other("x") + "; y [1, 8, 5, 1] = reduce_sum(x = a, axes = tensor<int32, [1]>([3]), keep_dims = bool(true))", "eo"},
 		{"chained", "x [1, 8, 5, 7]", "a [1, 8, 5, 7] = sigmoid(x = x); b [1, 8, 5, 7] = tanh(x = a); y [1, 8, 5, 7] = " + other("b"), "coe"},
 		{"read twice, not chained", "x [1, 8, 5, 7]", "a [1, 8, 5, 7] = sigmoid(x = x); b [1, 8, 5, 7] = tanh(x = a); c [1, 8, 5, 7] = " + other("a") + "; y [1, 8, 5, 7] = add(x = b, y = c)", "ooeo"},
 		{
@@ -56,13 +56,13 @@ func TestOwnTasksStandBesideExtensions(t *testing.T) {
 }
 
 // Where a result would lie over what its tasks still read, the layer is an extension record.
-func TestOwnTasksWriteOverNothing(t *testing.T) {
+func TestNativeTasksWriteOverNothing(t *testing.T) {
 	target := h13(t)
 	rows := [anec.NumAxes]int64{1024, 1024, 256, 64, 2}
 	for _, c := range []struct {
-		name string
-		at   segment.Spot // of the result; what is read lies at 0
-		own  bool
+		name   string
+		at     segment.Spot // of the result; what is read lies at 0
+		native bool
 	}{
 		{"apart", segment.Spot{Offset: 1024, Strides: rows}, true},
 		{"in place", segment.Spot{Strides: rows}, true},
@@ -86,8 +86,8 @@ func TestOwnTasksWriteOverNothing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := v7.New(target).Fits(choice, tasks); (err == nil) != c.own {
-			t.Errorf("%s: %v, want own tasks: %t", c.name, err, c.own)
+		if err := v7.New(target).Fits(choice, tasks); (err == nil) != c.native {
+			t.Errorf("%s: %v, want native tasks: %t", c.name, err, c.native)
 		}
 	}
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // A slice with an offset along W loses what its gain takes beyond fp16, unless the profile of numerics says otherwise: then
-// its tasks are not the chip's own, which have the gain in them.
+// its tasks are not native, which have the gain in them.
 func TestCropsHaveTheirGain(t *testing.T) {
 	target := h13(t)
 	if target.Numerics.WidthSliceGain != selection.CropGain {
@@ -26,7 +26,7 @@ func TestCropsHaveTheirGain(t *testing.T) {
 	x := []float32{0, 4094, 4096, 4100, -4100, -4094, 0x1p-24, 0.333}
 	for _, tc := range []struct {
 		numerics string
-		own      bool
+		native   bool
 		want     []float32
 	}{
 		{"h13", true, []float32{4094, inf, inf, -inf, -4094, 0x1p-24, tensor.RoundF16(0.333)}},
@@ -34,8 +34,8 @@ func TestCropsHaveTheirGain(t *testing.T) {
 	} {
 		s := compile(t, &compiler.Job{Target: target, Program: c.program(t), Numerics: tc.numerics})
 		for i, task := range s.Tasks {
-			if (task.Op == nil) != tc.own {
-				t.Errorf("%s: task %d is the chip's own: %v", tc.numerics, i, !tc.own)
+			if (task.Op == nil) != tc.native {
+				t.Errorf("%s: task %d is native: %v", tc.numerics, i, !tc.native)
 			}
 		}
 		numerics, err := hal.ParseNumerics(tc.numerics)

@@ -155,7 +155,7 @@ func (r *appleRecord) compare(t testing.TB) *parity {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := ownSegment(t, program)
+	s, err := nativeSegment(t, program)
 	if err != nil {
 		result.err = err
 		return result

@@ -22,33 +22,33 @@ var declined = []struct {
 	words []string
 }{
 	{
-		id: diag.OwnKind, graph: `
+		id: diag.NativeKind, graph: `
 input %x fp16[1,1,8,4,4]
 %y fp16[1,1,8,4,4] = LocalResponseNormalization(%x) Size=3`,
 		words: []string{"no operation", "LocalResponseNormalization"},
 	},
 	{
-		id: diag.OwnType, graph: `
+		id: diag.NativeType, graph: `
 input %x fp32[1,1,8,4,4]
 %y fp32[1,1,8,4,4] = Neuron(%x) Type=sigmoid`,
 		words: []string{`"x"`, "limit fp16", "found fp32"},
 	},
 	{
-		id: diag.OwnDepth, graph: `
+		id: diag.NativeDepth, graph: `
 input %x fp16[1,2,1,4,4]
 const %w fp16[1,1,1,1,3] data=splat(1)
 %y fp16[1,2,1,4,2] = Conv(%x, %w) Kernel=[1,1,3]`,
 		words: []string{`"x" has depth`, "limit 1, found 2"},
 	},
 	{
-		id: diag.OwnState, graph: `
+		id: diag.NativeState, graph: `
 input %x fp16[1,1,1,8,4]
 state %s fp16[1,1,1,8,4] -> %y
 %y fp16[1,1,1,8,4] = ElementWise(%x, %s) Type=Add`,
 		words: []string{`"s" lies in a state`, "no recorded program"},
 	},
 	{
-		id: diag.OwnLayout, graph: `
+		id: diag.NativeLayout, graph: `
 input %x fp16[1,1,1,8,4]
 %y fp16[1,1,1,8,4] = Neuron(%x) Type=sigmoid`,
 		lay: func(c *segment.Choice) {
@@ -60,105 +60,105 @@ input %x fp16[1,1,1,8,4]
 		words: []string{"Row: ", `"x" has a stride along H`, "limit multiples of 64, found 100"},
 	},
 	{
-		id: diag.OwnOperand, graph: `
+		id: diag.NativeOperand, graph: `
 input %x fp16[1,1,8,4,4]
 input %i int32[1,1,1,1,2]
 %y fp16[1,1,8,4,2] = Gather(%x, %i) Axes=[W]`,
 		words: []string{"the indices are known when the program runs"},
 	},
 	{
-		id: diag.OwnConstant, graph: `
+		id: diag.NativeConstant, graph: `
 input %x fp16[1,1,1,4,4]
 const %w fp32[1,1,1,1,3] data=splat(0.1)
 %y fp16[1,1,1,4,2] = Conv(%x, %w) Kernel=[1,1,3]`,
 		words: []string{`"w"`, "limit fp16, found 0.1"},
 	},
 	{
-		id: diag.OwnFunction, graph: `
+		id: diag.NativeFunction, graph: `
 input %x fp16[1,1,8,4,4]
 %y fp16[1,1,8,4,4] = Neuron(%x) Type=atan`,
 		words: []string{"no table", "atan"},
 	},
 	{
-		id: diag.OwnFunction, graph: `
+		id: diag.NativeFunction, graph: `
 input %x fp16[1,1,8,4,4]
 %y fp16[1,1,8,4,4] = Neuron(%x) Type=clamped_relu A=-0.5 B=6`,
 		words: []string{"clamped_relu", "limit >= 0, found -0.5"},
 	},
 	{
-		id: diag.OwnEpilogue, graph: `
+		id: diag.NativeEpilogue, graph: `
 input %x fp16[1,1,8,4,4]
 %y fp16[1,1,4,8,4] = Softmax(%x) Axes=W | transpose NDHCW`,
 		words: []string{"transposed ([N D H C W])"},
 	},
 	{
-		id: diag.OwnWindow, graph: `
+		id: diag.NativeWindow, graph: `
 input %x fp16[1,1,1,1,21]
 const %w fp16[1,1,1,1,9] data=splat(1)
 %y fp16[1,1,1,1,7] = Conv(%x, %w) Kernel=[1,1,9] Stride=[1,1,2]`,
 		words: []string{"KernelWidth: ", "more columns", "limit 7, found 9"},
 	},
 	{
-		id: diag.OwnWindow, graph: `
+		id: diag.NativeWindow, graph: `
 input %x fp16[1,1,2,20,8]
 const %w fp16[2,1,2,16,1] data=splat(1)
 %y fp16[1,1,2,5,8] = Conv(%x, %w) Kernel=[1,16,1]`,
 		words: []string{"KernelHeight: ", "more rows", "limit 15, found 16"},
 	},
 	{
-		id: diag.OwnAxes, graph: `
+		id: diag.NativeAxes, graph: `
 input %x fp16[1,1,8,4,4]
 %y fp16[1,1,8,4,4] = Softmax(%x) Axes=CH`,
 		words: []string{"softmax", "limit 1 axis, found CH"},
 	},
 	{
-		id: diag.OwnSize, graph: `
+		id: diag.NativeSize, graph: `
 input %x fp16[300,1,1,1,4]
 const %w fp16[1,1,1,1,3] data=splat(1)
 %y fp16[300,1,1,1,2] = Conv(%x, %w) Kernel=[1,1,3]`,
 		words: []string{"batch", "limit 256, found 300"},
 	},
 	{
-		id: diag.OwnRoom, graph: `
+		id: diag.NativeRoom, graph: `
 input %x fp16[1,1,64,128,256]
 %y fp16[1,1,64,128,256] = LayerNormalization(%x) Axes=CHW Epsilon=0.001`,
 		words: []string{"one mean", "limit 2097152, found 41"},
 	},
 	{
-		id: diag.OwnTasks, graph: `
+		id: diag.NativeTasks, graph: `
 input %x fp16[1,1,1,800,4]
 const %i int32[1,1,1,800,1] data=(` + zigzag(800) + `)
 %y fp16[1,1,1,800,4] = Gather(%x, %i) Axes=[H]`,
 		words: []string{"too many tasks", "limit 256"},
 	},
 	{
-		id: diag.OwnNumerics, graph: `
+		id: diag.NativeNumerics, graph: `
 input %x fp16[1,1,8,4,4]
 %y fp16[1,1,8,4,4] = Neuron(%x) Type=sigmoid`,
 		lay:   func(c *segment.Choice) { c.ExactFunctions = true },
 		words: []string{"NonLinear: ", "table"},
 	},
 	{
-		id: diag.OwnNumerics, graph: `
+		id: diag.NativeNumerics, graph: `
 input %x fp16[1,1,8,4,4]
 %y fp16[1,1,8,4,4] = LayerNormalization(%x) Axes=W Epsilon=1e-09`,
 		words: []string{"Epsilon: ", "found 1e-09"},
 	},
 	{
-		id: diag.OwnRecord, graph: `
+		id: diag.NativeRecord, graph: `
 input %x fp16[1,1,2,4,4]
 const %w fp16[4,1,1,1,1] data=splat(2)
 %y fp16[1,1,4,4,4] = Conv(%x, %w) Groups=2`,
 		words: []string{"Groups: ", "no recorded program"},
 	},
 	{
-		id: diag.OwnWords, graph: `
+		id: diag.NativeWords, graph: `
 input %x fp16[1,1,1,1,40000]
 %y fp16[1,1,1,1,40000] = Neuron(%x) Type=sigmoid`,
 		words: []string{"Common.Win: ", "15 bits", "limit 32767, found 40000"},
 	},
 	{
-		id: diag.OwnOverlap, graph: `
+		id: diag.NativeOverlap, graph: `
 input %x fp16[1,1,1,8,4]
 %y fp16[1,1,1,8,4] = Neuron(%x) Type=sigmoid`,
 		lay: func(c *segment.Choice) {
@@ -258,10 +258,10 @@ func TestTakes(t *testing.T) {
 	}
 	for text, want := range map[string]diag.ID{
 		"input %x fp16[1,1,1,8,4]\n%y fp16[1,1,1,8,4] = Neuron(%x) Type=sigmoid":                                      "",
-		"input %x fp16[1,1,1,8,4]\n%y fp16[1,1,1,8,4] = LocalResponseNormalization(%x) Size=3":                        diag.OwnKind,
-		"input %x fp16[1,2,1,8,4]\n%y fp16[1,2,1,8,4] = Neuron(%x) Type=sigmoid":                                      diag.OwnDepth,
-		"input %x fp32[1,1,1,8,4]\n%y fp32[1,1,1,8,4] = Neuron(%x) Type=sigmoid":                                      diag.OwnType,
-		"state %s fp16[1,1,1,8,4] -> %y\ninput %x fp16[1,1,1,8,4]\n%y fp16[1,1,1,8,4] = ElementWise(%x, %s) Type=Add": diag.OwnState,
+		"input %x fp16[1,1,1,8,4]\n%y fp16[1,1,1,8,4] = LocalResponseNormalization(%x) Size=3":                        diag.NativeKind,
+		"input %x fp16[1,2,1,8,4]\n%y fp16[1,2,1,8,4] = Neuron(%x) Type=sigmoid":                                      diag.NativeDepth,
+		"input %x fp32[1,1,1,8,4]\n%y fp32[1,1,1,8,4] = Neuron(%x) Type=sigmoid":                                      diag.NativeType,
+		"state %s fp16[1,1,1,8,4] -> %y\ninput %x fp16[1,1,1,8,4]\n%y fp16[1,1,1,8,4] = ElementWise(%x, %s) Type=Add": diag.NativeState,
 		"state %s fp16[1,1,1,8,4] -> %s\ninput %x fp16[1,1,1,8,4]\n%y fp16[1,1,1,8,4] = ElementWise(%x, %s) Type=Add": "",
 	} {
 		g, err := anec.Parse("graph g\n"+text+"\noutput %y\n", nil)

@@ -18,7 +18,7 @@ import (
 
 // Every family of tasks at shapes that no record has, against the operations themselves.
 func TestTasksCompute(t *testing.T) {
-	eachCase(t, append(families, "pooling"), func(t *testing.T, c *testCase) { c.runOwn(t) })
+	eachCase(t, append(families, "pooling"), func(t *testing.T, c *testCase) { c.runNative(t) })
 }
 
 // Windows by their taps, as they are where the chip's memory has no room for the tensor.
@@ -34,7 +34,7 @@ func TestWindowsByTaps(t *testing.T) {
 // Products have as many tasks as Apple's compiler made of them.
 func TestProductsHaveApplesTasks(t *testing.T) {
 	eachCase(t, []string{"counts"}, func(t *testing.T, c *testCase) {
-		s, err := ownSegment(t, c.program(t))
+		s, err := nativeSegment(t, c.program(t))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -54,7 +54,7 @@ func TestDecodedWeights(t *testing.T) {
 				"w [12, 6, 1, 1] = " + c.call,
 				`y [1, 12, 5, 7] = conv(x = x, weight = w, strides = tensor<int32, [2]>([1, 1]), pad_type = string("custom"), pad = tensor<int32, [4]>([0, 0, 0, 0]), dilations = tensor<int32, [2]>([1, 1]), groups = int32(1))`,
 			}}
-			one.runOwn(t)
+			one.runNative(t)
 		})
 	}
 }
@@ -70,15 +70,15 @@ func TestDecodedMatrices(t *testing.T) {
 				", scale = " + numbersOf("fp16", "["+batch.shape+"40, 1]", 40*batch.n, 1, 3) + ")",
 			"y [" + batch.shape + "5, 40] = matmul(x = x, y = w, transpose_x = bool(false), transpose_y = bool(true))",
 		}}
-		one.runOwn(t)
+		one.runNative(t)
 	}
 }
 
-// runOwn compiles a case to H13's own tasks and runs it.
-func (c *testCase) runOwn(t *testing.T) {
+// runNative compiles a case to native tasks and runs it.
+func (c *testCase) runNative(t *testing.T) {
 	t.Helper()
 	program := c.program(t)
-	s, err := ownSegment(t, program)
+	s, err := nativeSegment(t, program)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -34,9 +34,9 @@ func (w *words) decline(f *td.Field, v int64, err error) {
 	switch {
 	case w.why != nil:
 	case f.Kind == td.Uint:
-		w.why = diag.Decline(diag.OwnWords, "the field has %d bits", f.Width).In(f.Name).Measure(uint64(1)<<f.Width-1, v)
+		w.why = diag.Decline(diag.NativeWords, "the field has %d bits", f.Width).In(f.Name).Measure(uint64(1)<<f.Width-1, v)
 	default: // it has a sign, or counts by 64 bytes
-		w.why = diag.Decline(diag.OwnWords, "%v", err).In(f.Name)
+		w.why = diag.Decline(diag.NativeWords, "%v", err).In(f.Name)
 	}
 }
 
@@ -48,7 +48,7 @@ func (w *words) flag(f *td.Field, on bool) {
 
 func (w *words) word(addr, v uint32) {
 	if err := w.task.SetWord(addr, v); err != nil && w.why == nil {
-		w.why = diag.Decline(diag.OwnWords, "%v", err)
+		w.why = diag.Decline(diag.NativeWords, "%v", err)
 	}
 }
 

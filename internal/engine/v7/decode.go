@@ -1,4 +1,4 @@
-// Package v7 reads tasks of version 7, H13's own encoding, as operations of the
+// Package v7 reads tasks of version 7, native to H13, as operations of the
 // array and the planar engine.
 //
 // All that is known of the registers' forms stands here: a value that has no

@@ -15,15 +15,15 @@ import (
 
 // What a check and a compile share, so that the verdicts of the one are what the other does:
 //
-//	place ─→ lower ─→ fuse ─→ legalize ─→ tasks? ─→ settled
+//	place ─→ lower ─→ fuse ─→ legalize ─→ tasks? ─→ taken
 //	  ↑                          │           │
 //	  └── to the host: refused ──┴───────────┘
 //
 // A check stops there, a compile goes on with the segments.
 
-// settle places a function on a target. An operation whose layers are refused by what is tried with a placement goes to the
+// placeUntilTaken places a function on a target. An operation whose layers are refused by what is tried with a placement goes to the
 // host, as one that was not lowered does; then the function is placed anew.
-func (e *Examination) settle(t *hal.Target, try func(*Placement) error) (*Placement, error) {
+func (e *Examination) placeUntilTaken(t *hal.Target, try func(*Placement) error) (*Placement, error) {
 	refused := map[string]*diag.Finding{} // by operation
 	for {
 		p := e.place(t, refused)
