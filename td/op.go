@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"slices"
 
 	"github.com/espalier-ane/espalier/tensor"
 )
@@ -65,6 +66,30 @@ func (o *Op) Results() int { return len(o.Params.row().results) }
 // follow the results; those that are not there count. Operands after them are
 // there for the epilogue.
 func (o *Op) Sources() int { return len(o.Params.row().sources) }
+
+// InPlace reports whether the first result may lie over operand i, where both
+// have the same extents, strides and element size: whether each element is read
+// no later than its place is written. Kernels keep to it, however the work is
+// shared out.
+//
+//   - What goes element by element may lie over every source.
+//   - A normalization reads a line before it writes there.
+//   - A ring buffer keeps the state outside of the window.
+func (o *Op) InPlace(i int) bool {
+	r := o.Params.row()
+	switch {
+	case i < o.Results():
+		return false
+	case i >= o.Results()+o.Sources():
+		return true // the epilogue's
+	}
+	for j, name := range r.sources {
+		if k := o.Results() + j; k < len(o.Operands) && o.Operands[k].Present() && slices.Contains(r.overNot, name) {
+			return false
+		}
+	}
+	return slices.Contains(r.over, r.sources[i-o.Results()])
+}
 
 // Class returns the class of the operation.
 func (o *Op) Class() Class { return ClassOf(o.Params) }

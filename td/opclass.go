@@ -30,6 +30,9 @@ type classRow struct {
 
 	lastOptional bool // the last result need not be there
 
+	over    []string // sources that the first result may lie over; see Op.InPlace
+	overNot []string // unless one of these is there
+
 	block  *Block
 	fields []*Field
 }
@@ -62,17 +65,24 @@ func (r *classRow) lastResultOptional() *classRow {
 	return r
 }
 
+// inPlace says which sources the first result may lie over, as long as none of
+// the others that are named is there.
+func (r *classRow) inPlace(sources string, not ...string) *classRow {
+	r.over, r.overNot = strings.Fields(sources), not
+	return r
+}
+
 // The classes, one row each. A family has its rows in its file.
 var (
 	convRow        = newClassRow(ClassConv, func() Params { return new(Convolution) }, "y", "x w bias", 2, append(slices.Clone(windowFields), "Groups", "Transposed?")...)
 	poolRow        = newClassRow(ClassPooling, func() Params { return new(Pooling) }, "y", "x", 1, append(slices.Clone(windowFields), "Kind", "CountPad?")...)
-	elementWiseRow = newClassRow(ClassElementWise, func() Params { return new(ElementWise) }, "y", "x z other", 1, "Kind")
+	elementWiseRow = newClassRow(ClassElementWise, func() Params { return new(ElementWise) }, "y", "x z other", 1, "Kind").inPlace("x z other")
 	matMulRow      = newClassRow(ClassMatrixMultiplication, func() Params { return new(MatMul) }, "y", "x z", 2, "TransposeX?", "TransposeZ?")
 	reductionRow   = newClassRow(ClassReduction, func() Params { return new(Reduction) }, "y", "x", 1, "Kind", "Axes")
-	softmaxRow     = newClassRow(ClassSoftmax, func() Params { return new(Softmax) }, "y", "x", 1, "Axis")
-	layerNormRow   = newClassRow(ClassLayerNormalization, func() Params { return new(LayerNorm) }, "y", "x gamma beta", 1, "Axes", "Epsilon~")
+	softmaxRow     = newClassRow(ClassSoftmax, func() Params { return new(Softmax) }, "y", "x", 1, "Axis").inPlace("x")
+	layerNormRow   = newClassRow(ClassLayerNormalization, func() Params { return new(LayerNorm) }, "y", "x gamma beta", 1, "Axes", "Epsilon~").inPlace("x")
 	gatherRow      = newClassRow(ClassGather, func() Params { return new(Gather) }, "y", "x indices", 2, "Axis")
-	copyRow        = newClassRow(ClassNEBypass, func() Params { return new(Copy) }, "y", "x", 1)
+	copyRow        = newClassRow(ClassNEBypass, func() Params { return new(Copy) }, "y", "x", 1).inPlace("x")
 	inputViewRow   = newClassRow(ClassInputView, func() Params { return new(InputView) }, "y", "x", 1)
 	attentionRow   = newClassRow(ClassSDPA, func() Params { return new(Attention) }, "y", "q k v mask", 3, "Scale~")
 

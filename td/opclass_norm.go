@@ -5,9 +5,9 @@ import "fmt"
 // The normalizations but LayerNorm.
 
 var (
-	instanceNormRow = newClassRow(ClassInstanceNormalization, func() Params { return new(InstanceNorm) }, "y", "x gamma beta", 1, "Axes", "Epsilon~")
-	l2NormRow       = newClassRow(ClassL2Normalization, func() Params { return new(L2Norm) }, "y", "x", 1, "Axes", "Epsilon~")
-	minMaxNormRow   = newClassRow(ClassMinMaxNormalization, func() Params { return new(MinMaxNorm) }, "y", "x", 1, "Axes", "Epsilon~")
+	instanceNormRow = newClassRow(ClassInstanceNormalization, func() Params { return new(InstanceNorm) }, "y", "x gamma beta", 1, "Axes", "Epsilon~").inPlace("x")
+	l2NormRow       = newClassRow(ClassL2Normalization, func() Params { return new(L2Norm) }, "y", "x", 1, "Axes", "Epsilon~").inPlace("x")
+	minMaxNormRow   = newClassRow(ClassMinMaxNormalization, func() Params { return new(MinMaxNorm) }, "y", "x", 1, "Axes", "Epsilon~").inPlace("x")
 	lrnRow          = newClassRow(ClassLocalResponseNormalization, func() Params { return new(LRN) }, "y", "x", 1, "Size", "Alpha~", "Beta~", "K~")
 
 	normRows = []*classRow{instanceNormRow, l2NormRow, minMaxNormRow, lrnRow}

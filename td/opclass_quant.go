@@ -9,9 +9,10 @@ import (
 // Classes that scale: to and from quantized integers, and after an elementwise
 // operation.
 var (
-	quantRow             = newClassRow(ClassQuant, func() Params { return new(Quant) }, "y", "x scale zero", 2)
-	deQuantRow           = newClassRow(ClassDeQuant, func() Params { return new(DeQuant) }, "y", "x scale zero table mask", 1, "BlocksN", "BlocksD", "BlocksC", "BlocksH", "BlocksW", "VectorAxis")
-	scaledElementWiseRow = newClassRow(ClassScaledElementWise, func() Params { return new(ScaledElementWise) }, "y", "x z", 2, "Kind", "Scale~")
+	quantRow   = newClassRow(ClassQuant, func() Params { return new(Quant) }, "y", "x scale zero", 2).inPlace("x scale zero")
+	deQuantRow = newClassRow(ClassDeQuant, func() Params { return new(DeQuant) }, "y", "x scale zero table mask", 1, "BlocksN", "BlocksD", "BlocksC", "BlocksH", "BlocksW", "VectorAxis").
+			inPlace("x scale zero", "table", "mask")
+	scaledElementWiseRow = newClassRow(ClassScaledElementWise, func() Params { return new(ScaledElementWise) }, "y", "x z", 2, "Kind", "Scale~").inPlace("x z")
 
 	quantRows = []*classRow{quantRow, deQuantRow, scaledElementWiseRow}
 )

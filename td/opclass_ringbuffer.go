@@ -3,7 +3,7 @@ package td
 import "fmt"
 
 var ringBufferWriterRow = newClassRow(ClassRingBufferWriter, func() Params { return new(RingBufferWriter) }, "y", "state update start", 2,
-	"OffsetN", "OffsetD", "OffsetC", "OffsetH", "OffsetW", "Circular", "LiveN", "LiveD", "LiveC", "LiveH", "LiveW")
+	"OffsetN", "OffsetD", "OffsetC", "OffsetH", "OffsetW", "Circular", "LiveN", "LiveD", "LiveC", "LiveH", "LiveW").inPlace("state")
 
 // RingBufferWriter writes update into a window of state: y is the state after. It
 // may lie where state does; then nothing outside the window is touched.

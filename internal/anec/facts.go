@@ -55,8 +55,8 @@ func always(Params) bool { return true }
 func never(Params) bool  { return false }
 
 // InPlace reports whether a layer may write its first top over a bottom, if both lie at one spot with the same extents
-// and element size: whether each element of the bottom is read no later than its place is written. What the engine allows
-// stands in its inPlace.
+// and element size: whether each element of the bottom is read no later than its place is written. What a task allows
+// stands in the rows of td; see td.Op.InPlace.
 type InPlace func(l *Layer, bottom int) bool
 
 func overNone(*Layer, int) bool           { return false }

@@ -131,32 +131,11 @@ func (p *Program) checkAliasing(op *td.Op, places []place, result, i int) error 
 	}
 	same := x.Offset == y.Offset && x.Strides == y.Strides && x.Dims == op.Operands[0].Dims &&
 		x.Interleave == op.Operands[0].Interleave && x.Type.Size() == op.Operands[0].Type.Size()
-	if same && result == 0 && i >= op.Results() && inPlace(op, i) {
+	if same && result == 0 && op.InPlace(i) {
 		return nil
 	}
 	if result > 0 || i < op.Results() {
 		return fmt.Errorf("result %d overlaps operand %d in %v", result, i, &p.memories[y.Memory])
 	}
 	return fmt.Errorf("the result overlaps operand %d in %v", i, &p.memories[y.Memory])
-}
-
-// inPlace reports whether an operation reads operand i, element by element, no
-// later than it writes there.
-func inPlace(op *td.Op, i int) bool {
-	if i >= op.Results()+op.Sources() { // the epilogue's
-		return true
-	}
-	switch op.Params.(type) {
-	case *td.ElementWise, *td.ScaledElementWise, *td.Quant, *td.Copy:
-		return true
-	case *td.DeQuant: // with a table or a mask, not element by element
-		const table, mask = 4, 5
-		there := func(j int) bool { return j < len(op.Operands) && op.Operands[j].Present() }
-		return !there(table) && !there(mask)
-	case *td.Softmax, *td.LayerNorm, *td.InstanceNorm, *td.L2Norm, *td.MinMaxNorm: // a line is read before it is written
-		return i == 1
-	case *td.RingBufferWriter: // outside the window, the state stays
-		return i == 1
-	}
-	return false
 }
