@@ -15,6 +15,9 @@ var (
 	ErrNotFound = errors.New("there is no such name")
 	// ErrBusy is wrapped by errors about operations and states that are in use.
 	ErrBusy = errors.New("it is in use by another goroutine")
+	// ErrOverlap is wrapped by errors about outputs and states that are bound to the
+	// same memory.
+	ErrOverlap = errors.New("there is no memory for the content of both")
 	// ErrState is wrapped by errors about states that are missing or that another
 	// function has.
 	ErrState = errors.New("the state is not that of the function")

@@ -17,6 +17,7 @@ import (
 type Operation struct {
 	function *Function
 	buffers  []*tensor.Tensor // by slot, of roots with a layout that are no states
+	instead  []*tensor.Tensor // by slot, of roots: copies that steps read instead of buffers; see alias.go
 	values   []Value          // by slot: the host's, of slots without a layout
 	state    *State           // that the steps are bound to
 	held     []*tensor.Tensor // of state, in the order of Function.states
@@ -38,7 +39,7 @@ type boundStep struct {
 func (f *Function) NewOperation() *Operation {
 	o := &Operation{
 		function: f, buffers: make([]*tensor.Tensor, len(f.slots)), values: make([]Value, len(f.slots)),
-		steps: make([]boundStep, len(f.steps)),
+		instead: make([]*tensor.Tensor, len(f.slots)), steps: make([]boundStep, len(f.steps)),
 	}
 	for i := range f.slots {
 		if s := &f.slots[i]; s.root == i && !s.opaque && s.state < 0 {
@@ -83,7 +84,13 @@ func (o *Operation) find(name string, lists ...[]int) (int, error) {
 }
 
 // Bind makes an input or output use the memory of a tensor of its type and shape,
-// which must lie densely. Nothing is copied, now or later.
+// which must lie densely.
+//
+// Ports may share memory: an input with other inputs, with an output, or with a
+// state. The run reads it as it was before; only where the order of steps, or an
+// operation, does not allow that is the input copied when the run begins. Of
+// outputs and states, no two may share memory: Run returns an error that wraps
+// ErrOverlap.
 func (o *Operation) Bind(port string, t *tensor.Tensor) error {
 	f := o.function
 	i, err := o.find(port, f.inputs, f.outputs)
@@ -194,6 +201,11 @@ func (o *Operation) Run(ctx context.Context, s *State) error {
 			return err
 		}
 	}
+	for i, t := range o.instead {
+		if t != nil {
+			copy(t.Bytes(), o.buffers[i].Bytes())
+		}
+	}
 	for i := range o.function.steps {
 		err := ctx.Err()
 		if err == nil {
@@ -222,6 +234,9 @@ func (o *Operation) bind(s *State) (err error) {
 			return err
 		}
 	}
+	if err := o.separate(); err != nil {
+		return err
+	}
 	for i := range o.function.steps {
 		if err := o.bindStep(i); err != nil {
 			return &Error{Function: o.function.name, Operation: o.function.steps[i].operation, Err: err}
@@ -231,16 +246,28 @@ func (o *Operation) bind(s *State) (err error) {
 	return nil
 }
 
+// operand is the buffer that steps use for a slot, in the slot's own shape.
+func (o *Operation) operand(i int) (*tensor.Tensor, error) {
+	s := &o.function.slots[i]
+	if t := o.instead[s.root]; t != nil {
+		return t.Reshape(s.shape...)
+	}
+	return o.view(i)
+}
+
 func (o *Operation) bindStep(i int) error {
 	b := &o.steps[i]
 	var err error
 	switch s := o.function.steps[i].do.(type) {
 	case castStep:
-		b.from, b.to = o.buffers[o.function.slots[s.from].root], o.buffers[o.function.slots[s.to].root]
+		if b.from, err = o.operand(s.from); err == nil {
+			b.to, err = o.operand(s.to)
+		}
+		return err
 	case *engineStep:
 		for port, slot := range s.slots {
 			var t *tensor.Tensor
-			if t, err = o.view(slot); err != nil {
+			if t, err = o.operand(slot); err != nil {
 				return err
 			}
 			if s.padded[port] == nil {
@@ -256,7 +283,7 @@ func (o *Operation) bindStep(i int) error {
 					continue
 				}
 				var t *tensor.Tensor
-				if t, err = o.view(slot); err != nil {
+				if t, err = o.operand(slot); err != nil {
 					return err
 				}
 				[][]Value{b.inputs, b.outputs}[list][k] = t
@@ -278,9 +305,9 @@ func (o *Operation) step(ctx context.Context, i int) error {
 			if padded := s.padded[port]; padded != nil && padded.direction != engine.Output {
 				padded.fill(memory, b.dense[port])
 			}
-			if err := b.context.BindAt(port, memory); err != nil {
-				return err
-			}
+		}
+		if err := b.context.BindAll(b.surfaces); err != nil {
+			return err
 		}
 		if err := s.program.Run(ctx, b.context); err != nil {
 			return err

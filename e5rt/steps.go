@@ -21,9 +21,10 @@ type castStep struct{ from, to int }
 
 // engineStep runs a program on the engine.
 type engineStep struct {
-	program *engine.Program
-	slots   []int      // of its ports, in their order
-	padded  []*surface // likewise; nil where the port has the layout of the slot
+	program    *engine.Program
+	slots      []int              // of its ports, in their order
+	directions []engine.Direction // likewise
+	padded     []*surface         // likewise; nil where the port has the layout of the slot
 }
 
 // hostStep runs a function of the host program. Outputs that are states are left
@@ -170,7 +171,7 @@ func (p *planner) engineStep(a e5.AneInferenceAttrs, inputs, outputs []int) (do 
 			return nil, symbol, err
 		}
 		bound[i] = true
-		s.slots, s.padded = append(s.slots, i), append(s.padded, padded)
+		s.slots, s.directions, s.padded = append(s.slots, i), append(s.directions, port.Direction), append(s.padded, padded)
 	}
 	for _, i := range slices.Concat(inputs, outputs) {
 		if !bound[i] {

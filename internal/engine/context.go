@@ -18,6 +18,10 @@ type Context struct {
 	program  *Program
 	memories [][]byte // as in Program
 
+	between []*between // by memory: of ports of which tasks see a copy
+	copies  []*between // likewise; those that there were ever
+	spoiled []bool     // by port: what rebind works on
+
 	dense   strided.Buffers
 	workers *workers
 
@@ -28,13 +32,10 @@ type Context struct {
 // NewContext makes a context with all ports zero. Memory of a port is made when
 // it is first used, unless the caller has bound some.
 func (p *Program) NewContext() *Context {
-	c := &Context{
-		program:  p,
-		memories: make([][]byte, len(p.memories)),
-		dense: strided.Buffers{
-			Source1: make([]float32, p.buffers.source1), Source2: make([]float32, p.buffers.source2),
-			Result: make([]float32, p.buffers.result), Weights: make([]float32, p.buffers.weights),
-		},
+	c := p.emptyContext()
+	c.dense = strided.Buffers{
+		Source1: make([]float32, p.buffers.source1), Source2: make([]float32, p.buffers.source2),
+		Result: make([]float32, p.buffers.result), Weights: make([]float32, p.buffers.weights),
 	}
 	for i := range p.memories {
 		if m := &p.memories[i]; m.kind == onChip || m.kind == scratch {
@@ -43,6 +44,15 @@ func (p *Program) NewContext() *Context {
 	}
 	c.workers = newWorkers(p.scratch, c)
 	return c
+}
+
+// emptyContext makes a context that has no memory yet.
+func (p *Program) emptyContext() *Context {
+	n := len(p.memories)
+	return &Context{
+		program: p, memories: make([][]byte, n),
+		between: make([]*between, n), copies: make([]*between, n), spoiled: make([]bool, len(p.ports)),
+	}
 }
 
 // Run executes the program once. Output ports then have the results. If ctx ends
@@ -55,6 +65,11 @@ func (p *Program) Run(ctx context.Context, c *Context) error {
 	c.done = ctx.Done()
 	c.stopped.Store(false)
 	c.shareMemory()
+	for i, b := range c.between {
+		if b != nil {
+			copy(c.memories[i], b.given)
+		}
+	}
 	for i := range p.steps {
 		if c.stop() {
 			break
@@ -83,12 +98,12 @@ func (c *Context) shareMemory() {
 	}
 }
 
-// surface is the memory of a port.
+// surface is the memory of a port, as the caller knows it.
 func (c *Context) surface(memory int) []byte {
 	if c.memories[memory] == nil {
 		c.memories[memory] = make([]byte, c.program.memories[memory].size)
 	}
-	return c.memories[memory]
+	return c.given(memory)
 }
 
 // stop reports whether the run is to end, and then notes that it did not get
@@ -152,6 +167,11 @@ func (c *Context) SurfaceAt(port int) ([]byte, error) {
 // Bind makes a port use memory of the caller, of Port.Bytes or more. Tasks read
 // and write it directly. Where an input and an output have the same name, it is
 // the input's; see BindAt.
+//
+// Ports may share memory, all of it or some: a run then reads inputs and states
+// as they were when it began. An input that would not stay so for as long as it
+// is needed is copied. Two ports that both are to have content there after a run
+// are refused with an *OverlapError, and the port stays as it was.
 func (c *Context) Bind(name string, surface []byte) error {
 	p, err := c.port(name, Output)
 	if err != nil {
@@ -167,14 +187,6 @@ func (c *Context) BindAt(port int, surface []byte) error {
 		return err
 	}
 	return c.bind(p, surface)
-}
-
-func (c *Context) bind(p *Port, surface []byte) error {
-	if len(surface) < p.bytes {
-		return fmt.Errorf("engine: port %q: %d bytes; want %d", p.Name, len(surface), p.bytes)
-	}
-	c.memories[p.memory] = surface
-	return nil
 }
 
 // Set fills a port with the elements of an array N,C,H,W without padding,

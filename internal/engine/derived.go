@@ -68,7 +68,7 @@ func (p *Program) derive() {
 	if len(p.once) == 0 {
 		return
 	}
-	c := &Context{program: p, memories: make([][]byte, len(p.memories))}
+	c := p.emptyContext()
 	c.workers = newWorkers(p.scratch, c)
 	c.shareMemory()
 	for i := range p.once {

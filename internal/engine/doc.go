@@ -26,9 +26,10 @@
 //	err = p.Run(ctx, c)
 //	err = c.Get("probs", result)
 //
-// A caller that has memory of its own binds it, with no copy: c.BindAt(port, bytes)
-// for an input, an output, or a state, which tasks read and write in place. A
-// bundle's weights, which are in no container, are given to LoadWith.
+// A caller that has memory of its own binds it: c.BindAt(port, bytes) for an
+// input, an output, or a state, which tasks read and write in place. Ports may
+// share memory; see bind.go. A bundle's weights, which are in no container, are
+// given to LoadWith.
 //
 // Facts are cited as in "h13 4.3", a section of the fact sheet that was checked
 // on real programs, and "oracles 3", a section of the sheet about recorded

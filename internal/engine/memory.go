@@ -50,6 +50,8 @@ type memory struct {
 
 	written coverage // while loading: what tasks so far have written
 	reach   int      // the byte after the last that a task touches
+
+	accesses []access // of a port
 }
 
 func (m *memory) String() string {

@@ -51,6 +51,11 @@ func (p *Program) bindOp(op *td.Op) (k strided.Kernel, once bool, err error) {
 		work := operationWork(op)
 		err = p.countWork(work, work/float64(tiles), once)
 	}
+	if !once {
+		for i := range places {
+			p.note(access{place: places[i], writes: i < op.Results(), first: i == 0, over: op.InPlace(i)})
+		}
+	}
 	return k, once, err
 }
 

@@ -129,13 +129,18 @@ func (p *Program) checkAliasing(op *td.Op, places []place, result, i int) error 
 	if meet, err := p.overlap(&x.region, &y.region); err != nil || !meet {
 		return err
 	}
-	same := x.Offset == y.Offset && x.Strides == y.Strides && x.Dims == op.Operands[0].Dims &&
-		x.Interleave == op.Operands[0].Interleave && x.Type.Size() == op.Operands[0].Type.Size()
-	if same && result == 0 && op.InPlace(i) {
+	if x.liesOn(y, 0) && result == 0 && op.InPlace(i) {
 		return nil
 	}
 	if result > 0 || i < op.Results() {
 		return fmt.Errorf("result %d overlaps operand %d in %v", result, i, &p.memories[y.Memory])
 	}
 	return fmt.Errorf("the result overlaps operand %d in %v", i, &p.memories[y.Memory])
+}
+
+// liesOn reports whether each element of x takes the place of the same one of y,
+// if byte k of y's memory is byte k+shift of x's.
+func (x *place) liesOn(y *place, shift int64) bool {
+	return x.Offset == y.Offset+shift && x.Strides == y.Strides && x.Dims == y.Dims &&
+		x.Interleave == y.Interleave && x.Exchanged == y.Exchanged && x.Type.Size() == y.Type.Size()
 }

@@ -56,6 +56,10 @@ func (p *Program) addUnit(o *units.Op) error {
 	if err := p.noteWritten(b.result.Memory, &b.result.region); err != nil {
 		return refuse(units.PartResult, "%v", err)
 	}
+	for _, r := range b.reads {
+		p.note(access{place: *r.place, before: true})
+	}
+	p.note(access{place: b.result, writes: true, first: true})
 	p.steps = append(p.steps, step{bound.Kernels})
 	return nil
 }
