@@ -306,8 +306,8 @@ var sourceModels = []oneModel{
 	{kind: "random_categorical", args: mil.Args{"x": matrix}},
 }
 
-// examine builds the model, gives its results the types that the rules have for them, and examines it.
-func (m *oneModel) examine(t testing.TB) *Examination {
+// program builds the model, and gives its results the types that the rules have for them.
+func (m *oneModel) program(t testing.TB) *mil.Program {
 	t.Helper()
 	b := mil.NewBuilder("main", "CoreML8")
 	build := m.build
@@ -329,7 +329,13 @@ func (m *oneModel) examine(t testing.TB) *Examination {
 			v.Type = types[v]
 		}
 	}
-	e, err := Examine(f, nil)
+	return p
+}
+
+// examine builds the model and examines it.
+func (m *oneModel) examine(t testing.TB) *Examination {
+	t.Helper()
+	e, err := Examine(m.program(t).Functions[0], nil)
 	if err != nil {
 		t.Fatalf("%s: %v", m.kind, err)
 	}
