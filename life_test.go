@@ -1,11 +1,15 @@
 package espalier_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"flag"
+	"fmt"
 	"image"
 	"image/color"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -209,10 +213,13 @@ func TestCloseFromWithinAPrediction(t *testing.T) {
 	}
 }
 
+var cycles = flag.Int("cycles", 200, "how often TestOpenPredictCloseIsFlat opens a model, predicts and closes it")
+
 // What a model takes, its Close gives back.
 func TestOpenPredictCloseIsFlat(t *testing.T) {
 	forms := livingForms(t)
-	cycle := func(form livingForm) {
+	cycle := func(i int) {
+		form := forms[i%len(forms)]
 		m, err := form.config.Open(form.path)
 		if err != nil {
 			t.Fatal(err)
@@ -224,19 +231,51 @@ func TestOpenPredictCloseIsFlat(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	mappings, goroutines := osfile.Mapped(), runtime.NumGoroutine()
-	for i := range 200 {
-		cycle(forms[i%len(forms)])
+	for i := range *cycles / 10 {
+		cycle(i)
 	}
-	if n := osfile.Mapped(); n != mappings {
-		t.Errorf("%d mappings, there were %d", n, mappings)
+	before := newUse()
+	for i := range *cycles {
+		cycle(i)
 	}
-	for try := 0; runtime.NumGoroutine() > goroutines && try < 100; try++ {
+	after := newUse()
+	for try := 0; after.goroutines > before.goroutines && try < 100; try++ {
 		time.Sleep(10 * time.Millisecond) // one that helped a loop may still be on its way out
+		after = newUse()
 	}
-	if n := runtime.NumGoroutine(); n > goroutines {
-		t.Errorf("%d goroutines, there were %d", n, goroutines)
+	t.Logf("before %d cycles: %+v", *cycles, before)
+	t.Logf("after them: %+v", after)
+	if after.mappings != before.mappings || after.files > before.files || after.goroutines > before.goroutines {
+		t.Error("something is left")
 	}
+	if after.heap > before.heap+4<<20 {
+		t.Error("the heap grows")
+	}
+}
+
+// use is what the process has.
+type use struct {
+	mappings   int // of files, by us
+	areas      int // of memory, as the system counts them
+	files      int // open ones
+	goroutines int
+	heap       uint64 // bytes in use
+	resident   int    // pages
+}
+
+func newUse() use {
+	runtime.GC()
+	runtime.GC() // what pools drop goes at the second
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	u := use{mappings: osfile.Mapped(), goroutines: runtime.NumGoroutine(), heap: m.HeapAlloc}
+	maps, _ := os.ReadFile("/proc/self/maps") // where there is one
+	u.areas = bytes.Count(maps, []byte("\n"))
+	fds, _ := os.ReadDir("/proc/self/fd")
+	u.files = len(fds)
+	statm, _ := os.ReadFile("/proc/self/statm")
+	fmt.Sscan(string(statm), new(int), &u.resident)
+	return u
 }
 
 func TestOpenContextEnds(t *testing.T) {
