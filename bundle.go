@@ -1,6 +1,7 @@
 package espalier
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/espalier-ane/espalier/bundle"
@@ -11,12 +12,12 @@ import (
 
 // bundleFunctions makes the functions of a bundle: they are compiled already. One that takes several shapes was compiled
 // for one of them, and has its program with it, to be compiled for others when they come.
-func (c Config) bundleFunctions(b *bundle.Bundle) ([]*Function, error) {
+func (c Config) bundleFunctions(ctx context.Context, b *bundle.Bundle) ([]*Function, error) {
 	hosted, source, err := host.FromBundle(b)
 	if err != nil {
 		return nil, err
 	}
-	library, err := e5rt.Open(b, e5rt.Options{Host: hosted})
+	library, err := e5rt.OpenContext(ctx, b, e5rt.Options{Host: hosted})
 	if err != nil {
 		return nil, err
 	}

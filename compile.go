@@ -43,13 +43,20 @@ type PassReport struct {
 
 // A Program is a model that is compiled.
 type Program struct {
+	life    *lifetime // of the model
 	result  *compiler.Result
 	version string // of MIL, in which the model is written
 }
 
 // Compile compiles a model that was read from a program: for the default shapes of its inputs. The program is valid as
-// long as the model is open.
-func (m *Model) Compile(ctx context.Context, o CompileOptions) (*Program, error) {
+// long as the model is open: writing it afterwards gives ErrClosed.
+func (m *Model) Compile(ctx context.Context, o CompileOptions) (p *Program, err error) {
+	place, err := m.life.enter(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", m.functions[0].path, err)
+	}
+	defer m.life.leave(place, &err)
+	defer osfile.Protect().Catch(&err)
 	config := m.functions[0].config
 	config.Target = cmp.Or(o.Target, config.Target)
 	target, err := config.target()
@@ -101,7 +108,7 @@ func (m *Model) Compile(ctx context.Context, o CompileOptions) (*Program, error)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", m.functions[0].path, err)
 	}
-	return &Program{result, job.Program.Version}, nil
+	return &Program{m.life, result, job.Program.Version}, nil
 }
 
 // entry is what the compiler takes of the function, for the default shapes of its inputs, with the program that it is of.
@@ -221,7 +228,13 @@ func (p *Program) Functions() []CompiledFunction {
 
 // WriteMIL writes the functions of a program as MIL text, as they were placed: loops of a known length unrolled, and
 // before each operation a comment that says where it runs and, of the host, why.
-func (p *Program) WriteMIL(w io.Writer) error {
+func (p *Program) WriteMIL(w io.Writer) (err error) {
+	place, err := p.life.enter(context.Background())
+	if err != nil {
+		return err
+	}
+	defer p.life.leave(place, &err)
+	defer osfile.Protect().Catch(&err)
 	text := &mil.Program{Version: p.version}
 	places := map[*mil.Operation]*compiler.Placed{}
 	top := map[*mil.Operation]bool{}
@@ -250,6 +263,12 @@ func (p *Program) WriteMIL(w io.Writer) error {
 // WriteBundle writes a folder with everything that running the program takes, and returns its ID. It replaces a bundle,
 // and refuses anything else that is there. When the context ends before it is done, nothing is left behind.
 func (p *Program) WriteBundle(ctx context.Context, dir string) (id string, err error) {
+	place, err := p.life.enter(ctx)
+	if err != nil {
+		return "", err
+	}
+	defer p.life.leave(place, &err)
+	defer osfile.Protect().Catch(&err)
 	content := p.result.Bundle.Content()
 	for _, blobs := range [][]bundle.Blob{content.Containers, content.Weights} {
 		for i, b := range blobs {
@@ -281,7 +300,13 @@ func (s stoppable) Write(data []byte) (n int, err error) {
 
 // WriteContainer writes the one hardware container of a program that is a single segment on the engine. It replaces a
 // container, and refuses anything else that is there. When the context ends before it is done, nothing is left behind.
-func (p *Program) WriteContainer(ctx context.Context, path string) error {
+func (p *Program) WriteContainer(ctx context.Context, path string) (err error) {
+	place, err := p.life.enter(ctx)
+	if err != nil {
+		return err
+	}
+	defer p.life.leave(place, &err)
+	defer osfile.Protect().Catch(&err)
 	if len(p.result.Functions) != 1 {
 		return fmt.Errorf("%d functions: a container holds one", len(p.result.Functions))
 	}

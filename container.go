@@ -1,6 +1,7 @@
 package espalier
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -11,7 +12,7 @@ import (
 
 // containerFunctions makes the one function of a container: that of a bundle with one segment, made in memory, with the
 // ports as features.
-func (c Config) containerFunctions(file *hwx.File) ([]*Function, error) {
+func (c Config) containerFunctions(ctx context.Context, file *hwx.File) ([]*Function, error) {
 	if c.Units == CPUOnly {
 		return nil, fmt.Errorf("%w: a container runs on the engine, which the units %s leave out", ErrUnits, c.Units)
 	}
@@ -26,7 +27,7 @@ func (c Config) containerFunctions(file *hwx.File) ([]*Function, error) {
 	if err != nil {
 		return nil, err
 	}
-	library, err := e5rt.Open(b, e5rt.Options{})
+	library, err := e5rt.OpenContext(ctx, b, e5rt.Options{})
 	if err != nil {
 		return nil, ofContainer(err)
 	}

@@ -14,13 +14,14 @@
 package espalier
 
 import (
+	"context"
 	"errors"
 	"fmt"
-	"io"
 
 	"github.com/espalier-ane/espalier/bundle"
 	"github.com/espalier-ane/espalier/coreml"
 	"github.com/espalier-ane/espalier/hwx"
+	"github.com/espalier-ane/espalier/internal/osfile"
 )
 
 // Config says how models are opened. The zero Config is the one that Open uses.
@@ -35,7 +36,22 @@ type Config struct {
 	Units Units
 	// Resize is what happens to a picture of a size that the model does not take.
 	Resize Resize
+	// Weights say how the files of the model are held while it is open.
+	//
+	// Files that are mapped must not be written to. To deploy a new file, write it under another name and rename it to the
+	// old one: who has the old file open keeps it. Writing into a file that is open, as cp, scp and rsync --inplace do, is
+	// seen by the predictions after it, and by the one under way: they give ErrFileChanged, even if the file became shorter
+	// and a page of it is gone. The process goes on, and other models do.
+	Weights Weights
 }
+
+// Weights are how the files of a model are held while it is open. The zero value is MappedWeights.
+type Weights string
+
+const (
+	MappedWeights Weights = "mapped" // as pages of the files, loaded when they are used and shared between processes
+	CopiedWeights Weights = "copied" // in memory: the files may change after Open, which takes as long as reading them
+)
 
 // Units are what may run a model. The zero value is AllUnits.
 type Units string
@@ -67,51 +83,91 @@ var ErrUnsupported = errors.New("not supported yet")
 
 // Model is an open model. It is safe for concurrent use.
 type Model struct {
-	file      io.Closer
+	life      *lifetime
 	functions []*Function // the default one first
 }
 
-// Open reads a model: a package, a model file, a compiled model, MIL text, a bundle or a hardware container.
+// Open reads a model: a package, a model file, a compiled model, MIL text, a bundle or a hardware container. Its files must not
+// be written to as long as it is open: see Config.Weights.
 func Open(path string) (*Model, error) { return Config{}.Open(path) }
 
+// OpenContext is Open that ends with the context: large weights take their time.
+func OpenContext(ctx context.Context, path string) (*Model, error) {
+	return Config{}.OpenContext(ctx, path)
+}
+
 // Open reads a model.
-func (c Config) Open(path string) (*Model, error) {
-	m := &Model{}
+func (c Config) Open(path string) (*Model, error) { return c.OpenContext(context.Background(), path) }
+
+// OpenContext reads a model, unless the context ends before.
+func (c Config) OpenContext(ctx context.Context, path string) (*Model, error) {
+	copied := c.Weights == CopiedWeights
+	if !copied && c.Weights != "" && c.Weights != MappedWeights {
+		return nil, fmt.Errorf("unknown weights %q: expected %s or %s", c.Weights, MappedWeights, CopiedWeights)
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	m := &Model{life: &lifetime{}}
 	var err error
 	switch {
 	case hwx.IsContainerFile(path):
-		err = openWith(m, path, hwx.Open, c.containerFunctions)
+		open := hwx.Open
+		if copied {
+			open = hwx.OpenCopy
+		}
+		err = openWith(ctx, m, path, open, c.containerFunctions)
 	case bundle.IsBundle(path):
-		err = openWith(m, path, bundle.Open, c.bundleFunctions)
+		open := bundle.OpenContext
+		if copied {
+			open = bundle.OpenCopy
+		}
+		err = openWith(ctx, m, path, func(path string) (*bundle.Bundle, error) { return open(ctx, path) }, c.bundleFunctions)
 	default:
-		err = openWith(m, path, coreml.Open, c.modelFunctions)
+		open := coreml.Open
+		if copied {
+			open = coreml.OpenCopy
+		}
+		err = openWith(ctx, m, path, open, c.modelFunctions)
 	}
 	if err != nil {
 		return nil, err
 	}
 	for _, f := range m.functions {
-		f.path = path
+		f.path, f.life = path, m.life
 	}
 	return m, nil
 }
 
 // openWith opens a file of one of the forms that a model has, and makes its functions.
-func openWith[F io.Closer](m *Model, path string, open func(string) (F, error), functions func(F) ([]*Function, error)) error {
+func openWith[F interface {
+	Close() error
+	Changed() error
+}](ctx context.Context, m *Model, path string, open func(string) (F, error), functions func(context.Context, F) ([]*Function, error)) (err error) {
 	file, err := open(path)
 	if err != nil {
 		return err
 	}
-	m.file = file
-	if m.functions, err = functions(file); err != nil {
-		file.Close()
-		return fmt.Errorf("%s: %w", path, err)
-	}
-	return nil
+	m.life.files = file
+	defer func() {
+		if err != nil {
+			file.Close()
+			err = fmt.Errorf("%s: %w", path, err)
+		}
+	}()
+	defer osfile.Protect().Catch(&err)
+	m.functions, err = functions(ctx, file)
+	return err
 }
 
-// Close releases the model's files. No prediction may be under way, and tensors that came from the
-// model must not be used afterwards.
-func (m *Model) Close() error { return m.file.Close() }
+// Close releases the model's files. It waits for the predictions under way, which end by their contexts; from then on, all that
+// is asked of the model, its functions, states and programs gives ErrClosed. What predictions returned stays valid, and further
+// calls do nothing.
+//
+// Close called from within a prediction, as by a picture that is an input, waits for that prediction too. When the contexts of
+// all that it waits for have ended, and they go on all the same, it returns an error that wraps ErrBusy after a second, and the
+// last of them releases the files.
+func (m *Model) Close() error { return m.life.close() }
 
 // Functions are the model's functions, the default one first.
 func (m *Model) Functions() []*Function { return m.functions }

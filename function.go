@@ -8,12 +8,14 @@ import (
 	"strings"
 
 	"github.com/espalier-ane/espalier/coreml"
+	"github.com/espalier-ane/espalier/internal/osfile"
 	"github.com/espalier-ane/espalier/tensor"
 )
 
 // Function is a callable part of a model. It is safe for concurrent use.
 type Function struct {
-	path     string // of the model, for errors
+	path     string    // of the model, for errors
+	life     *lifetime // of the model; nil in a stage of a pipeline
 	config   Config
 	features *features
 	numerics Numerics
@@ -71,7 +73,7 @@ func (m *Model) PredictWithState(ctx context.Context, inputs map[string]any, s *
 }
 
 // Predict runs a function without states. An input is an array (*tensor.Tensor) or a picture
-// (image.Image); an optional one may be left out. Arrays are converted to the declared element type if every
+// (image.Image); an optional one may be left out, and none may be nil. Arrays are converted to the declared element type if every
 // value survives.
 func (f *Function) Predict(ctx context.Context, inputs map[string]any) (map[string]*Value, error) {
 	if len(f.States()) > 0 {
@@ -81,11 +83,16 @@ func (f *Function) Predict(ctx context.Context, inputs map[string]any) (map[stri
 	return f.named(f.predict(ctx, inputs, nil))
 }
 
-// PredictWithState runs a function on states that NewState made for it, and changes them.
+// PredictWithState runs a function on states that NewState made for it, and changes them. A state that another prediction has
+// is ErrBusy.
 func (f *Function) PredictWithState(ctx context.Context, inputs map[string]any, s *State) (map[string]*Value, error) {
 	if s == nil || s.of != f {
 		return nil, fmt.Errorf("the state was not made for function %q: make it with its NewState", f.Name())
 	}
+	if err := s.claim(); err != nil {
+		return f.named(nil, err)
+	}
+	defer s.release()
 	return f.named(f.predict(ctx, inputs, s.held))
 }
 
@@ -97,10 +104,25 @@ func (f *Function) named(out map[string]*Value, err error) (map[string]*Value, e
 	return out, err
 }
 
-func (f *Function) predict(ctx context.Context, inputs map[string]any, s states) (map[string]*Value, error) {
-	for name := range inputs {
+// predict is where all runners meet. It keeps the files open that they read, and makes an error of a fault in them.
+func (f *Function) predict(ctx context.Context, inputs map[string]any, s states) (out map[string]*Value, err error) {
+	place, err := f.life.enter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		f.life.leave(place, &err)
+		if err != nil {
+			out = nil
+		}
+	}()
+	defer osfile.Protect().Catch(&err)
+	for name, given := range inputs {
 		if !slices.ContainsFunc(f.Inputs(), func(d coreml.Feature) bool { return d.Name == name }) {
 			return nil, &InputError{Name: name, Err: fmt.Errorf("there is no such input: expected %s", featureNames(f.Inputs()))}
+		}
+		if isNil(given) {
+			return nil, &InputError{Name: name, Err: errors.New("it is nil: leave out an optional input, and give every other one")}
 		}
 	}
 	return f.runner.run(ctx, inputs, s)

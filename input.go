@@ -3,6 +3,7 @@ package espalier
 import (
 	"fmt"
 	"image"
+	"reflect"
 
 	"github.com/espalier-ane/espalier/coreml"
 	"github.com/espalier-ane/espalier/internal/ops"
@@ -42,6 +43,12 @@ func (f *features) array(d coreml.Feature, given any) (*tensor.Tensor, error) {
 		return convertLossless(t, scalarDType(typ))
 	}
 	return nil, fmt.Errorf("a %v cannot be the input of an ML program", d.Type)
+}
+
+// isNil reports whether a caller gave nothing for an input, be it nothing of a type.
+func isNil(given any) bool {
+	v := reflect.ValueOf(given)
+	return !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil()
 }
 
 func scalarDType(t coreml.FeatureType) tensor.DType {

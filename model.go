@@ -2,6 +2,7 @@ package espalier
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -13,9 +14,9 @@ import (
 )
 
 // modelFunctions makes the functions of a Core ML model, the default one first.
-func (c Config) modelFunctions(file *coreml.Model) ([]*Function, error) {
+func (c Config) modelFunctions(ctx context.Context, file *coreml.Model) ([]*Function, error) {
 	if file.Type.IsPipeline() {
-		f, err := c.pipelineFunction(file)
+		f, err := c.pipelineFunction(ctx, file)
 		return []*Function{f}, err
 	}
 	if file.Type != coreml.MLProgram {
@@ -23,6 +24,9 @@ func (c Config) modelFunctions(file *coreml.Model) ([]*Function, error) {
 	}
 	p, err := file.Program()
 	if err != nil {
+		return nil, err
+	}
+	if err := file.LoadWeights(ctx); err != nil {
 		return nil, err
 	}
 	if err := mil.Verify(p); err != nil {

@@ -18,7 +18,7 @@ type pipeline struct {
 }
 
 // pipelineFunction makes the one function of a pipeline.
-func (c Config) pipelineFunction(file *coreml.Model) (*Function, error) {
+func (c Config) pipelineFunction(ctx context.Context, file *coreml.Model) (*Function, error) {
 	if len(file.Stages) == 0 || len(file.Description.Functions) == 0 {
 		return nil, errors.New("the pipeline has no stages or no description")
 	}
@@ -27,7 +27,7 @@ func (c Config) pipelineFunction(file *coreml.Model) (*Function, error) {
 		return nil, fmt.Errorf("the pipeline has states: %w", ErrUnsupported)
 	}
 	for i, stage := range file.Stages {
-		functions, err := c.modelFunctions(stage.Model)
+		functions, err := c.modelFunctions(ctx, stage.Model)
 		if err != nil {
 			return nil, fmt.Errorf("stage %d of the pipeline: %w", i, err)
 		}

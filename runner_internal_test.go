@@ -116,17 +116,17 @@ func TestPipelineWithStates(t *testing.T) {
 	}
 	defer m.Close()
 	m.Description.Functions[0].States = []coreml.Feature{{Name: "s", Type: &coreml.StateType{Array: &coreml.ArrayType{Shape: []int{1}}}}}
-	if _, err := (Config{}).modelFunctions(m); !errors.Is(err, ErrUnsupported) {
+	if _, err := (Config{}).modelFunctions(t.Context(), m); !errors.Is(err, ErrUnsupported) {
 		t.Errorf("got %v, want %v", err, ErrUnsupported)
 	}
 }
 
 func TestVariantsAreBounded(t *testing.T) {
 	r := &variants{byShape: map[string]*variant{}}
-	first := r.find("0")
+	first, _ := r.find("0")
 	for i := range 3 * maxVariants {
 		r.find(fmt.Sprint(i % (2 * maxVariants)))
-		if r.find("0") != first {
+		if now, _ := r.find("0"); now != first {
 			t.Fatalf("after %d others, one that is always asked for was dropped", i)
 		}
 	}

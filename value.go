@@ -31,7 +31,11 @@ type Value struct {
 func newValue(d coreml.Feature, v ops.Value) (*Value, error) {
 	switch v := v.(type) {
 	case *ops.Dict:
-		return &Value{Feature: d, Tensor: tensor.Of(v.Values, len(v.Values)), Labels: v.Keys}, nil
+		labels := v.Keys
+		if labels.DType() != tensor.String { // numbers may be those of a weight file
+			labels = labels.Clone()
+		}
+		return &Value{Feature: d, Tensor: tensor.Of(v.Values, len(v.Values)), Labels: labels}, nil
 	case *tensor.Tensor:
 		dtype := v.DType()
 		switch typ := d.Type.(type) {

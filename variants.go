@@ -35,9 +35,9 @@ const maxVariants = 64
 
 // A variant is a function compiled for concrete shapes.
 type variant struct {
-	used int // the number of the call that asked for it last
-	once sync.Once
-	err  error
+	used  int           // the number of the call that asked for it last
+	ready chan struct{} // closed when it is compiled, or somebody gave up on it
+	err   error
 	*compiled
 }
 
@@ -82,20 +82,41 @@ func (v *variants) source() (*source, error) { return v.from, nil }
 func (v *variants) variant(ctx context.Context, shapes map[string][]int) (*variant, error) {
 	key := v.key(shapes)
 	for {
-		one := v.find(key)
-		one.once.Do(func() { one.compiled, one.err = v.compile(ctx, shapes) })
-		if !errors.Is(one.err, context.Canceled) && !errors.Is(one.err, context.DeadlineExceeded) {
+		one, isNew := v.find(key)
+		if isNew {
+			v.make(ctx, one, key, shapes)
+		}
+		select {
+		case <-one.ready:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+		if one.compiled != nil || one.err != nil {
 			return one, one.err
 		}
-		v.forget(key, one)
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
 	}
 }
 
-// find returns the variant of a key, a new one if there is none.
-func (v *variants) find(key string) *variant {
+// make compiles a variant. One that is given up, by its context or by a panic, is forgotten: it has neither a program nor an
+// error.
+func (v *variants) make(ctx context.Context, one *variant, key string, shapes map[string][]int) {
+	defer func() {
+		if one.compiled == nil && one.err == nil {
+			v.forget(key, one)
+		}
+		close(one.ready)
+	}()
+	compiled, err := v.compile(ctx, shapes)
+	if ctx.Err() == nil || !errors.Is(err, ctx.Err()) {
+		one.compiled, one.err = compiled, err
+	}
+}
+
+// find returns the variant of a key, a new one if there is none: who gets that has to make it.
+func (v *variants) find(key string) (found *variant, isNew bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	one := v.byShape[key]
@@ -103,12 +124,12 @@ func (v *variants) find(key string) *variant {
 		if len(v.byShape) >= maxVariants {
 			v.dropOldest()
 		}
-		one = &variant{}
+		one, isNew = &variant{ready: make(chan struct{})}, true
 		v.byShape[key] = one
 	}
 	v.calls++
 	one.used = v.calls
-	return one
+	return one, isNew
 }
 
 // dropOldest takes out the variant that was not asked for the longest; predictions under way keep theirs.
@@ -137,8 +158,10 @@ func (v *variants) add(c *compiled) {
 	for _, p := range c.function.Inputs() {
 		shapes[p.Name] = p.Shape
 	}
-	one := v.find(v.key(v.open(shapes)))
-	one.once.Do(func() { one.compiled = c })
+	if one, isNew := v.find(v.key(v.open(shapes))); isNew {
+		one.compiled = c
+		close(one.ready)
+	}
 }
 
 // open keeps the shapes of the inputs that the function leaves open.
@@ -174,7 +197,7 @@ func (v *variants) compile(ctx context.Context, shapes map[string][]int) (*compi
 			return nil, err
 		}
 	}
-	library, err := e5rt.Open(result.Bundle, options)
+	library, err := e5rt.OpenContext(ctx, result.Bundle, options)
 	if err != nil {
 		return nil, err
 	}

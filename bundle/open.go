@@ -1,6 +1,7 @@
 package bundle
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -24,6 +25,7 @@ type Bundle struct {
 
 	id         string
 	mappings   []*osfile.Mapping
+	before     []func() // that Close calls
 	files      map[string][]byte
 	containers map[string]*hwx.File
 	weights    map[string]Weight
@@ -44,14 +46,34 @@ func IsBundle(dir string) bool {
 // Open opens the bundle in the folder and checks it: that every file is there
 // and has its digest, that the descriptor and the containers can be read, and
 // that the manifest and the descriptor agree.
-func Open(dir string) (*Bundle, error) { return open(dir, true) }
+func Open(dir string) (*Bundle, error) { return OpenContext(context.Background(), dir) }
+
+// OpenContext is Open that ends with the context: large weights take their time.
+func OpenContext(ctx context.Context, dir string) (*Bundle, error) {
+	return opener{ctx, osfile.MapFile, true}.open(dir)
+}
+
+// OpenCopy is OpenContext into memory: what happens to the files afterwards does
+// not matter.
+func OpenCopy(ctx context.Context, dir string) (*Bundle, error) {
+	return opener{ctx, osfile.CopyFile, true}.open(dir)
+}
 
 // OpenTrusted does as Open but for the digests, of which it checks the sizes
 // alone. It is for folders that only we write to: no page of the weights is read
 // before it is used.
-func OpenTrusted(dir string) (*Bundle, error) { return open(dir, false) }
+func OpenTrusted(dir string) (*Bundle, error) {
+	return opener{context.Background(), osfile.MapFile, false}.open(dir)
+}
 
-func open(dir string, digests bool) (b *Bundle, err error) {
+// An opener says how a bundle is opened.
+type opener struct {
+	ctx     context.Context
+	load    func(*os.File) (*osfile.Mapping, error)
+	digests bool // are checked
+}
+
+func (o opener) open(dir string) (b *Bundle, err error) {
 	defer func() {
 		if err != nil {
 			err = fmt.Errorf("bundle %s: %w", dir, err)
@@ -74,8 +96,9 @@ func open(dir string, digests bool) (b *Bundle, err error) {
 			b = nil
 		}
 	}()
+	defer osfile.Protect().Catch(&err)
 	for _, f := range m.Files {
-		if err := b.load(root, f, digests); err != nil {
+		if err := b.load(root, f, o); err != nil {
 			return b, err
 		}
 	}
@@ -130,14 +153,14 @@ func plain(err error) error {
 }
 
 // load maps a file and checks it.
-func (b *Bundle) load(root *os.Root, want File, digests bool) error {
+func (b *Bundle) load(root *os.Root, want File, o opener) error {
 	path := filepath.FromSlash(want.Path)
 	f, err := openRegular(root, path)
 	if err != nil {
 		return badFile(want.Path, plain(err))
 	}
 	defer f.Close()
-	mapping, err := osfile.MapFile(f)
+	mapping, err := o.load(f)
 	if err != nil {
 		return badFile(want.Path, plain(err))
 	}
@@ -147,8 +170,12 @@ func (b *Bundle) load(root *os.Root, want File, digests bool) error {
 	if int64(len(data)) != want.Size {
 		return badFile(want.Path, fmt.Errorf("%w: it has %d bytes instead of %d", ErrDigest, len(data), want.Size))
 	}
-	if digests {
-		if got := digest(data); got != want.SHA256 {
+	if o.digests {
+		got, err := digestContext(o.ctx, data)
+		if err != nil {
+			return err
+		}
+		if got != want.SHA256 {
 			return badFile(want.Path, fmt.Errorf("%w: its SHA-256 is %s instead of %s", ErrDigest, got, want.SHA256))
 		}
 	}
@@ -194,17 +221,50 @@ func (b *Bundle) Weight(name string) ([]byte, bool) {
 // memory a container has no bytes yet.
 func (b *Bundle) Bytes(path string) []byte { return b.files[path] }
 
+// Changed says of a file that was written to since it was mapped that it was. The
+// error wraps that of package osfile.
+func (b *Bundle) Changed() error {
+	for _, m := range b.mappings {
+		if err := m.Changed(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// BeforeClose has Close call f first: of somebody who uses the files, and has to
+// end that.
+func (b *Bundle) BeforeClose(f func()) { b.before = append(b.before, f) }
+
 // Close releases the files. Further calls do nothing.
 func (b *Bundle) Close() error {
+	for _, f := range b.before {
+		f()
+	}
 	var all []error
 	for _, m := range b.mappings {
 		all = append(all, m.Close())
 	}
-	b.mappings, b.files, b.containers, b.weights = nil, nil, nil, nil
+	b.before, b.mappings, b.files, b.containers, b.weights = nil, nil, nil, nil, nil
 	return errors.Join(all...)
 }
 
 func digest(data []byte) string {
 	sum := sha256.Sum256(data)
 	return hex.EncodeToString(sum[:])
+}
+
+// digestContext is digest that ends with the context.
+func digestContext(ctx context.Context, data []byte) (string, error) {
+	const piece = 16 << 20 // some 10 ms
+	sum := sha256.New()
+	for len(data) > 0 {
+		if err := ctx.Err(); err != nil {
+			return "", err
+		}
+		n := min(len(data), piece)
+		sum.Write(data[:n])
+		data = data[n:]
+	}
+	return hex.EncodeToString(sum.Sum(nil)), nil
 }

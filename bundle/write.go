@@ -75,6 +75,7 @@ func Write(dir string, c *Content) (id string, err error) {
 			os.RemoveAll(temp)
 		}
 	}()
+	defer osfile.Protect().Catch(&err) // weights are mapped files, as a rule
 	if id, err = c.write(temp); err != nil {
 		return "", err
 	}

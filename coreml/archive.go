@@ -214,6 +214,8 @@ func (a *archive) stat(name string) (int64, error) {
 	return int64(min(f.UncompressedSize64, 1<<62)), nil
 }
 
+func (a *archive) changed() error { return a.mapping.Changed() }
+
 func (a *archive) close() error {
 	a.mu.Lock()
 	defer a.mu.Unlock()

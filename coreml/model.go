@@ -8,6 +8,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"github.com/espalier-ane/espalier/internal/osfile"
 	"github.com/espalier-ane/espalier/mil"
 )
 
@@ -49,14 +50,19 @@ func (m *Model) Close() error {
 	return m.file.src.close()
 }
 
+// Changed says of a file of the model that was written to since it was mapped that it was. The error wraps that of package
+// osfile.
+func (m *Model) Changed() error { return m.file.src.changed() }
+
 // Program decodes the model's program; further calls return the same one. The error of a model that is not a
 // program wraps ErrNotSupported.
-func (m *Model) Program() (*mil.Program, error) {
+func (m *Model) Program() (p *mil.Program, err error) {
 	if m.decode == nil {
 		return nil, fmt.Errorf("a model of type %v has no program: %w", m.Type, ErrNotSupported)
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	defer osfile.Protect().Catch(&err)
 	if !m.decoded {
 		if m.file.closed.Load() {
 			return nil, &fs.PathError{Op: "read", Path: m.file.name, Err: fs.ErrClosed}

@@ -52,49 +52,58 @@ type modelFile struct {
 }
 
 // Open opens a model file. What it is, is decided by its content, not by its name.
-func Open(name string) (*Model, error) {
+func Open(name string) (*Model, error) { return openWith(name, osfile.MapFile) }
+
+// OpenCopy is Open into memory: what happens to a file after it was read does not matter. Weight files are read when they are
+// first asked for; see LoadWeights.
+func OpenCopy(name string) (*Model, error) { return openWith(name, osfile.CopyFile) }
+
+// A loader makes the content of a file available.
+type loader func(*os.File) (*osfile.Mapping, error)
+
+func openWith(name string, load loader) (*Model, error) {
 	info, err := os.Stat(name)
 	if err != nil {
 		return nil, err
 	}
 	if info.IsDir() {
-		return openSource(newFolder(name))
+		return openSource(newFolder(name, load))
 	}
-
-	mapping, err := osfile.Map(name)
+	// A file by itself. Its weights, if it has any, are in the folder that it is in.
+	src := newFolder(filepath.Dir(name), load)
+	mapping, err := src.openAlone(name)
 	if err != nil {
 		return nil, err
 	}
-	data := mapping.Bytes()
-	if err := checkPointer(name, data); err != nil {
-		mapping.Close()
-		return nil, err
-	}
-	if isZip(data) {
-		src, err := newArchive(name, mapping)
+	src.mappings[""] = mapping // closed with the others
+	return openFile(name, src, mapping)
+}
+
+// openFile opens a model that is one file, and closes the source that it is in if that fails.
+func openFile(name string, src source, mapping *osfile.Mapping) (m *Model, err error) {
+	defer func() {
 		if err != nil {
-			mapping.Close()
+			src.close()
+			m = nil
+		}
+	}()
+	defer osfile.Protect().Catch(&err)
+	data := mapping.Bytes()
+	if isZip(data) {
+		archive, err := newArchive(name, mapping)
+		if err != nil {
 			return nil, err
 		}
-		return openSource(src)
+		return openSource(archive)
 	}
-
-	// A file by itself. Its weights, if it has any, are in the folder that it is in.
-	src := newFolder(filepath.Dir(name))
-	src.mappings[""] = mapping // closed with the others
 	file := &modelFile{format: Specification, name: name, src: src, weights: newWeightStore(src, "")}
-	var m *Model
 	if isText(name, data) {
 		file.format = Text
 		m, err = openText(file, data)
 	} else {
 		m, err = decodeModel(file, message{data, 0}, 0)
 	}
-	if err != nil {
-		src.close()
-		return nil, inFile(name, err)
-	}
-	return m, nil
+	return m, inFile(name, err)
 }
 
 // isText reports whether a file is a MIL text, which begins with the word program.
@@ -110,6 +119,7 @@ func openSource(src source) (m *Model, err error) {
 			src.close()
 		}
 	}()
+	defer osfile.Protect().Catch(&err)
 	for _, kind := range []struct {
 		sign string // a file that only this kind has
 		open func(source) (*Model, error)

@@ -23,6 +23,8 @@ type source interface {
 	peek(name string) (readerAtCloser, int64, error)
 	// stat returns the size of a file; the error is that of a missing file if name is a folder.
 	stat(name string) (int64, error)
+	// changed says of a file that was opened and written to since that it was.
+	changed() error
 	// display is what messages call a file.
 	display(name string) string
 	close() error
@@ -66,6 +68,7 @@ func checkPointer(display string, data []byte) error {
 // folder is a source on disk. Symbolic links that lead out of it are not followed.
 type folder struct {
 	path string
+	load loader
 
 	mu       sync.Mutex
 	root     *os.Root // opened when the first file is
@@ -73,8 +76,8 @@ type folder struct {
 	closed   bool
 }
 
-func newFolder(path string) *folder {
-	return &folder{path: path, mappings: map[string]*osfile.Mapping{}}
+func newFolder(path string, load loader) *folder {
+	return &folder{path: path, load: load, mappings: map[string]*osfile.Mapping{}}
 }
 
 func (d *folder) display(name string) string { return filepath.Join(d.path, filepath.FromSlash(name)) }
@@ -137,16 +140,53 @@ func (d *folder) open(name string) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	m, err := osfile.MapFile(f)
+	m, err := d.loadFile(f, d.display(name))
 	if err != nil {
-		return nil, err
-	}
-	if err := checkPointer(d.display(name), m.Bytes()); err != nil {
-		m.Close()
 		return nil, err
 	}
 	d.mappings[name] = m
 	return m.Bytes(), nil
+}
+
+func (d *folder) loadFile(f *os.File, display string) (m *osfile.Mapping, err error) {
+	if m, err = d.load(f); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			m.Close()
+		}
+	}()
+	defer osfile.Protect().Catch(&err)
+	return m, checkPointer(display, m.Bytes())
+}
+
+// openAlone opens a regular file by the name that the caller gave. Unlike those in the folder, it may be a link to anywhere.
+func (d *folder) openAlone(name string) (*osfile.Mapping, error) {
+	info, err := os.Stat(name) // before opening: a pipe without a writer would block
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: osfile.ErrNotRegular}
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return d.loadFile(f, name)
+}
+
+func (d *folder) changed() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, m := range d.mappings {
+		if err := m.Changed(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (d *folder) peek(name string) (readerAtCloser, int64, error) {

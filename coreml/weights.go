@@ -1,6 +1,7 @@
 package coreml
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -52,6 +53,31 @@ func (m *Model) CheckWeights() ([]WeightFile, error) {
 		all = append(all, files...)
 	}
 	return all, nil
+}
+
+// LoadWeights maps the weight files that the program and those of the stages refer to, or copies them (OpenCopy), so that all
+// are of the time when the model was opened. A file that is not there, or that cannot be had, is left to whoever asks for its
+// arrays.
+func (m *Model) LoadWeights(ctx context.Context) error {
+	if m.Type == MLProgram {
+		p, err := m.Program()
+		if err != nil {
+			return err
+		}
+		seen := map[string]bool{}
+		walkConstants(p, func(_ *mil.Operation, c *mil.Constant) {
+			if c.File != nil && !seen[c.File.Path] && ctx.Err() == nil {
+				seen[c.File.Path] = true
+				m.file.weights.Bytes(c.File.Path)
+			}
+		})
+	}
+	for _, stage := range m.Stages {
+		if err := stage.Model.LoadWeights(ctx); err != nil {
+			return err
+		}
+	}
+	return ctx.Err()
 }
 
 // weightRef is a constant in a weight file and the operation that has it, nil for an attribute of something else.

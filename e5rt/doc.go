@@ -11,6 +11,11 @@
 // is bound as source and as destination, and stays where it is. A function with
 // engine segments only runs without allocating, from the second time on.
 //
+// Runs that share an operation wait for each other, as long as their contexts do.
+// Closing the library, or the bundle, waits for the runs under way; later ones give
+// ErrClosed. The files of a bundle are mapped, and not to be written to while it is
+// open: runs give ErrFileChanged from then on, even if a page of them is gone.
+//
 // Engine segments run on internal/engine. Host segments go through the interface
 // Host: this package knows nothing of what a host function is made of, so that a
 // program that runs bundles of engine segments only has neither operations nor

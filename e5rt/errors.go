@@ -3,6 +3,8 @@ package e5rt
 import (
 	"errors"
 	"strings"
+
+	"github.com/espalier-ane/espalier/internal/osfile"
 )
 
 // Errors to be tested with errors.Is.
@@ -13,15 +15,27 @@ var (
 	// ErrNotFound is wrapped by errors about functions, ports and states that are
 	// not there.
 	ErrNotFound = errors.New("there is no such name")
-	// ErrBusy is wrapped by errors about operations and states that are in use.
+	// ErrBusy is wrapped by errors about a state that another run has, of which
+	// nobody knows which was meant to come first, and about an operation that is
+	// bound, set or asked for its values during a run.
 	ErrBusy = errors.New("it is in use by another goroutine")
 	// ErrOverlap is wrapped by errors about outputs and states that are bound to the
 	// same memory.
 	ErrOverlap = errors.New("there is no memory for the content of both")
+	// ErrClosed is wrapped by errors about what is used after its library, or the
+	// bundle of it, was closed.
+	ErrClosed = errors.New("it is closed")
+	// ErrFileChanged is wrapped by errors about a file of the bundle that was written
+	// to while it was in use. The error is a *FileError.
+	ErrFileChanged = osfile.ErrChanged
 	// ErrState is wrapped by errors about states that are missing or that another
 	// function has.
 	ErrState = errors.New("the state is not that of the function")
 )
+
+// A FileError says what is wrong with a file of a bundle that is open: it was
+// written to (ErrFileChanged), or a page of it cannot be read.
+type FileError = osfile.FileError
 
 // An Error says where in a bundle something is that cannot be run, or that
 // failed.

@@ -153,33 +153,3 @@ func TestHostState(t *testing.T) {
 		t.Errorf("the state is %d, y is %d; want 10", sum, y)
 	}
 }
-
-// One goroutine at a time has an operation, and a state.
-func TestBusy(t *testing.T) {
-	entered, leave := make(chan bool), make(chan bool)
-	host := functions{"wait": {
-		inputs: []e5rt.HostType{{Name: "s", State: true, Type: tensor.Int32, Ranked: true}},
-		run: func(context.Context, []e5rt.Value, []e5rt.Value) error {
-			entered <- true
-			<-leave
-			return nil
-		},
-	}}
-	m := newMaker(t)
-	m.value("s", tensor.Int32)
-	m.states("s")
-	m.onHost("wait", []string{"s"}, []string{"s"})
-	f := m.open(host)
-	o, s := f.NewOperation(), f.NewState()
-	done := make(chan error)
-	go func() { done <- o.Run(context.Background(), s) }()
-	<-entered
-	if err := o.Run(context.Background(), f.NewState()); !errors.Is(err, e5rt.ErrBusy) {
-		t.Errorf("the operation: %v", err)
-	}
-	if err := f.NewOperation().Run(context.Background(), s); !errors.Is(err, e5rt.ErrBusy) {
-		t.Errorf("the state: %v", err)
-	}
-	leave <- true
-	check(t, <-done)
-}

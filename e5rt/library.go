@@ -1,6 +1,7 @@
 package e5rt
 
 import (
+	"context"
 	"fmt"
 	"slices"
 
@@ -9,6 +10,8 @@ import (
 	"github.com/espalier-ane/espalier/hal"
 	"github.com/espalier-ane/espalier/hwx"
 	"github.com/espalier-ane/espalier/internal/engine"
+	"github.com/espalier-ane/espalier/internal/gate"
+	"github.com/espalier-ane/espalier/internal/osfile"
 	"github.com/espalier-ane/espalier/tensor"
 )
 
@@ -20,28 +23,47 @@ type Options struct {
 
 // A Library is a bundle made ready to run. It is safe for concurrent use.
 type Library struct {
+	bundle    *bundle.Bundle
 	functions []*Function
+	gate      gate.Gate // of the runs
 }
 
 // Open makes a bundle ready to run: it loads the containers, and finds the
-// buffers of every operation. What cannot be run is refused here. The bundle must
-// stay open as long as the library is in use.
+// buffers of every operation. What cannot be run is refused here. Closing the
+// bundle closes the library. What a bundle in memory was made of must stay open as
+// long as the library is.
 func Open(b *bundle.Bundle, o Options) (*Library, error) {
+	return OpenContext(context.Background(), b, o)
+}
+
+// OpenContext is Open that ends with the context: large weights take their time.
+func OpenContext(ctx context.Context, b *bundle.Bundle, o Options) (lib *Library, err error) {
+	defer osfile.Protect().Catch(&err)
 	numerics, err := hal.ParseNumerics(b.Manifest.Numerics)
 	if err != nil {
 		return nil, err
 	}
-	l := &loader{bundle: b, host: o.Host, numerics: numerics, programs: map[programKey]*program{}}
-	lib := &Library{}
+	lib = &Library{bundle: b}
+	l := &loader{ctx: ctx, library: lib, bundle: b, host: o.Host, numerics: numerics, programs: map[programKey]*program{}}
 	for i, described := range b.Program.Functions {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		f, err := l.function(described, &b.Manifest.Functions[i])
 		if err != nil {
 			return nil, err
 		}
 		lib.functions = append(lib.functions, f)
 	}
+	b.BeforeClose(func() { lib.Close() })
 	return lib, nil
 }
+
+// Close waits for the runs under way, which end by their contexts, and leaves the
+// rest to the collector; the bundle stays open. Later runs give ErrClosed. Where a
+// run that was told to end does not, as one whose host function calls Close, it
+// returns an error after a while. Further calls do nothing.
+func (l *Library) Close() error { return l.gate.Close(func() error { return nil }) }
 
 // Functions returns the functions in the order of the bundle.
 func (l *Library) Functions() []*Function { return slices.Clone(l.functions) }
@@ -59,6 +81,7 @@ func (l *Library) Function(name string) (*Function, error) {
 // A Function is what can be called. It is safe for concurrent use: each call has
 // its own Operation.
 type Function struct {
+	library                 *Library
 	name                    string
 	inputs, outputs, states []int // slots
 	slots                   []slot
@@ -110,6 +133,8 @@ type program struct {
 
 // A loader makes the functions of a bundle ready.
 type loader struct {
+	ctx      context.Context
+	library  *Library
 	bundle   *bundle.Bundle
 	host     Host
 	numerics hal.Numerics
@@ -135,7 +160,7 @@ func (l *loader) program(a e5.AneInferenceAttrs, weights string) (*program, erro
 		return p, nil
 	}
 	p := &program{}
-	if p.Program, err = engine.LoadWith(file, engine.Options{Numerics: l.numerics, Weights: l.bundle.Bytes(weights)}); err != nil {
+	if p.Program, err = engine.LoadContext(l.ctx, file, engine.Options{Numerics: l.numerics, Weights: l.bundle.Bytes(weights)}); err != nil {
 		return fail(err)
 	}
 	ports, err := file.Ports()

@@ -5,15 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync/atomic"
 	"unsafe"
 
 	"github.com/espalier-ane/espalier/internal/engine"
+	"github.com/espalier-ane/espalier/internal/osfile"
 	"github.com/espalier-ane/espalier/tensor"
 )
 
-// An Operation is a function with its buffers, ready to run again and again. It
-// serves one goroutine at a time.
+// An Operation is a function with its buffers, ready to run again and again. Runs
+// of several goroutines come one after the other. While one is under way, the
+// buffers are its own: Bind, Set and Value give ErrBusy.
 type Operation struct {
 	function *Function
 	buffers  []*tensor.Tensor // by slot, of roots with a layout that are no states
@@ -23,7 +24,7 @@ type Operation struct {
 	held     []*tensor.Tensor // of state, in the order of Function.states
 	bound    bool             // the steps are bound to the buffers
 	steps    []boundStep
-	busy     atomic.Bool
+	turn     chan struct{} // full while somebody has the operation
 }
 
 // A boundStep is a step on the buffers of an operation.
@@ -40,6 +41,7 @@ func (f *Function) NewOperation() *Operation {
 	o := &Operation{
 		function: f, buffers: make([]*tensor.Tensor, len(f.slots)), values: make([]Value, len(f.slots)),
 		instead: make([]*tensor.Tensor, len(f.slots)), steps: make([]boundStep, len(f.steps)),
+		turn: make(chan struct{}, 1),
 	}
 	for i := range f.slots {
 		if s := &f.slots[i]; s.root == i && !s.opaque && s.state < 0 {
@@ -70,6 +72,31 @@ func (f *Function) NewOperation() *Operation {
 // Function returns the function that the operation runs.
 func (o *Operation) Function() *Function { return o.function }
 
+// claim takes the operation if nobody has it. release gives it back.
+func (o *Operation) claim() error {
+	select {
+	case o.turn <- struct{}{}:
+		return nil
+	default:
+		return &Error{Function: o.function.name, Err: fmt.Errorf("the operation: %w", ErrBusy)}
+	}
+}
+
+// await takes the operation as soon as nobody has it.
+func (o *Operation) await(ctx context.Context) error {
+	if o.claim() == nil {
+		return nil
+	}
+	select {
+	case o.turn <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (o *Operation) release() { <-o.turn }
+
 // find returns the slot of an input or output.
 func (o *Operation) find(name string, lists ...[]int) (int, error) {
 	f := o.function
@@ -92,6 +119,10 @@ func (o *Operation) find(name string, lists ...[]int) (int, error) {
 // outputs and states, no two may share memory: Run returns an error that wraps
 // ErrOverlap.
 func (o *Operation) Bind(port string, t *tensor.Tensor) error {
+	if err := o.claim(); err != nil {
+		return err
+	}
+	defer o.release()
 	f := o.function
 	i, err := o.find(port, f.inputs, f.outputs)
 	if err != nil {
@@ -100,7 +131,7 @@ func (o *Operation) Bind(port string, t *tensor.Tensor) error {
 	s := &f.slots[i]
 	size := f.typeOf(i).Size()
 	switch {
-	case s.opaque || t.DType() != f.typeOf(i) || !slices.Equal(t.Shape(), s.shape):
+	case s.opaque || t == nil || t.DType() != f.typeOf(i) || !slices.Equal(t.Shape(), s.shape):
 		return o.mismatch(i, t)
 	case size == 0 || !t.Contiguous():
 		return fmt.Errorf("port %q of function %s: the elements of %v do not lie side by side in memory", port, f.name, t)
@@ -117,14 +148,20 @@ func (o *Operation) Bind(port string, t *tensor.Tensor) error {
 	return nil
 }
 
+// mismatch says what was found for a port instead of what it takes.
 func (o *Operation) mismatch(i int, v Value) error {
 	s := &o.function.slots[i]
 	want := s.String()
 	if !s.opaque {
 		want = o.function.typeOf(i).String() + tensor.ShapeOf(s.shape...).String()
 	}
-	if t, ok := v.(*tensor.Tensor); ok && t != nil {
+	if t, ok := v.(*tensor.Tensor); ok && t == nil {
+		v = nil
+	} else if ok {
 		return fmt.Errorf("port %q of function %s: found %v, want %s", s.symbol, o.function.name, t, want)
+	}
+	if v == nil {
+		return fmt.Errorf("port %q of function %s: found nil, want %s", s.symbol, o.function.name, want)
 	}
 	return fmt.Errorf("port %q of function %s: found a %T, want %s", s.symbol, o.function.name, v, want)
 }
@@ -132,17 +169,24 @@ func (o *Operation) mismatch(i int, v Value) error {
 // Set copies a value into an input: a tensor of its type and shape, or, where the
 // port has no layout, what the host expects there, which is kept as it is.
 func (o *Operation) Set(port string, v Value) error {
+	if err := o.claim(); err != nil {
+		return err
+	}
+	defer o.release()
 	f := o.function
 	i, err := o.find(port, f.inputs)
 	if err != nil {
 		return err
 	}
+	t, ok := v.(*tensor.Tensor)
+	if v == nil || ok && t == nil {
+		return o.mismatch(i, nil)
+	}
 	if f.slots[i].opaque {
 		o.values[i] = v
 		return nil
 	}
-	t, ok := v.(*tensor.Tensor)
-	if !ok || t == nil || t.DType() != f.typeOf(i) || !slices.Equal(t.Shape(), f.slots[i].shape) {
+	if !ok || t.DType() != f.typeOf(i) || !slices.Equal(t.Shape(), f.slots[i].shape) {
 		return o.mismatch(i, v)
 	}
 	to, err := o.view(i)
@@ -168,6 +212,10 @@ func (o *Operation) view(i int) (*tensor.Tensor, error) {
 // Value returns what an input or output holds. A tensor is a view of the buffer:
 // the next run changes it. An output without a layout is nil before the first run.
 func (o *Operation) Value(port string) (Value, error) {
+	if err := o.claim(); err != nil {
+		return nil, err
+	}
+	defer o.release()
 	i, err := o.find(port, o.function.inputs, o.function.outputs)
 	if err != nil {
 		return nil, err
@@ -181,12 +229,23 @@ func (o *Operation) Value(port string) (Value, error) {
 // Run executes the function once, on a state that has its states; nil if the
 // function has none. Output ports then have the results. If ctx ends before that,
 // or a step fails, what outputs and states hold is not defined, and o may be used
-// again.
-func (o *Operation) Run(ctx context.Context, s *State) error {
-	if !o.busy.CompareAndSwap(false, true) {
-		return &Error{Function: o.function.name, Err: fmt.Errorf("the operation: %w", ErrBusy)}
+// again. A run of another goroutine on o is waited for; a state that another run
+// has is ErrBusy. A file of the bundle that was written to is ErrFileChanged.
+func (o *Operation) Run(ctx context.Context, s *State) (err error) {
+	lib := o.function.library
+	place, open := lib.gate.Enter(ctx)
+	if !open {
+		return &Error{Function: o.function.name, Err: ErrClosed}
 	}
-	defer o.busy.Store(false)
+	defer lib.gate.Leave(place)
+	if err := o.await(ctx); err != nil {
+		return err
+	}
+	defer o.release()
+	if err := lib.bundle.Changed(); err != nil {
+		return err
+	}
+	defer osfile.Protect().Catch(&err)
 	switch {
 	case s == nil && len(o.function.states) > 0:
 		return &Error{Function: o.function.name, Err: fmt.Errorf("it has states, and none are given: %w", ErrState)}

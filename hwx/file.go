@@ -64,18 +64,37 @@ func IsContainer(data []byte) bool {
 
 // Open maps and reads the container at path. Its sections are views of the
 // mapping, not to be written to, nor to be used after Close.
-func Open(path string) (*File, error) {
-	m, err := osfile.Map(path)
+func Open(path string) (*File, error) { return open(path, osfile.Map) }
+
+// OpenCopy is Open into memory: what happens to the file afterwards does not
+// matter.
+func OpenCopy(path string) (*File, error) { return open(path, osfile.Copy) }
+
+func open(path string, load func(string) (*osfile.Mapping, error)) (f *File, err error) {
+	m, err := load(path)
 	if err != nil {
 		return nil, err
 	}
-	f, err := NewFile(m.Bytes())
-	if err != nil {
-		m.Close()
-		return nil, fmt.Errorf("%s: %w", path, err)
+	defer func() {
+		if err != nil {
+			m.Close()
+			f, err = nil, fmt.Errorf("%s: %w", path, err)
+		}
+	}()
+	defer osfile.Protect().Catch(&err)
+	if f, err = NewFile(m.Bytes()); err == nil {
+		f.mapping = m
 	}
-	f.mapping = m
-	return f, nil
+	return f, err
+}
+
+// Changed says of a file that Open mapped and that was written to since that it
+// was. The error wraps that of package osfile.
+func (f *File) Changed() error {
+	if f.mapping == nil {
+		return nil
+	}
+	return f.mapping.Changed()
 }
 
 // Close releases the mapping of a file that Open opened. For other files, it

@@ -1,8 +1,8 @@
 package main
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -206,18 +206,11 @@ func (c *compilation) make(ctx context.Context, model *espalier.Model, options e
 		c.keep(p)
 	}
 	bar.set(0, len(passes), "placing")
-	var err error
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
+	err := await(ctx, func() (err error) {
 		c.program, err = model.Compile(ctx, options)
-	}()
-	select {
-	case <-done:
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	return errors.Join(err, ctx.Err())
+		return err
+	})
+	return cmp.Or(err, ctx.Err())
 }
 
 // write writes the bundle or the container and completes the report.

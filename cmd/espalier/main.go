@@ -12,6 +12,8 @@ import (
 	"syscall"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/espalier-ane/espalier/internal/osfile"
 )
 
 // commands is the command line. A command is a field, its flags are the fields of the command's type.
@@ -56,7 +58,8 @@ func main() { os.Exit(command(os.Args[1:], os.Stdout, os.Stderr)) }
 
 // command runs a command line and returns the exit code. Errors go to stderr, and nothing else does but progress, if it is a
 // terminal.
-func command(args []string, stdout, stderr io.Writer) int {
+func command(args []string, stdout, stderr io.Writer) (code int) {
+	defer reportBug(args, stderr, &code)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second interrupt ends the process the hard way
@@ -79,7 +82,8 @@ func command(args []string, stdout, stderr io.Writer) int {
 	return exitFailed
 }
 
-func dispatch(call *invocation, stdout, stderr io.Writer) error {
+func dispatch(call *invocation, stdout, stderr io.Writer) (err error) {
+	defer osfile.Protect().Catch(&err) // of a file that changes while it is read
 	parser, err := kong.New(&commands{},
 		kong.Name("espalier"),
 		kong.Description("Espalier compiles and runs Core ML models on any machine."),

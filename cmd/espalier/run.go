@@ -136,18 +136,14 @@ func (c *runCmd) config() (config espalier.Config, err error) {
 func (c *runCmd) predictOrStop(ctx context.Context, f *espalier.Function, cases []inputCase) ([]result, []time.Duration, error) {
 	var results []result
 	var times []time.Duration
-	var err error
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
+	err := await(ctx, func() (err error) {
 		results, times, err = c.predict(ctx, f, cases)
-	}()
-	select {
-	case <-done:
-		return results, times, err
-	case <-ctx.Done():
-		return nil, nil, ctx.Err()
+		return err
+	})
+	if err != nil {
+		return nil, nil, err // results may still be written to
 	}
+	return results, times, nil
 }
 
 // predict runs the cases in order on one state, as often as --repeat says, and measures each time how long

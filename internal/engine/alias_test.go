@@ -178,11 +178,11 @@ func aliasProgram(t *testing.T, ops ...*td.Op) *Program {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := p.bind([]td.Placed{{Task: task}}); err != nil {
+		if err := p.bind(t.Context(), []td.Placed{{Task: task}}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	p.pack()
+	p.pack(t.Context())
 	return p
 }
 

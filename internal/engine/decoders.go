@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -53,10 +54,13 @@ func AddDecoder(v td.Version, make func() Decoder) (remove func()) {
 	}
 }
 
-// bind decodes and binds the tasks of a program.
-func (p *Program) bind(tasks []td.Placed) error {
+// bind decodes and binds the tasks of a program, unless the context ends before.
+func (p *Program) bind(ctx context.Context, tasks []td.Placed) error {
 	known, made := *decoders.Load(), make(map[td.Version]Decoder)
 	for i, t := range tasks {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		d := made[t.Version]
 		if d == nil {
 			if known[t.Version] == nil {

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/espalier-ane/espalier/internal/pool"
@@ -58,8 +59,9 @@ func (p *Program) runsOnce(op *td.Op, places []place) (bool, error) {
 	return true, nil
 }
 
-// derive makes the derived memory of the constants that the program has.
-func (p *Program) derive() {
+// derive makes the derived memory of the constants that the program has, unless
+// the context ends before.
+func (p *Program) derive(ctx context.Context) {
 	for i := range p.memories {
 		if m := &p.memories[i]; m.kind == derived {
 			m.data = make([]byte, m.reach) // of the rest, nobody reads anything
@@ -69,23 +71,24 @@ func (p *Program) derive() {
 		return
 	}
 	c := p.emptyContext()
+	c.done = ctx.Done()
 	c.workers = newWorkers(p.scratch, c)
 	c.shareMemory()
-	for i := range p.once {
+	for i := 0; i < len(p.once) && !c.stop(); i++ {
 		p.once[i].run(c)
 	}
 }
 
 // pack has the kernels lay out the constants and the derived memory that they
-// multiply with, as they want them.
-func (p *Program) pack() {
+// multiply with, as they want them, unless the context ends before.
+func (p *Program) pack(ctx context.Context) {
 	memory := make([][]byte, len(p.memories))
 	for i := range p.memories {
 		memory[i] = p.memories[i].data
 	}
 	p.packed = p.packs.New()
 	pool.For(len(p.packed), 1, func(lo, hi int) {
-		for i := lo; i < hi; i++ {
+		for i := lo; i < hi && ctx.Err() == nil; i++ {
 			p.packs.Fill(p.packed, i, memory)
 		}
 	})

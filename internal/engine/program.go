@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"runtime"
 
 	"github.com/espalier-ane/espalier/hal"
@@ -61,6 +62,11 @@ func Load(file *hwx.File, n hal.Numerics) (*Program, error) {
 
 // LoadWith is Load of a container that may have its weights elsewhere.
 func LoadWith(file *hwx.File, o Options) (*Program, error) {
+	return LoadContext(context.Background(), file, o)
+}
+
+// LoadContext is LoadWith that ends with the context.
+func LoadContext(ctx context.Context, file *hwx.File, o Options) (*Program, error) {
 	target, err := hal.BySubtype(file.Header.CPUSubtype)
 	if err != nil {
 		return nil, err
@@ -92,7 +98,7 @@ func LoadWith(file *hwx.File, o Options) (*Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := p.bind(tasks); err != nil {
+	if err := p.bind(ctx, tasks); err != nil {
 		return nil, err
 	}
 	for i := range p.ports { // now that it is known what tasks touch
@@ -108,8 +114,11 @@ func LoadWith(file *hwx.File, o Options) (*Program, error) {
 	for i := range p.memories {
 		p.memories[i].written = coverage{}
 	}
-	p.derive()
-	p.pack()
+	p.derive(ctx)
+	p.pack(ctx)
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	return p, nil
 }
 

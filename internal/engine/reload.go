@@ -2,6 +2,7 @@ package engine
 
 import (
 	"bytes"
+	"context"
 	"slices"
 
 	"github.com/espalier-ane/espalier/hwx"
@@ -62,7 +63,7 @@ func (p *Program) Reload(file *hwx.File) error {
 		*p.tables[key] = *a
 	}
 	p.memories = next.memories
-	p.derive()
-	p.pack()
+	p.derive(context.Background())
+	p.pack(context.Background())
 	return nil
 }

@@ -174,7 +174,7 @@ func TestNormInPlace(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		err = p.bind([]td.Placed{{Task: task}})
+		err = p.bind(t.Context(), []td.Placed{{Task: task}})
 		if local := op.Class() == td.ClassLocalResponseNormalization; local != (err != nil) {
 			t.Errorf("%v in place: %v", op.Class(), err)
 		}

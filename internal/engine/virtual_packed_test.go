@@ -119,7 +119,7 @@ func TestPackedIsShared(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := p.bind([]td.Placed{{Task: task}}); err != nil {
+		if err := p.bind(t.Context(), []td.Placed{{Task: task}}); err != nil {
 			t.Fatal(err)
 		}
 		if got := p.packs.Bytes(); got != want || got == 0 {

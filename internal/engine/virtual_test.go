@@ -252,10 +252,10 @@ func (b *bench) programOf(sources memoryKind) (*Program, error) {
 		p.bases[i] = of.addr
 		p.memories = append(p.memories, of)
 	}
-	if err := p.bind([]td.Placed{{Task: decoded}}); err != nil {
+	if err := p.bind(context.Background(), []td.Placed{{Task: decoded}}); err != nil {
 		return nil, err
 	}
-	p.pack()
+	p.pack(context.Background())
 	return p, nil
 }
 

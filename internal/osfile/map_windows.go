@@ -3,29 +3,53 @@
 package osfile
 
 import (
+	"errors"
 	"os"
 	"unsafe"
 
 	"golang.org/x/sys/windows"
 )
 
-func mapFile(f *os.File, size int) (*Mapping, error) {
+// mapped is a view of a file, with a handle of the file by which to see what
+// becomes of it.
+type mapped struct {
+	data []byte
+	file windows.Handle
+}
+
+func mapFile(f *os.File, size int) (*mapped, error) {
 	// A size of zero stands for the size of the file.
 	h, err := windows.CreateFileMapping(windows.Handle(f.Fd()), nil, windows.PAGE_READONLY, 0, 0, nil)
 	if err != nil {
 		return nil, err
 	}
 	defer windows.CloseHandle(h) // the view keeps the mapping alive
+	m := &mapped{}
+	self := windows.CurrentProcess()
+	if err := windows.DuplicateHandle(self, windows.Handle(f.Fd()), self, &m.file, 0, false, windows.DUPLICATE_SAME_ACCESS); err != nil {
+		return nil, err
+	}
 	addr, err := windows.MapViewOfFile(h, windows.FILE_MAP_READ, 0, 0, uintptr(size))
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(err, windows.CloseHandle(m.file))
 	}
 	// The address is of memory that the collector does not manage. Reading it
 	// through a pointer to addr, rather than converting addr, says so to vet.
-	data := unsafe.Slice(*(**byte)(unsafe.Pointer(&addr)), size)
-	return &Mapping{data: data, unmap: unmapView}, nil
+	m.data = unsafe.Slice(*(**byte)(unsafe.Pointer(&addr)), size)
+	return m, nil
 }
 
-func unmapView(data []byte) error {
-	return windows.UnmapViewOfFile(uintptr(unsafe.Pointer(unsafe.SliceData(data))))
+func (m *mapped) stamp() (stamp, error) {
+	var info windows.ByHandleFileInformation
+	if err := windows.GetFileInformationByHandle(m.file, &info); err != nil {
+		return stamp{}, err
+	}
+	return stamp{
+		size:        int64(info.FileSizeHigh)<<32 | int64(info.FileSizeLow),
+		nanoseconds: info.LastWriteTime.Nanoseconds(),
+	}, nil
+}
+
+func (m *mapped) release() error {
+	return errors.Join(windows.UnmapViewOfFile(uintptr(unsafe.Pointer(unsafe.SliceData(m.data)))), windows.CloseHandle(m.file))
 }

@@ -33,7 +33,9 @@ var helpers atomic.Int64
 // work. The ranges depend on n and grain only.
 //
 // If body panics, no further range is begun, and For panics with a *Panic for
-// the lowest range that did: the one that a plain loop would have met.
+// the lowest range that did: the one that a plain loop would have met. A fault in
+// mapped memory is such a panic where a helper meets it; see osfile.Protect for the
+// goroutine of the caller.
 func For(n, grain int, body func(lo, hi int)) {
 	if n <= 0 {
 		return
@@ -98,6 +100,7 @@ func (j *job) runAll() {
 	for range claim(j.ranges - 1) {
 		j.wg.Go(func() {
 			defer helpers.Add(-1)
+			debug.SetPanicOnFault(true) // the caller's goroutine is told, and decides
 			j.work()
 		})
 	}

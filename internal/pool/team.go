@@ -33,6 +33,7 @@ func NewTeam(size int, body func(worker, lo, hi int)) *Team {
 	t.help = func() {
 		defer t.wg.Done()
 		defer helpers.Add(-1)
+		debug.SetPanicOnFault(true) // as in For
 		t.work(int(t.worker.Add(1)))
 	}
 	return t
