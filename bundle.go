@@ -6,6 +6,7 @@ import (
 
 	"github.com/espalier-ane/espalier/bundle"
 	"github.com/espalier-ane/espalier/e5rt"
+	"github.com/espalier-ane/espalier/hal"
 	"github.com/espalier-ane/espalier/internal/host"
 	"github.com/espalier-ane/espalier/mil"
 )
@@ -80,7 +81,7 @@ func (c *Config) takeCompiled(m *bundle.Manifest) error {
 		if err != nil {
 			return err
 		}
-		if t.Name != m.Target {
+		if of, err := hal.Lookup(m.Target); t.Name != m.Target && (err != nil || !t.Same(of)) {
 			return fmt.Errorf("%w: the bundle is compiled for %s, not for %s", ErrTarget, m.Target, t.Name)
 		}
 	}

@@ -26,7 +26,8 @@ import (
 
 // Config says how models are opened. The zero Config is the one that Open uses.
 type Config struct {
-	// Target is the name of the engine that models are compiled for and run on: "h13", or an alias as "m1". "" is
+	// Target is the name of the engine that models are compiled for and run on: "h13g", or the name of a chip,
+	// a device or a model as "m1", "iPhone 16 Pro" or "iPhone17,1"; hal.Resolve tells where sources disagree on one. "" is
 	// virtual, and of a bundle the one that it was compiled for.
 	Target string
 	// Numerics are how that engine computes. "" is as the target does, and of a bundle as it was compiled; of a

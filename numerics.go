@@ -3,7 +3,6 @@ package espalier
 import (
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/espalier-ane/espalier/hal"
 	"github.com/espalier-ane/espalier/internal/ops"
@@ -29,7 +28,7 @@ func ParseNumerics(name string) (Numerics, error) {
 	if n == FP32 {
 		return n, nil
 	}
-	target, _, _ := strings.Cut(name, ",")
+	target, _, _ := hal.CutName(name)
 	if _, err := hal.Lookup(target); err != nil {
 		return "", fmt.Errorf("unknown numerics profile %q: expected %s, %s: %w", name, FP32, engineProfiles, err)
 	}

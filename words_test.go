@@ -26,6 +26,21 @@ func TestContainersStay(t *testing.T) {
 	}
 }
 
+// The M1 and the generation that stands for it have the same containers, byte for byte, native-encoded.
+func TestM1HasTheWordsOfH13(t *testing.T) {
+	for _, name := range []string{"conv2d_basic", "transformer_block", "comp_pal4"} {
+		of := containerDigests(t, name, "h13")
+		if of == "" {
+			t.Errorf("%s has no container", name)
+		}
+		for _, target := range []string{"m1", "h13g", "Mac mini M1", "MacBookAir10,1"} {
+			if got := containerDigests(t, name, target); got != of {
+				t.Errorf("%s for %s:\n%swant those of h13:\n%s", name, target, got, of)
+			}
+		}
+	}
+}
+
 func containerDigests(t *testing.T, name, target string) string {
 	m, err := espalier.Open(filepath.Join(modelsDir, name, "model.mlpackage"))
 	if err != nil {

@@ -2,24 +2,27 @@ package hal
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/espalier-ane/espalier/internal/diag"
 )
 
-// An Alias is a name that people use for a chip. A chip's marketing name is one
-// thing, the compiler's name of a family another: `a14` is the chip sold as A14,
-// `family:A14` is the compiler's family A14, which H14 and the M2 have.
+// An Alias is a name that people or devices use for a chip. A chip's marketing
+// name is one thing, the compiler's name of a family another: `a14` is the chip
+// sold as A14, `family:A14` is the compiler's family A14, which H14 and the M2
+// have.
 type Alias struct {
-	Name     string // without spaces; Lookup takes it in any case
+	Name     string // Resolve takes it in any case, with and without spaces
 	Kind     AliasKind
-	Readings []Reading // one: settled; more: sources disagree; none: no source tells
+	Readings []Reading // one: settled; more: sources disagree, and the first is taken
 }
 
 // A Reading is what a source says an alias means.
 type Reading struct {
 	Target string // "" where the source's target is none of ours
+	Status Status // Measured: a device told
 	Source string
 }
 
@@ -28,220 +31,185 @@ type AliasKind uint8
 
 // The kinds.
 const (
-	MarketingName AliasKind = iota // of a chip
-	ProductName                    // of a device, by its chip
-	PartNumber                     // of a system on a chip
-	FamilyName                     // of the compiler's
+	MarketingName   AliasKind = iota // of a chip
+	ProductName                      // of a device, by its chip
+	ModelIdentifier                  // that a device tells, by its chip
+	PartNumber                       // of a system on a chip
+	FamilyName                       // of the compiler's
 )
 
 func (k AliasKind) String() string {
-	return [...]string{"chip", "device", "part", "family"}[k]
+	return [...]string{"chip", "device", "model", "part", "family"}[k]
 }
 
-const (
-	resolver34 = "guide 34, silicon to target"
-	fullSet34  = "guide 34, full set"
-	hwxGuide   = "coreml_to_ane_hwx, subtype table"
-	devices    = "neural-engine, supported devices"
-	tiers34    = "guide 34, capability tiers; guide 35, family enumeration"
-)
+// short reports whether there are few names of the kind, and they are listed with
+// their target.
+func (k AliasKind) short() bool { return k != ProductName && k != ModelIdentifier }
 
-func settled(target, source string) []Reading { return []Reading{{target, source}} }
-
-// phone has the two readings of a phone's chip: the guide gives the chip the
-// target of its own number, coreml_to_ane_hwx the one before.
-func phone(guide, other string) []Reading {
-	return []Reading{{guide, fullSet34}, {other, hwxGuide}}
-}
-
-// device has the readings of a device through those of its chip.
-func device(chip string, r []Reading) []Reading {
-	var all []Reading
-	for _, reading := range r {
-		all = append(all, Reading{reading.Target, chip + " by " + devices + "; " + reading.Source})
-	}
-	return all
-}
-
+// aliases is the table of all names; aliasNamed finds a plain one in it.
 var (
-	a12 = phone("h12", "h11")
-	a13 = phone("h13", "h12")
-	a14 = phone("h14", "h13")
-	a15 = phone("h15", "h14")
-	a16 = phone("h16", "h15")
-	a17 = phone("h17", "h16")
-	a18 = phone("h18", "h17")
-	a11 = []Reading{{"h11", "guide 35, A11Legacy"}, {"", hwxGuide + ": H11 is the A12; of the A11 it has nothing"}}
-	m5s = []Reading{{"h17", resolver34 + " and " + fullSet34 + "; " + hwxGuide}, {"h17s", "guide 12, family map, and guide 18: the M5 that was measured, which guide F calls an M5 Pro"}}
+	aliases    = slices.Concat(chips, deviceAliases(), families)
+	aliasNamed = aliasIndex()
 )
 
-// aliases is the table.
-var aliases = []Alias{
-	{"m1", MarketingName, settled("h13", resolver34+"; "+hwxGuide)},
-	{"m1pro", MarketingName, settled("h13g", resolver34)},
-	{"m1max", MarketingName, settled("h13g", resolver34+", read on the chip")},
-	{"m1ultra", MarketingName, settled("h13g", resolver34)},
-	{"m2", MarketingName, settled("h14", resolver34+"; "+hwxGuide)},
-	{"m2pro", MarketingName, settled("h14g", resolver34+"; guide F, read on the chip")},
-	{"m2max", MarketingName, settled("h14g", resolver34)},
-	{"m2ultra", MarketingName, nil},
-	{"m3", MarketingName, settled("h15", resolver34+"; "+hwxGuide)},
-	{"m3pro", MarketingName, settled("h15g", resolver34)},
-	{"m3max", MarketingName, settled("h15g", resolver34)},
-	{"m3ultra", MarketingName, nil},
-	{"m4", MarketingName, settled("h16", resolver34+"; "+hwxGuide)},
-	{"m4pro", MarketingName, settled("h16g", resolver34)},
-	{"m4max", MarketingName, settled("h16g", resolver34)},
-	{"m5", MarketingName, m5s},
-	{"m5pro", MarketingName, settled("h17s", resolver34+", read on the chip; "+fullSet34+" has H17g")},
-	{"m5max", MarketingName, []Reading{{"h17s", resolver34}, {"h17g", fullSet34}}},
-
-	{"a11", MarketingName, a11},
-	{"a12", MarketingName, a12},
-	{"a13", MarketingName, a13},
-	{"a14", MarketingName, a14},
-	{"a15", MarketingName, a15},
-	{"a16", MarketingName, a16},
-	{"a17pro", MarketingName, a17},
-	{"a18", MarketingName, a18},
-	{"a18pro", MarketingName, a18},
-	{"a19", MarketingName, settled("h18", "guide 35, cross-compiled programs; "+hwxGuide)},
-	{"a19pro", MarketingName, settled("h18", hwxGuide)},
-
-	{"iphone8", ProductName, device("A11", a11)},
-	{"iphone8plus", ProductName, device("A11", a11)},
-	{"iphonex", ProductName, device("A11", a11)},
-	{"iphonexr", ProductName, device("A12", a12)},
-	{"iphonexs", ProductName, device("A12", a12)},
-	{"iphonexsmax", ProductName, device("A12", a12)},
-	{"iphone11", ProductName, device("A13", a13)},
-	{"iphone11pro", ProductName, device("A13", a13)},
-	{"iphone11promax", ProductName, device("A13", a13)},
-	{"iphone12", ProductName, device("A14", a14)},
-	{"iphone12mini", ProductName, device("A14", a14)},
-	{"iphone12pro", ProductName, device("A14", a14)},
-	{"iphone12promax", ProductName, device("A14", a14)},
-	{"iphone13", ProductName, device("A15", a15)},
-	{"iphone13mini", ProductName, device("A15", a15)},
-	{"iphone13pro", ProductName, device("A15", a15)},
-	{"iphone13promax", ProductName, device("A15", a15)},
-	{"iphone14", ProductName, device("A15", a15)},
-	{"iphone14plus", ProductName, device("A15", a15)},
-	{"iphone14pro", ProductName, device("A16", a16)},
-	{"iphone14promax", ProductName, device("A16", a16)},
-	{"iphone15", ProductName, device("A16", a16)},
-	{"iphone15plus", ProductName, device("A16", a16)},
-	{"iphone15pro", ProductName, device("A17 Pro", a17)},
-	{"iphone15promax", ProductName, device("A17 Pro", a17)},
-	{"iphone16", ProductName, device("A18", a18)},
-	{"iphone16plus", ProductName, device("A18", a18)},
-	{"iphone16pro", ProductName, device("A18 Pro", a18)},
-	{"iphone16promax", ProductName, device("A18 Pro", a18)},
-
-	{"t8103", PartNumber, settled("h13", resolver34)},
-	{"t6000", PartNumber, settled("h13g", resolver34+": T600x")},
-	{"t6001", PartNumber, settled("h13g", resolver34+": T600x")},
-	{"t6002", PartNumber, settled("h13g", resolver34+": T600x")},
-	{"t8112", PartNumber, settled("h14", resolver34)},
-	{"t6020", PartNumber, settled("h14g", resolver34+": T602x")},
-	{"t6021", PartNumber, settled("h14g", resolver34+": T602x")},
-	{"t8122", PartNumber, settled("h15", resolver34)},
-	{"t6030", PartNumber, settled("h15g", resolver34+": T603x")},
-	{"t6031", PartNumber, settled("h15g", resolver34+": T603x")},
-	{"t8132", PartNumber, settled("h16", resolver34)},
-	{"t6040", PartNumber, settled("h16g", resolver34+": T604x")},
-	{"t6041", PartNumber, settled("h16g", resolver34+": T604x")},
-	{"t8142", PartNumber, settled("h17", resolver34)},
-	{"t6050", PartNumber, settled("h17s", resolver34+": T605x")},
-
-	{"family:A11Legacy", FamilyName, settled("h11", tiers34)},
-	{"family:A12", FamilyName, settled("h12", tiers34)},
-	{"family:A13", FamilyName, settled("h13", tiers34)},
-	{"family:A14", FamilyName, settled("h14", tiers34)},
-	{"family:A15", FamilyName, settled("h15", tiers34)},
-	{"family:A16", FamilyName, settled("h16", tiers34)},
-	{"family:A17", FamilyName, settled("h17", tiers34)},
-	{"family:A18", FamilyName, settled("h18", tiers34)},
+func aliasIndex() map[string]*Alias {
+	index := make(map[string]*Alias, len(aliases))
+	for i := range aliases {
+		index[plainName(aliases[i].Name)] = &aliases[i]
+	}
+	return index
 }
 
 // Aliases returns the table.
 func Aliases() []Alias { return aliases }
 
-// An AliasError says of a name why it stands for no target.
-type AliasError struct {
-	Name     string
-	Readings []Reading
+// A Choice is what a name was taken for.
+type Choice struct {
+	Name   string // as it was given
+	Target *Target
+	Alias  *Alias // nil: it is the target's own name
 }
 
-func (e *AliasError) Error() string {
-	if len(e.Readings) == 0 {
-		return fmt.Sprintf("no source says which target %q is; name the target itself", e.Name)
-	}
-	var parts, names []string
-	for _, r := range e.Readings {
-		if r.Target == "" {
-			parts = append(parts, "none of the targets ("+r.Source+")")
-			continue
-		}
-		parts = append(parts, r.Target+" ("+r.Source+")")
-		names = append(names, r.Target)
-	}
-	return fmt.Sprintf("sources disagree on which target %q is: %s; name the target itself: %s", e.Name, strings.Join(parts, ", or "), strings.Join(names, " or "))
-}
-
-// Lookup finds a target by its name or an alias, whatever the case, and whatever
-// spaces and dashes it has. An alias that is not settled is an *AliasError.
-func Lookup(name string) (*Target, error) {
+// Resolve finds a target by its name or an alias, whatever the case, and whatever
+// spaces, dashes and brackets it has. Where sources disagree on an alias, it takes
+// the first reading.
+func Resolve(name string) (Choice, error) {
 	plain := plainName(name)
 	for i := range targets {
 		if targets[i].Name == plain {
-			return &targets[i], nil
+			return Choice{name, &targets[i], nil}, nil
 		}
 	}
-	for _, a := range aliases {
-		if plainName(a.Name) != plain {
-			continue
-		}
-		if len(a.Readings) != 1 {
-			return nil, &AliasError{name, a.Readings}
-		}
-		return Lookup(a.Readings[0].Target)
+	if a := aliasNamed[plain]; a != nil {
+		return Choice{name, rowNamed(a.Readings[0].Target), a}, nil
 	}
 	near := nearNames(plain)
 	if len(near) == 0 {
-		return nil, fmt.Errorf("no target %q; espalier targets lists them", name)
+		return Choice{}, fmt.Errorf("no target %q; espalier targets lists them", name)
 	}
-	return nil, fmt.Errorf("no target %q; did you mean %s?", name, strings.Join(near, ", "))
+	return Choice{}, fmt.Errorf("no target %q; did you mean %s?", name, strings.Join(near, ", "))
 }
 
-func plainName(name string) string {
-	return strings.NewReplacer(" ", "", "-", "", "_", "").Replace(strings.ToLower(name))
+// Lookup is the target that Resolve takes a name for.
+func Lookup(name string) (*Target, error) {
+	c, err := Resolve(name)
+	return c.Target, err
 }
 
-// ParseList reads targets with commas between them, each once, in the order in
-// which they stand. `all` are all 28 of Apple's.
-func ParseList(list string) ([]*Target, error) {
-	var found []*Target
-	for name := range strings.SplitSeq(list, ",") {
-		name = strings.TrimSpace(name)
-		if name == "" {
-			return nil, fmt.Errorf("%q names a target that is empty", list)
+// Disputed reports whether sources disagree on the name.
+func (c Choice) Disputed() bool { return c.Alias != nil && len(c.Alias.Readings) > 1 }
+
+// Targets are those of all readings, the one that is taken first.
+func (c Choice) Targets() []*Target {
+	if !c.Disputed() {
+		return []*Target{c.Target}
+	}
+	var all []*Target
+	for _, r := range c.Alias.Readings {
+		if r.Target != "" {
+			all = append(all, rowNamed(r.Target))
 		}
-		these := Targets()[1:]
-		if plainName(name) != "all" {
-			t, err := Lookup(name)
+	}
+	return all
+}
+
+// Readings tells what each source says; "" of a name on which they agree.
+//
+//	h13p (coreml_to_ane_hwx, subtype table), or h14 (guide 34, full set)
+func (c Choice) Readings() string {
+	if !c.Disputed() {
+		return ""
+	}
+	var parts []string
+	for _, r := range c.Alias.Readings {
+		target := r.Target
+		if target == "" {
+			target = "none of the targets"
+		}
+		parts = append(parts, fmt.Sprintf("%s (%s)", target, r.Source))
+	}
+	return strings.Join(parts, ", or ")
+}
+
+// Note says which target was taken where sources disagree on the name; else it is
+// "".
+func (c Choice) Note() string {
+	if !c.Disputed() {
+		return ""
+	}
+	return fmt.Sprintf("%q is taken for %s; sources disagree: %s", c.Name, c.Target.Name, c.Readings())
+}
+
+// inches is the size of a screen in a device's name.
+var inches = regexp.MustCompile(`[0-9]+(\.[0-9]+)?inch`)
+
+// plainName is a name as the index has it: "iPad Pro 11-inch (M4)" is ipadprom4,
+// and "Apple M4 Max", as the system says, m4max.
+func plainName(name string) string {
+	plain := strings.NewReplacer(" ", "", "-", "", "_", "", "(", "", ")", "").Replace(strings.ToLower(name))
+	return strings.TrimPrefix(inches.ReplaceAllString(plain, ""), "apple")
+}
+
+// CutName takes the first name from a list with commas. A number after a comma
+// belongs to the name before: model identifiers have commas themselves.
+//
+//	iPhone17,1,m4  →  iPhone17,1 and m4
+func CutName(list string) (name, rest string, more bool) {
+	name, rest, more = strings.Cut(list, ",")
+	for more {
+		number, after, further := strings.Cut(rest, ",")
+		if n := strings.TrimSpace(number); n == "" || strings.Trim(n, "0123456789") != "" {
+			break
+		}
+		name, rest, more = name+","+number, after, further
+	}
+	return name, rest, more
+}
+
+// ParseChoices reads names of targets with commas between them, in the order in
+// which they stand. `all` are all of Apple's.
+func ParseChoices(list string) ([]Choice, error) {
+	var found []Choice
+	for rest, more := list, true; more; {
+		var name string
+		name, rest, more = CutName(rest)
+		name = strings.TrimSpace(name)
+		switch {
+		case name == "":
+			return nil, fmt.Errorf("%q names a target that is empty", list)
+		case plainName(name) == "all":
+			for _, t := range Targets()[1:] {
+				found = append(found, Choice{Name: t.Name, Target: t})
+			}
+		default:
+			c, err := Resolve(name)
 			if err != nil {
 				return nil, err
 			}
-			these = []*Target{t}
+			found = append(found, c)
 		}
-		for _, t := range these {
+	}
+	return found, nil
+}
+
+// AllReadings are the targets of all readings of the names, each once.
+func AllReadings(names []Choice) []*Target {
+	var found []*Target
+	for _, c := range names {
+		for _, t := range c.Targets() {
 			if !slices.Contains(found, t) {
 				found = append(found, t)
 			}
 		}
 	}
-	return found, nil
+	return found
+}
+
+// ParseList reads names with commas between them as the targets of all their
+// readings.
+func ParseList(list string) ([]*Target, error) {
+	names, err := ParseChoices(list)
+	return AllReadings(names), err
 }
 
 // nearNames are the names of targets and chips that differ least from one that
@@ -261,9 +229,7 @@ func nearNames(name string) []string {
 		consider(targets[i].Name)
 	}
 	for _, a := range aliases {
-		if len(a.Readings) == 1 {
-			consider(a.Name)
-		}
+		consider(a.Name)
 	}
 	return near
 }

@@ -135,7 +135,8 @@ func (c *CapabilityInfo) of(t *Target) (bool, Status) {
 	}
 	switch v := c.tiers[t.tier-olderTier]; v {
 	case '1', '0':
-		return v == '1', Decoded
+		status, _ := t.known(Decoded, "")
+		return v == '1', status
 	case 'y', 'n':
 		return v == 'y', Predicted
 	}

@@ -79,7 +79,7 @@ func (t *Target) Streams(form WeightForm) (bool, Status) {
 	}
 	c := weightForms[i].families[t.Family]
 	switch {
-	case t.tier == smallTier, t.tier == referenceTier, c == 's':
+	case t.tier == smallTier, t.tier == referenceTier, c == 's', t.row.like != "" && (c == 'f' || !t.on("h14s")): // the M2 Pro was measured
 		return c == 's' || c == 'S', Predicted
 	case c == 'f':
 		return false, Decoded

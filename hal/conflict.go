@@ -1,5 +1,7 @@
 package hal
 
+import "slices"
+
 // A Conflict is a matter on which sources disagree.
 type Conflict struct {
 	Matter  string
@@ -16,9 +18,44 @@ var conflicts = []Conflict{
 	{
 		Matter:  "the targets of phone chips",
 		One:     "H13 is the A13, H14 the A14 … H17 the A17, H18 the A18 (guide 12 and 34)",
-		Other:   "H13 is the A14, H14 the A15, H15 the A16, H16 the A17 Pro, H17 the A18, H18 the A19 (coreml_to_ane_hwx; mil-hwx-compiler for H13 and H14; guide 35 for H18)",
-		Choice:  "a phone chip's name is refused with both readings; family:A14 is the compiler's family in any case",
+		Other:   "H13 is the A14, H14 the A15, H15 the A16, H16 the A17 Pro, H17 the A18, H18 the A19 (coreml_to_ane_hwx; mil-hwx-compiler for H13 and H14; guide 35 for H18), and phones told h16p for A17 Pro, h17p for A18 Pro, h18p for A19 Pro, h19p for A20 Pro (coreai H)",
+		Choice:  "what phones told; the other phone chips, A12 to A16 and A18, are taken by the same numbering, and both readings are said. family:A14 is the compiler's family in any case",
+		Targets: []string{"h11", "h12", "h13", "h14", "h15", "h16", "h17", "h18", "h11p", "h12p", "h13p", "h14p", "h15p", "h16p", "h17p", "h18p"},
+	},
+	{
+		Matter:  "the target of the A11",
+		One:     "H11, whose family is A11Legacy (guide 35)",
+		Other:   "none: H11 is the A12 (coreml_to_ane_hwx)",
+		Choice:  "h11, the nearest that there is, and both readings are said",
+		Targets: []string{"h11"},
+	},
+	{
+		Matter:  "bare names",
+		One:     "h13 … h18 are targets of the compiler (guide 34, 28 constructors), and older programs of the M1 say h13 (h13 1.1)",
+		Other:   "coreai-build takes names with a suffix, and refuses h16 (coreai H)",
+		Choice:  "a bare name is ours, for a generation: it stands for the base chip, with its limits, encoders, numerics and anchors",
 		Targets: []string{"h11", "h12", "h13", "h14", "h15", "h16", "h17", "h18"},
+	},
+	{
+		Matter:  "which target the M1 is",
+		One:     "H13 (guide 34, silicon to target; coreml_to_ane_hwx; older programs: h13 1.1)",
+		Other:   "H13g (an iPad Pro by coreai H; the banner of an M1's program in the seed program-format)",
+		Choice:  "h13g: it was told. What was measured on the M1 stands there, and at h13, which stands for it",
+		Targets: []string{"h13", "h13g"},
+	},
+	{
+		Matter:  "which targets M2, M3 and M4 are",
+		One:     "H14, H15, H16 (guide 34, silicon to target; coreml_to_ane_hwx)",
+		Other:   "h16g is what an M4 loads, of all names (coreai H); h14g and h15g follow by the pattern",
+		Choice:  "h14g, h15g, h16g; the bare names are of the generations",
+		Targets: []string{"h14", "h14g", "h15", "h15g", "h16", "h16g"},
+	},
+	{
+		Matter:  "which targets Pro, Max and Ultra are, M1 to M4",
+		One:     "g for all of them: H13g … H16g (guide 34, by a private selector that has g for every Mac: coreai H)",
+		Other:   "s, c and d: h13c on an M1 Max, h15d on an M3 Ultra, h16c on an M4 Max were told (coreai H), the others follow by the pattern",
+		Choice:  "what was told; the others by the pattern, and both readings are said. What was measured on an M2 Pro stands at h14s",
+		Targets: []string{"h13g", "h13s", "h13c", "h13d", "h14g", "h14s", "h14c", "h14d", "h15g", "h15s", "h15c", "h15d", "h16g", "h16s", "h16c"},
 	},
 	{
 		Matter:  "the family of H16, H17 and H18",
@@ -31,15 +68,15 @@ var conflicts = []Conflict{
 		Matter:  "which target the M5 is",
 		One:     "H17 (guide 34, silicon to target and full set; coreml_to_ane_hwx)",
 		Other:   "H17s (guide 12, 18 and 24; guide F calls the machine an M5 Pro)",
-		Choice:  "m5 is refused with both readings; m5pro is h17s, which was read on the chip",
-		Targets: []string{"h17", "h17s"},
+		Choice:  "h17g, which M5 machines told (coreai H); H17 is the generation, and what the guide measured was an M5 Pro, h17s",
+		Targets: []string{"h17", "h17g", "h17s"},
 	},
 	{
 		Matter:  "which target M5 Pro and Max are",
 		One:     "H17s (guide 34, silicon to target)",
 		Other:   "H17g (guide 34, full set)",
-		Choice:  "m5pro is h17s, which was read on the chip; m5max is refused",
-		Targets: []string{"h17s", "h17g"},
+		Choice:  "m5pro is h17s and m5max is h17c: both were told (coreai H)",
+		Targets: []string{"h17s", "h17g", "h17c"},
 	},
 	{
 		Matter:  "cores",
@@ -47,6 +84,13 @@ var conflicts = []Conflict{
 		Other:   "16 on the M1, as Apple advertises and the registry says, and 16 kernel streams in every task (h13 3.3)",
 		Choice:  "Cores is the compiler's number, for cost; Sizes.Engines is the one of the task format",
 		Targets: []string{"h13"},
+	},
+	{
+		Matter:  "the compiler's cores of the M1",
+		One:     "4, those of H13 (guide 34; guide 18 scales by them)",
+		Other:   "8, those of H13g in the same table, which the M1 is; an M4, h16g, has 8 too (silicon-ledger)",
+		Choice:  "8 for the M1; the row of H13 keeps the 4 that were read for it, and no estimate goes by them",
+		Targets: []string{"h13", "h13g"},
 	},
 	{
 		Matter: "the widest kernel in fp16",
@@ -181,10 +225,10 @@ var conflicts = []Conflict{
 		Targets: []string{"h13", "h17"},
 	},
 	{
-		Matter: "targets beyond the 28",
+		Matter: "targets beyond those of guide 34",
 		One:    "28 constructors (guide 34)",
-		Other:  "the strings h15m, h15p, h15s and h15d are recognized (guide 35); a later compiler has h18a, h18p, h18g, h19, m12 and u4 (coreml_to_ane_hwx)",
-		Choice: "the 28: no source has the tables of the others",
+		Other:  "the strings h15m, h15p, h15s and h15d are recognized (guide 35); a later compiler has h18a, h18p, h18g, h19, m12 and u4 (coreml_to_ane_hwx); coreai-build takes p, g, s and c of H13 to H17, h11p, h11g, h12p, h18p, h19p, h18g and the d of some (coreai H)",
+		Choice: "what is the name of a known chip is a row, predicted as a whole from the nearest that has a table; h15m, h18a, m12 and u4, of which no device told, are left out",
 	},
 	{
 		Matter: "the size of the compiler's table",
@@ -309,4 +353,10 @@ var conflicts = []Conflict{
 		Other:  "recorded programs have 2 MiB in a task; from 256 rows on, a task has 16 times 64 KiB (oracles 3 and 6)",
 		Choice: "the records: 64 KiB for each engine, and only where weights are gone through more than once",
 	},
+}
+
+// Concerns reports whether the matter is about the target, or the generation or
+// base chip that is the same.
+func (c *Conflict) Concerns(t *Target) bool {
+	return slices.ContainsFunc(c.Targets, func(name string) bool { return rowNamed(name).Same(t) })
 }

@@ -1,5 +1,7 @@
 package hal
 
+import "slices"
+
 // Cost has the anchors of the cost model that turns a layer into a time: the
 // larger of work over peak and bytes over bandwidth, plus the floor (guide 18).
 type Cost struct {
@@ -17,7 +19,7 @@ type Cost struct {
 
 // anchors are what was fitted to a chip.
 var anchors = map[string]Cost{
-	"h13": {3.25e12, 9.0e9, 220e-6, 1.0, 0.17, 0.31, Measured,
+	"h13g": {3.25e12, 9.0e9, 220e-6, 1.0, 0.17, 0.31, Measured,
 		"guide 18, fitted to five convolutions on the M1; the floor is the analytic one, which gives the published column, where the text has 0.23 ms"},
 	"h17s": {8.9e12, 57e9, 110e-6, 0.84, 0.13, 0, Measured,
 		"guide 18, fitted to convolutions on the M5, four of five within the error"},
@@ -28,9 +30,9 @@ func clock(t *Target) (Clock, Status, string) {
 	const source = "guide 18, per-chip parameters; guide 12, family map"
 	switch t.tier {
 	case a13Tier:
-		return Clock{0.40e9, 1.43e9, 1.14e9}, statusOf(t.Name == "h13", Measured, Predicted), source
+		return Clock{0.40e9, 1.43e9, 1.14e9}, statusOf(t.on("h13g"), Measured, Predicted), source
 	case a17Tier:
-		return Clock{0.74e9, 2.36e9, 1.89e9}, statusOf(t.Name == "h17s", Measured, Predicted), source
+		return Clock{0.74e9, 2.36e9, 1.89e9}, statusOf(t.on("h17s"), Measured, Predicted), source
 	}
 	return Clock{}, Unknown, "no source"
 }
@@ -50,18 +52,24 @@ func statusOf(condition bool, yes, no Status) Status {
 //	bandwidth = bandwidth' · cores/cores'
 //	floor     = floor'     · clock'/clock
 //
-// Where no source has the clock, that of the generation before which was seen
+// A generation has those of the base chip that it stands for. Where no source has the clock, that of the generation before which was seen
 // running stands in: H13's up to A16, H17's from there on. Before A13, on the
 // small profile and on the reference ones the compiler has no cost model (HAL
 // field 0x580 is None), and nor have we.
-func cost(t *Target) *Cost {
+func cost(t *Target, all []Target) *Cost {
 	if c, ok := anchors[t.Name]; ok {
 		return &c
 	}
 	if t.tier < a13Tier || t.tier > a18Tier {
 		return nil
 	}
-	near, nearCores, nearClock := anchors["h13"], 4.0, 1.14e9
+	if t.row.isGeneration() {
+		i := slices.IndexFunc(all, func(chip Target) bool { return chip.Name == t.row.chip })
+		c := *cost(&all[i], all)
+		c.Source = "as " + t.row.chip + ", the base chip: " + c.Source
+		return &c
+	}
+	near, nearCores, nearClock := anchors["h13g"], 8.0, 1.14e9
 	if t.Cores >= 16 {
 		near, nearCores, nearClock = anchors["h17s"], 16.0, 1.89e9
 	}
@@ -84,5 +92,5 @@ func anchorName(t *Target) string {
 	if t.Cores >= 16 {
 		return "h17s"
 	}
-	return "h13"
+	return "h13g"
 }

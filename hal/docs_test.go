@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -46,15 +47,23 @@ var tierColumns = []struct{ head, target string }{
 func targetsPage() []byte {
 	var p page
 	p.text("# Targets")
-	p.text("The 28 targets of Apple's compiler, and ours. This page is made from the tables in `hal`:\nafter a change there, run `go test ./hal -run TestDocs -update`. `espalier targets NAME` shows one target with the source of each value.")
-	p.text(`Sources: *guide* is the ane-guide by its chapters and appendices; *h13* the fact sheet checked on real programs; *oracles* the recorded programs
+	p.text("The %d targets of Apple's compilers, and ours. This page is made from the tables in `hal`:\nafter a change there, run `go test ./hal -run TestDocs -update`. `espalier targets NAME` shows one target with the source of each value.", len(Targets())-1)
+	p.text(`Sources: *guide* is the ane-guide by its chapters and appendices; *h13* the fact sheet checked on real programs; *coreai* the one of what machines told and people measured in 2026; *oracles* the recorded programs
 of mil-hwx-compiler; *coreml_to_ane_hwx* and *neural-engine* the public repositories of freedomtan and hollance.`)
 	p.text(`A value is *measured* (seen on the chip), *decoded* (read from the compiler's tables, or from files that it wrote) or *predicted* (follows by a rule from another
 target's value, or the source says itself that it predicts). ? is what no source has.`)
 
 	p.text("## The targets")
-	p.text("Cores are the compiler's own count (`num_nes`), per die; Apple advertises other numbers. Names are those of chips, parts and families that mean this target.")
-	p.head("Target", "Family", "Silicon", "Cores", "Subtype", "Task version", "Names")
+	var tables int
+	for _, t := range Targets()[1:] {
+		if t.row.like == "" {
+			tables++
+		}
+	}
+	p.text("What devices print, and what Apple's compiler takes today, has a suffix: p phone, g base, s Pro, c Max, d Ultra. A bare name (`h13`) is ours, for a generation: it stands for its base chip, with the same limits, encoders, numerics and anchors.")
+	p.text("The guide has the tables of %d targets. The other %d are predicted as a whole from the one that *Like* names.", tables, len(Targets())-1-tables)
+	p.text("Cores are the compiler's own count (`num_nes`), per die; Apple advertises other numbers. Names are those of chips, parts and families that are taken for this target; * marks a chip that is predicted to be it, ? one on which sources disagree.")
+	p.head("Target", "Family", "Silicon", "Cores", "Subtype", "Task version", "Like", "Names")
 	for _, t := range Targets() {
 		subtype, version := "?", "?"
 		if t.CPUSubtype != 0 {
@@ -64,10 +73,17 @@ target's value, or the source says itself that it predicts). ? is what no source
 			version = fmt.Sprint(t.TaskVersion)
 		}
 		var names []string
-		for _, a := range t.Aliases {
-			names = append(names, "`"+a+"`")
+		for _, name := range t.Aliases {
+			mark := ""
+			switch a := aliasNamed[plainName(name)]; {
+			case len(a.Readings) > 1:
+				mark = "?"
+			case a.Readings[0].Status == Predicted:
+				mark = `\*`
+			}
+			names = append(names, "`"+name+"`"+mark)
 		}
-		p.row("`"+t.Name+"`", t.Family.String()+predicted(t.row.familyStatus), t.Silicon, fmt.Sprint(t.Cores)+predicted(t.row.coresStatus), subtype, version, strings.Join(names, " "))
+		p.row("`"+t.Name+"`", t.Family.String()+predicted(t.row.familyStatus), t.Silicon, fmt.Sprint(t.Cores)+predicted(t.row.coresStatus), subtype, version, t.row.like, strings.Join(names, " "))
 	}
 	p.text("\n\\* predicted")
 
@@ -171,7 +187,7 @@ target's value, or the source says itself that it predicts). ? is what no source
 	}
 
 	p.text("\n## Cost")
-	p.text("Anchors of the cost model. Those of H13 and H17s were fitted to the chip, the others are scaled from the one that is nearer in cores. Targets that are missing have none. The estimate is for ranking: over 68 graphs on the M1 its median error is 31 %%.")
+	p.text("Anchors of the cost model. Those of the M1 (h13g, and its generation h13) and the M5 Pro (h17s) were fitted to the chip, the others are scaled from the one that is nearer in cores. Targets that are missing have none. The estimate is for ranking: over 68 graphs on the M1 its median error is 31 %%.")
 	p.head("Target", "Peak", "Bandwidth", "Dispatch floor", "Efficiency", "Status")
 	for _, t := range Targets() {
 		if c := t.Cost; c != nil {
@@ -180,22 +196,27 @@ target's value, or the source says itself that it predicts). ? is what no source
 	}
 
 	p.text("\n## Names that people use")
-	p.text("`a14` is the chip that is sold under that name; `family:A14` is the compiler's family. A name on which sources disagree is refused.")
-	p.head("Name", "Of a", "Target", "Source")
-	for _, a := range Aliases() {
-		if len(a.Readings) == 0 {
-			p.row("`"+a.Name+"`", a.Kind.String(), "refused", "no source says which it is")
-		}
-		for _, r := range a.Readings {
+	p.text("`a14` is the chip that is sold under that name; `family:A14` is the compiler's family. Case, spaces, dashes, brackets and the size of a screen do not matter. Where sources disagree on a name the first reading is taken: commands that take one target say so, and `check` reports each.")
+	p.head("Name", "Of a", "Target", "Status", "Source")
+	for _, a := range slices.Concat(chips, families) {
+		for i, r := range a.Readings {
 			target := "`" + r.Target + "`"
 			switch {
 			case r.Target == "":
-				target = "refused: none"
-			case len(a.Readings) > 1:
-				target = "refused: " + target
+				target = "or none"
+			case i > 0:
+				target = "or " + target
 			}
-			p.row("`"+a.Name+"`", a.Kind.String(), target, r.Source)
+			p.row("`"+a.Name+"`", a.Kind.String(), target, r.Status.String(), r.Source)
 		}
+	}
+
+	p.text("\n## Devices")
+	p.text("A device is what its chip is.")
+	p.head("Chip", "Target", "Devices", "Models", "Parts", "Source")
+	for _, d := range Devices() {
+		c := chipNamed(d.Chip)
+		p.row(spelled(d.Chip), "`"+c.Readings[0].Target+"`", strings.Join(d.Names, ", "), strings.Join(d.Models, " "), strings.Join(d.Parts, " "), d.Source)
 	}
 
 	p.text("\n## Where sources disagree")

@@ -4,7 +4,7 @@
 //
 // The tables, each row with its source:
 //
-//	targets.go      the 28 targets of Apple's compiler, and ours
+//	targets.go      the targets of Apple's compilers, and ours
 //	limits_table.go what layers may be in size, by tier
 //	capability.go   what a target has, by byte
 //	floor.go        from which family on an operation is native
@@ -14,7 +14,9 @@
 //	numerics.go     how it computes
 //	cost.go         how fast it is
 //	format.go       which pictures it reads
-//	alias.go        the names that people use
+//	alias.go        how a name finds its target
+//	chips.go        the names that people and devices use, and what sources make of them
+//	devices.go      which chip a device has
 //	conflict.go     where sources disagree
 //
 // Values gives all that is known of one target, with sources.
@@ -25,7 +27,7 @@ import "fmt"
 // A Target is one silicon profile, or our own engine.
 type Target struct {
 	Name    string   // as written on the command line: lower case
-	Aliases []string // other names of the same row, as written here: alias.go
+	Aliases []string // names of chips, parts and families that are taken for it: chips.go
 	Family  Family   // the generation that gates operations
 	Silicon string   // what it is
 
@@ -126,16 +128,50 @@ func BySubtype(subtype uint32) (*Target, error) {
 	return nil, fmt.Errorf("hal: no target has CPU subtype %#x", subtype)
 }
 
-// Base returns the base targets of the generations that run models: H13 … H18.
+// Base returns the base chips of the generations that run models: those of H13 to
+// H18, which are the M1 to the M6.
 func Base() []*Target {
 	var base []*Target
 	for _, t := range Targets() {
-		if t.row.base && t.Family >= A13 && t.Family != Virtual {
-			base = append(base, t)
+		if t.row.isGeneration() && t.Family >= A13 && t.Family != Virtual {
+			base = append(base, rowNamed(t.row.chip))
 		}
 	}
 	return base
 }
+
+// rowNamed is the target of that very name.
+func rowNamed(name string) *Target {
+	for i := range targets {
+		if targets[i].Name == name {
+			return &targets[i]
+		}
+	}
+	panic("bug: no target is called " + name)
+}
+
+// Stands returns the base chip that a bare name stands for, which is ours for a
+// generation: h13g for h13. It is nil for all other targets.
+func (t *Target) Stands() *Target {
+	if !t.row.isGeneration() || t.Family == Virtual {
+		return nil
+	}
+	return rowNamed(t.row.chip)
+}
+
+// Like returns the row that the whole of this one is predicted from, since no
+// source has its table: their limits, gates and encoders are the same. It is nil
+// for all other targets.
+func (t *Target) Like() *Target {
+	if t.row.like == "" {
+		return nil
+	}
+	return rowNamed(t.row.like)
+}
+
+// Same reports whether programs for the one are programs for the other: they are
+// the same target, or a generation and the base chip that it stands for.
+func (t *Target) Same(other *Target) bool { return t == other || t.on(other.Name) || other.on(t.Name) }
 
 // String is the family as the compiler spells it.
 func (f Family) String() string {

@@ -116,23 +116,27 @@ var exceptions = []exception{
 	{[]string{"u1", "u2", "u3"}, []string{"tensor_depth_max", "kernel_depth_large_max", "kernel_depth_small_max"}, 1, Decoded, "guide 34: a placeholder; no 3D convolution"},
 	{[]string{"u1", "u2", "u3"}, []string{"kernel_width_large_max", "kernel_width_large_max_fp16"}, 1023, Decoded, "guide 34: a placeholder"},
 
-	{[]string{"h13"}, []string{"tensor_width_max", "tensor_height_max"}, tierValue, Measured, "guide 4, compile-legal envelope: 16384 accepted, 16385 rejected"},
-	{[]string{"h13"}, []string{"kernel_width_large_max_fp16"}, tierValue, Measured, "guide 4: 14 and 15 reject at lowering; guide F, chapter 17"},
-	{[]string{"h13"}, []string{"working_set"}, tierValue, Measured, "guide 21: throughput falls at 2.28 to 2.34 MB"},
-	{[]string{"h14g"}, []string{"tensor_width_max", "tensor_height_max", "tensor_channels_max"}, tierValue, Measured, "guide 12, on an M2 Pro"},
+	{[]string{"h13g"}, []string{"tensor_width_max", "tensor_height_max"}, tierValue, Measured, "guide 4, compile-legal envelope: 16384 accepted, 16385 rejected"},
+	{[]string{"h13g"}, []string{"kernel_width_large_max_fp16"}, tierValue, Measured, "guide 4: 14 and 15 reject at lowering; guide F, chapter 17"},
+	{[]string{"h13g"}, []string{"working_set"}, tierValue, Measured, "guide 21: throughput falls at 2.28 to 2.34 MB"},
+	{[]string{"h14s"}, []string{"tensor_width_max", "tensor_height_max", "tensor_channels_max"}, tierValue, Measured, "guide 12, on an M2 Pro"},
 }
 
 // of is the value of a limit for a target, how it is known and from where.
 func (s *scalar) of(t *Target) (int, Status, string) {
 	v, status, source := s.inTier(t.tier)
+	status, source = t.known(status, source)
 	for _, e := range exceptions {
-		if !slices.Contains(e.targets, t.Name) || !slices.Contains(e.scalars, s.name) {
+		own := slices.ContainsFunc(e.targets, t.on)
+		if !own && !slices.Contains(e.targets, t.row.like) || !slices.Contains(e.scalars, s.name) {
 			continue
 		}
 		if e.value != tierValue {
 			v = e.value
 		}
-		status, source = e.status, e.source
+		if status, source = e.status, e.source; !own {
+			status, source = t.known(status, source)
+		}
 	}
 	if v == unknown {
 		return NoLimit, Unknown, source + ", for H13 alone"

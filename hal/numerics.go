@@ -243,40 +243,43 @@ func numerics(t tier) (n Numerics, widthSlice float32) {
 const widthSlice = "width-slice"
 
 // numericsFactOf is how a target's rule is known, or its bound of width slices.
+// M1, M2 Pro and M5 Pro were measured.
 func numericsFactOf(t *Target, rule string) numericsFact {
+	m1, m2pro, m5pro := t.on("h13g"), t.on("h14s"), t.on("h17s")
+	later := t.tier == a15Tier || t.tier == a16Tier || t.tier == a17Tier || t.tier == a18Tier
 	switch {
 	case t.tier == ownTier:
 		return numericsFact{Decoded, "ours"}
 	case rule == widthSlice, rule == "width-slice-gain":
 		switch {
 		case t.tier == a13Tier, t.tier == a14Tier:
-			return numericsFact{statusOf(t.Name == "h13" || t.Name == "h14g", Measured, Predicted), "guide 3, saturation hazard; guide 12, divergence axes: M1 and M2 give infinity beyond 4094"}
+			return numericsFact{statusOf(m1 || m2pro, Measured, Predicted), "guide 3, saturation hazard; guide 12, divergence axes: M1 and M2 give infinity beyond 4094"}
 		case t.tier == a17Tier:
-			return numericsFact{statusOf(t.Name == "h17s", Measured, Predicted), "guide 12: the M5 takes a clean route"}
-		case t.tier == a15Tier, t.tier == a16Tier, t.tier == a18Tier, t.tier == smallTier:
+			return numericsFact{statusOf(m5pro, Measured, Predicted), "guide 12: the M5 takes a clean route"}
+		case later, t.tier == smallTier:
 			return numericsFact{Predicted, "guide 19: clean from A15 on"}
 		}
 		return numericsFact{Unknown, "no source"}
 	case rule == tileLanes.Name:
 		return numericsFact{Unknown, "an option: " + tileLanes.Source}
-	case rule == "round-stages" && t.Name == "h13":
+	case rule == "round-stages" && m1:
 		return numericsFact{Decoded, "h13 4.6"}
 	case t.tier == a13Tier:
 		for _, r := range rules {
 			if r.Name == rule {
-				return numericsFact{statusOf(t.Name == "h13", Measured, Predicted), r.Source}
+				return numericsFact{statusOf(m1, Measured, Predicted), r.Source}
 			}
 		}
-	case t.Name == "h14g" && rule == "round-reductions":
+	case m2pro && rule == "round-reductions":
 		return numericsFact{Measured, "guide 12, divergence axes: M1, M2 and M5 measure the unfused result"}
 	case t.tier == a14Tier && rule != "flush-array-subnormals":
 		return numericsFact{Predicted, "guide 12: A14 is the M1's twin on every axis that was measured"}
-	case rule == "round-reductions" && (t.tier == a15Tier || t.tier == a16Tier || t.tier == a17Tier || t.tier == a18Tier):
-		return numericsFact{statusOf(t.Name == "h17s", Measured, Predicted), "guide 12: never fused on M1, M2 and M5, so uniform across the family"}
-	case rule == "round-to-half" && (t.tier == a15Tier || t.tier == a16Tier || t.tier == a17Tier || t.tier == a18Tier):
+	case rule == "round-reductions" && later:
+		return numericsFact{statusOf(m5pro, Measured, Predicted), "guide 12: never fused on M1, M2 and M5, so uniform across the family"}
+	case rule == "round-to-half" && later:
 		return numericsFact{Predicted, "guide 12: the fp16 datapath holds across the family"}
 	case t.tier == a17Tier && rule == "flush-array-subnormals":
-		return numericsFact{statusOf(t.Name == "h17s", Measured, Predicted), "guide 3: the M5 keeps them; M2 to M4 were not measured"}
+		return numericsFact{statusOf(m5pro, Measured, Predicted), "guide 3: the M5 keeps them; M2 to M4 were not measured"}
 	case t.tier == a17Tier && rule == "round-half-even":
 		return numericsFact{Unknown, "guide 3: 2049 becomes 2050 on the M5, 2048 on the M1; why is not settled"}
 	}
@@ -286,7 +289,7 @@ func numericsFactOf(t *Target, rule string) numericsFact {
 // ParseNumerics reads a profile: a target's name, then any number of
 // rule=value after commas, as in "h13,saturate-at-port=0".
 func ParseNumerics(s string) (Numerics, error) {
-	name, rest, more := strings.Cut(s, ",")
+	name, rest, more := CutName(s)
 	t, err := Lookup(name)
 	if err != nil {
 		return Numerics{}, err

@@ -11,7 +11,7 @@ import (
 //
 //	A14.OrLater()   "M2, A15 or later"
 //	A14.Chips()     "M2"
-//	h13g.Chips()    "M1 Pro, Max, Ultra"
+//	h13g.Chips()    "M1"
 
 // OrLater names the chips that have a family's floor behind them: the first Mac
 // chip and the first phone chip that every source puts at the family or later.
@@ -68,7 +68,8 @@ func reads(r Reading, such func(*Target) bool) bool {
 }
 
 // Chips is what people call a target: the names of its chips, with a question
-// mark where sources disagree, or what it is made of if no chip has a name.
+// mark where sources disagree, or what it is made of if no chip has a name. A
+// generation is called by its base chip.
 func (t *Target) Chips() string {
 	var settled, likely, possible []string
 	for _, a := range aliases {
@@ -85,10 +86,16 @@ func (t *Target) Chips() string {
 			possible = append(possible, name+"?")
 		}
 	}
-	for _, names := range [][]string{settled, likely, possible} {
-		if len(names) > 0 {
-			return shortened(names)
-		}
+	base := t.Stands()
+	switch {
+	case settled != nil:
+		return shortened(settled)
+	case likely != nil:
+		return shortened(likely)
+	case base != nil:
+		return base.Chips()
+	case possible != nil:
+		return shortened(possible)
 	}
 	return t.Silicon
 }

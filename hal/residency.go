@@ -53,7 +53,7 @@ func residency(t *Target) Residency {
 // residencyValues lists the fields for Values.
 func (t *Target) residencyValues(add func(name, text string, status Status, source string)) {
 	measured := Predicted
-	if t.tier == a13Tier || t.Family == Virtual {
+	if t.tier == a13Tier && t.row.like == "" || t.Family == Virtual {
 		measured = Decoded
 	}
 	r := t.Residency

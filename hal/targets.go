@@ -3,7 +3,8 @@ package hal
 // A row is what one target is, beside what its tier shares.
 type row struct {
 	name    string
-	base    bool // the base target of its generation
+	chip    string // of a bare name: the row of the generation's base chip, which it stands for
+	like    string // the row that all of it is predicted from; "": a source has its table
 	tier    tier
 	family  Family
 	cores   int
@@ -22,48 +23,92 @@ const (
 	coresSource   = "guide 34, full set: HAL field 0x238 num_nes, by suffix: none 4, g 8, s 16, c 32, d 64"
 	subtypeSource = "guide 35, cross-compiled programs; coreml_to_ane_hwx, subtype table; H13: h13 1.1; H13g: seed program-format"
 	versionSource = "coreml_to_ane_hwx, table of versions by subtype, dumped from the compiler; H13: h13 2"
+
+	phoneCores = "no source; as the base chip of the generation, for which Apple advertises as many"
 )
 
-// rows is the table: ours, then Apple's by generation. The silicon is as the
-// guide's chapter 34 has it.
+// rows is the table: ours, then Apple's by generation. What devices and today's
+// compiler print has a suffix (coreai H):
+//
+//	p  phone    g  base    s  Pro    c  Max    d  Ultra
+//	A17 Pro     M4         M4 Pro    M4 Max    M3 Ultra
+//	h16p        h16g       h16s      h16c      h15d
+//
+// A bare name is ours, for a generation: it stands for the base chip. Older
+// compilers had bare names too, and the guide read a table for each; today's
+// refuses them.
 var rows = []row{
-	{"virtual", true, ownTier, Virtual, 1, 0x100, 256, "our own engine", Decoded, Decoded},
+	{"virtual", "virtual", "", ownTier, Virtual, 1, 0x100, 256, "our own engine", Decoded, Decoded},
 
-	{"h11", true, olderTier, A11Legacy, 4, 1, 5, "legacy, before A13", Decoded, Predicted},
-	{"h12", true, olderTier, A12, 4, 3, 6, "legacy, before A13", Decoded, Predicted},
-	{"m9", false, olderTier, A11Legacy, 1, 0, 0, "legacy, before A13, one core", Predicted, Decoded},
-	{"t0", false, olderTier, A11Legacy, 4, 0, 0, "legacy, before A13", Predicted, Predicted},
+	{"h11", "h11p", "", olderTier, A11Legacy, 4, 1, 5, "generation of A12", Decoded, Predicted},
+	{"h11p", "", "h11", olderTier, A11Legacy, 4, 0, 0, "A12", Predicted, Predicted},
+	{"h11g", "", "h11", olderTier, A11Legacy, 8, 0, 0, "A12X, A12Z", Predicted, Predicted},
+	{"h12", "h12p", "", olderTier, A12, 4, 3, 6, "generation of A13", Decoded, Predicted},
+	{"h12p", "", "h12", olderTier, A12, 4, 0, 0, "A13", Predicted, Predicted},
+	{"m9", "", "", olderTier, A11Legacy, 1, 0, 0, "legacy, before A13, one core", Predicted, Decoded},
+	{"t0", "", "", olderTier, A11Legacy, 4, 0, 0, "legacy, before A13", Predicted, Predicted},
 
-	{"h13", true, a13Tier, A13, 4, 4, 7, "A13, M1 base", Measured, Measured},
-	{"h13g", false, a13Tier, A13, 8, 4, 7, "M1 Pro, Max, Ultra", Measured, Decoded},
-	{"t1", false, a13Tier, A13, 4, 0, 0, "A13 reference", Decoded, Decoded},
+	{"h13", "h13g", "", a13Tier, A13, 4, 4, 7, "generation of M1, A14", Measured, Decoded},
+	{"h13p", "", "h13", a13Tier, A13, 8, 0, 0, "A14", Predicted, Predicted},
+	{"h13g", "", "", a13Tier, A13, 8, 4, 7, "M1", Measured, Decoded},
+	{"h13s", "", "h13g", a13Tier, A13, 16, 0, 0, "M1 Pro", Predicted, Predicted},
+	{"h13c", "", "h13g", a13Tier, A13, 32, 0, 0, "M1 Max", Predicted, Predicted},
+	{"h13d", "", "h13g", a13Tier, A13, 64, 0, 0, "M1 Ultra", Predicted, Predicted},
+	{"t1", "", "", a13Tier, A13, 4, 0, 0, "A13 reference", Decoded, Decoded},
 
-	{"h14", true, a14Tier, A14, 4, 5, 11, "A14, M2 base", Decoded, Decoded},
-	{"h14g", false, a14Tier, A14, 8, 0, 0, "M2 Pro, Max", Measured, Decoded},
-	{"h14c", false, a14Tier, A14, 32, 0, 0, "A14 Max-class", Decoded, Decoded},
+	{"h14", "h14g", "", a14Tier, A14, 4, 5, 11, "generation of M2, A15", Decoded, Decoded},
+	{"h14p", "", "h14", a14Tier, A14, 8, 0, 0, "A15", Predicted, Predicted},
+	{"h14g", "", "", a14Tier, A14, 8, 0, 0, "M2", Decoded, Decoded},
+	{"h14s", "", "h14g", a14Tier, A14, 16, 0, 0, "M2 Pro", Measured, Predicted},
+	{"h14c", "", "", a14Tier, A14, 32, 0, 0, "M2 Max", Decoded, Decoded},
+	{"h14d", "", "h14c", a14Tier, A14, 64, 0, 0, "M2 Ultra", Predicted, Predicted},
 
-	{"h15", true, a15Tier, A15, 4, 6, 8, "A15, M3 base", Decoded, Decoded},
-	{"h15g", false, a15Tier, A15, 8, 0, 0, "M3 Pro, Max", Decoded, Decoded},
-	{"h15c", false, a15Tier, A15, 32, 0, 0, "A15 Max-class", Decoded, Decoded},
+	{"h15", "h15g", "", a15Tier, A15, 4, 6, 8, "generation of M3, A16", Decoded, Decoded},
+	{"h15p", "", "h15", a15Tier, A15, 8, 0, 0, "A16", Predicted, Predicted},
+	{"h15g", "", "", a15Tier, A15, 8, 0, 0, "M3", Decoded, Decoded},
+	{"h15s", "", "h15g", a15Tier, A15, 16, 0, 0, "M3 Pro", Predicted, Predicted},
+	{"h15c", "", "", a15Tier, A15, 32, 0, 0, "M3 Max", Decoded, Decoded},
+	{"h15d", "", "h15c", a15Tier, A15, 64, 0, 0, "M3 Ultra", Predicted, Predicted},
 
-	{"h16", true, a16Tier, A16, 4, 7, 17, "A16, M4 base", Decoded, Decoded},
-	{"h16g", false, a16Tier, A16, 8, 0, 0, "M4 Pro, Max", Decoded, Decoded},
-	{"h16s", false, a16Tier, A16, 16, 0, 0, "A16 Pro-class", Decoded, Decoded},
-	{"h16c", false, a16Tier, A16, 32, 0, 0, "A16 Max-class", Decoded, Decoded},
+	{"h16", "h16g", "", a16Tier, A16, 4, 7, 17, "generation of M4, A17 Pro", Decoded, Decoded},
+	{"h16p", "", "h16", a16Tier, A16, 8, 0, 0, "A17 Pro", Predicted, Predicted},
+	{"h16g", "", "", a16Tier, A16, 8, 0, 0, "M4", Decoded, Decoded},
+	{"h16s", "", "", a16Tier, A16, 16, 0, 0, "M4 Pro", Decoded, Decoded},
+	{"h16c", "", "", a16Tier, A16, 32, 0, 0, "M4 Max", Decoded, Decoded},
 
-	{"h17", true, a17Tier, A17, 4, 9, 19, "A17, M5 base", Decoded, Decoded},
-	{"h17a", false, a17Tier, A17, 4, 0, 0, "A17 variant", Decoded, Decoded},
-	{"h17g", false, a17Tier, A17, 8, 0, 0, "M5 Pro, Max", Decoded, Decoded},
-	{"h17s", false, a17Tier, A17, 16, 0, 0, "A17 Pro-class, the M5", Measured, Measured},
-	{"h17c", false, a17Tier, A17, 32, 0, 0, "A17 Max-class", Decoded, Decoded},
-	{"h17d", false, a17Tier, A17, 64, 0, 0, "A17 Ultra-class", Decoded, Decoded},
+	{"h17", "h17g", "", a17Tier, A17, 4, 9, 19, "generation of M5, A18", Decoded, Decoded},
+	{"h17a", "", "", a17Tier, A17, 4, 0, 0, "A17 variant", Decoded, Decoded},
+	{"h17p", "", "h17", a17Tier, A17, 8, 0, 0, "A18, A18 Pro", Predicted, Predicted},
+	{"h17g", "", "", a17Tier, A17, 8, 0, 0, "M5", Decoded, Decoded},
+	{"h17s", "", "", a17Tier, A17, 16, 0, 0, "M5 Pro", Measured, Measured},
+	{"h17c", "", "", a17Tier, A17, 32, 0, 0, "M5 Max", Decoded, Decoded},
+	{"h17d", "", "", a17Tier, A17, 64, 0, 0, "M5 Ultra", Decoded, Decoded},
 
-	{"h18", true, a18Tier, A18, 4, 10, 20, "A18 base", Decoded, Decoded},
+	{"h18", "h18g", "", a18Tier, A18, 4, 10, 20, "generation of M6, A19", Decoded, Decoded},
+	{"h18p", "", "h18", a18Tier, A18, 8, 0, 0, "A19, A19 Pro", Predicted, Predicted},
+	{"h18g", "", "h18", a18Tier, A18, 8, 0, 0, "M6", Predicted, Predicted},
+	{"h19p", "", "h18", a18Tier, A18, 8, 0, 0, "A20 Pro", Predicted, Predicted}, // no source has a family after A18
 
-	{"m11", false, smallTier, A16, 1, 0, 0, "small embedded engine", Predicted, Decoded},
-	{"u1", false, referenceTier, A11Legacy, 4, 0, 0, "reference, not silicon", Predicted, Decoded},
-	{"u2", false, referenceTier, A11Legacy, 4, 0, 0, "reference, not silicon", Predicted, Decoded},
-	{"u3", false, referenceTier, A11Legacy, 4, 0, 0, "reference, not silicon", Predicted, Decoded},
+	{"m11", "", "", smallTier, A16, 1, 0, 0, "small embedded engine", Predicted, Decoded},
+	{"u1", "", "", referenceTier, A11Legacy, 4, 0, 0, "reference, not silicon", Predicted, Decoded},
+	{"u2", "", "", referenceTier, A11Legacy, 4, 0, 0, "reference, not silicon", Predicted, Decoded},
+	{"u3", "", "", referenceTier, A11Legacy, 4, 0, 0, "reference, not silicon", Predicted, Decoded},
+}
+
+// isGeneration reports whether a name is bare: ours, for a generation.
+func (r *row) isGeneration() bool { return r.chip != "" }
+
+// on reports whether what was seen on a chip holds for the target: it is the
+// chip's own row, or the generation whose base chip that is.
+func (t *Target) on(chip string) bool { return t.Name == chip || t.row.chip == chip }
+
+// known is a status as it holds for the target: where all of a row is predicted
+// from another one, what is known of that one is predicted here.
+func (t *Target) known(s Status, source string) (Status, string) {
+	if t.row.like == "" || s == Unknown {
+		return s, source
+	}
+	return Predicted, "as " + t.row.like + ": " + source
 }
 
 // A tier has targets whose tables are the same but for their dies.
@@ -130,7 +175,7 @@ func build() []Target {
 			tier: r.tier, row: r,
 		}
 		for _, a := range aliases {
-			if len(a.Readings) == 1 && a.Readings[0].Target == t.Name {
+			if a.Kind.short() && a.Readings[0].Target == t.Name {
 				t.Aliases = append(t.Aliases, a.Name)
 			}
 		}
@@ -159,7 +204,7 @@ func build() []Target {
 		t.Numerics, t.WidthSlice = numerics(t.tier)
 	}
 	for i := range all {
-		all[i].Cost = cost(&all[i])
+		all[i].Cost = cost(&all[i], all)
 	}
 	return all
 }

@@ -25,7 +25,12 @@ func (t *Target) Values() []Value {
 		}
 		all = append(all, Value{group, name, offset, text, status, source})
 	}
-	known := func(has bool) Status { return statusOf(has, Decoded, Unknown) }
+	has := func(has bool) Status { return statusOf(has, Decoded, Unknown) }
+	// like adds what a source has of another row, where this one is predicted from it.
+	like := func(group, name, offset, text string, status Status, source string) {
+		status, source = t.known(status, source)
+		add(group, name, offset, text, status, source)
+	}
 	own := t.Family == Virtual
 	source := func(theirs string) string {
 		if own {
@@ -34,13 +39,18 @@ func (t *Target) Values() []Value {
 		return theirs
 	}
 
-	add("target", "silicon", "", t.Silicon, Decoded, source(nameSource))
+	named, namedBy := t.naming()
+	add("target", "silicon", "", t.Silicon, named, source(namedBy))
 	add("target", "family", "", fmt.Sprintf("%v, index %d", t.Family, t.Family), t.row.familyStatus, source(familySource))
-	add("target", "cores", "0x238", strconv.Itoa(t.Cores), t.row.coresStatus, source(coresSource))
+	cores := coresSource
+	if t.tier != olderTier && strings.HasSuffix(t.Name, "p") {
+		cores = phoneCores
+	}
+	add("target", "cores", "0x238", strconv.Itoa(t.Cores), t.row.coresStatus, source(cores))
 	hz, hzStatus, hzSource := clock(t)
 	add("target", "clock", "", fmt.Sprintf("%.2f to %.2f GHz, model at %.2f GHz", hz.Min/1e9, hz.Max/1e9, hz.Operating/1e9), hzStatus, source(hzSource))
-	add("target", "cpu_subtype", "", fmt.Sprintf("%#x", t.CPUSubtype), known(t.CPUSubtype != 0), source(subtypeSource))
-	add("target", "task_version", "", strconv.Itoa(int(t.TaskVersion)), known(t.TaskVersion != 0), source(versionSource))
+	add("target", "cpu_subtype", "", fmt.Sprintf("%#x", t.CPUSubtype), has(t.CPUSubtype != 0), source(subtypeSource))
+	add("target", "task_version", "", strconv.Itoa(int(t.TaskVersion)), has(t.TaskVersion != 0), source(versionSource))
 
 	add("target", "encoders", "", strings.Join(t.Encoders, ", "), Decoded, "ours: the native one where the chip's registers are known, then version 256")
 
@@ -49,7 +59,7 @@ func (t *Target) Values() []Value {
 		v, status, from := s.of(t)
 		add("limits", s.name, s.offset, limitText(v, s.unit), status, from)
 	}
-	add("limits", "stride_factors", "0x730 to 0x750", joinInts(t.Limits.StrideFactors), Decoded, source(strideFactorsSource))
+	like("limits", "stride_factors", "0x730 to 0x750", joinInts(t.Limits.StrideFactors), Decoded, source(strideFactorsSource))
 
 	for i := range capabilities {
 		c := &capabilities[i]
@@ -75,13 +85,13 @@ func (t *Target) Values() []Value {
 		add("weights", strings.ReplaceAll(f.Name, " ", "_"), "", text, status, source(f.Source))
 	}
 	w := t.Weights
-	add("weights", "palette_bits", "", joinInts(w.PaletteBits), w.Status, w.Source)
-	add("weights", "palette_groups", "", joinInts(w.PaletteGroups), w.Status, w.Source)
-	add("weights", "palette_tables", "", map[bool]string{true: "several", false: "one"}[w.ManyTables], w.Status, w.Source)
-	add("weights", "zero_point", "", yesNo(w.ZeroPoint), w.Status, w.Source)
-	add("weights", "sparse_indices", "", yesNo(w.SparseIndices), w.Status, w.Source)
+	like("weights", "palette_bits", "", joinInts(w.PaletteBits), w.Status, w.Source)
+	like("weights", "palette_groups", "", joinInts(w.PaletteGroups), w.Status, w.Source)
+	like("weights", "palette_tables", "", map[bool]string{true: "several", false: "one"}[w.ManyTables], w.Status, w.Source)
+	like("weights", "zero_point", "", yesNo(w.ZeroPoint), w.Status, w.Source)
+	like("weights", "sparse_indices", "", yesNo(w.SparseIndices), w.Status, w.Source)
 
-	add("formats", "count", "0x668", strconv.Itoa(t.Formats.Count), t.Formats.Status, t.Formats.Source)
+	like("formats", "count", "0x668", strconv.Itoa(t.Formats.Count), t.Formats.Status, t.Formats.Source)
 	raw := strings.Join(t.Formats.Raw, " ")
 	switch {
 	case raw == "":
@@ -89,7 +99,7 @@ func (t *Target) Values() []Value {
 	case t.Formats.Packed:
 		raw += ", and compressed variants"
 	}
-	add("formats", "uncompressed", "0x658", raw, t.Formats.Status, t.Formats.Source)
+	like("formats", "uncompressed", "0x658", raw, t.Formats.Status, t.Formats.Source)
 
 	for _, r := range rules {
 		fact := numericsFactOf(t, r.Name)
@@ -103,7 +113,7 @@ func (t *Target) Values() []Value {
 	add("numerics", widthSlice, "", slice, fact.status, fact.source)
 
 	if c := t.Cost; c == nil {
-		add("cost", "anchors", "0x580", "none", Decoded, source("guide 24, HAL property table: the policy is None before A13 and on the small profile; no source has the reference profiles"))
+		like("cost", "anchors", "0x580", "none", Decoded, source("guide 24, HAL property table: the policy is None before A13 and on the small profile; no source has the reference profiles"))
 	} else {
 		add("cost", "peak", "", fmt.Sprintf("%.3g fp16 TFLOP/s", c.PeakFLOPS/1e12), c.Status, c.Source)
 		add("cost", "bandwidth", "", fmt.Sprintf("%.3g GB/s", c.Bandwidth/1e9), c.Status, c.Source)
@@ -128,7 +138,7 @@ func (t *Target) Values() []Value {
 		{"tile_size", t.Sizes.TileSize},
 		{"task_align", t.Sizes.TaskAlign},
 	} {
-		add("sizes", s.name, "", strconv.Itoa(s.n), sizeStatus, sizeSource)
+		like("sizes", s.name, "", strconv.Itoa(s.n), sizeStatus, sizeSource)
 	}
 	return all
 }

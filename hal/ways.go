@@ -63,6 +63,12 @@ var ways = []way{
 
 // of is whether a target's compiler has a way, and how that is known.
 func (w *way) of(t *Target) (bool, Status) {
+	set, status := w.inTier(t)
+	status, _ = t.known(status, "")
+	return set, status
+}
+
+func (w *way) inTier(t *Target) (bool, Status) {
 	switch {
 	case t.Family == Virtual:
 		return w.own, Decoded

@@ -17,7 +17,7 @@ import (
 type checkCmd struct {
 	Model string `arg:"" help:"A package (.mlpackage, also zipped), model (.mlmodel), compiled model (.mlmodelc) or MIL text (.mil). Its weight files need not be there."`
 
-	Target   string `short:"t" placeholder:"T,…" help:"Targets or chips with commas between them, or all. Default: the base targets h13 to h18. espalier targets lists them."`
+	Target   string `short:"t" placeholder:"T,…" help:"Targets, chips or devices with commas between them, or all. Default: the base chips h13g to h18g, M1 to M6. espalier targets lists them."`
 	Require  string `placeholder:"ane[:T,…]" help:"Exit with 3 if the host has to run an operation, on any of the targets or on these."`
 	Function string `placeholder:"NAME" help:"Check this function alone instead of all."`
 	Format   string `default:"text" placeholder:"F" help:"text, json (docs/json.md has the schema), md (for a pull request), html (one page) or sarif. Default: text."`
@@ -44,14 +44,14 @@ func (c *checkCmd) Run(call *invocation) error {
 	if err != nil {
 		return err
 	}
-	targets, required, err := c.targets()
+	names, targets, required, err := c.targets()
 	if err != nil {
 		return err
 	}
 	if err := c.checkOutput(); err != nil {
 		return err
 	}
-	r, err := check.File(call, c.Model, check.Options{Targets: targets, Function: c.Function})
+	r, err := check.File(call, c.Model, check.Options{Targets: targets, Names: names, Function: c.Function})
 	if _, missing := errors.AsType[*check.FunctionError](err); missing {
 		return usageError{err}
 	}
@@ -80,37 +80,43 @@ func (c *checkCmd) format() (func(io.Writer, *check.Report) error, error) {
 	return nil, usagef("--format %s: expected %s or %s", c.Format, strings.Join(names[:len(names)-1], ", "), names[len(names)-1])
 }
 
-// targets are those to check, and those of them that --require is about.
-func (c *checkCmd) targets() (all, required []*hal.Target, err error) {
+// targets are those to check, the names that they were asked for by, and those of them that --require is about.
+func (c *checkCmd) targets() (names []hal.Choice, all, required []*hal.Target, err error) {
 	all = hal.Base()
 	if c.Target != "" {
-		if all, err = hal.ParseList(c.Target); err != nil {
-			return nil, nil, usagef("--target: %w", err)
+		if names, err = hal.ParseChoices(c.Target); err != nil {
+			return nil, nil, nil, usagef("--target: %w", err)
 		}
+		all = hal.AllReadings(names)
 	}
 	if c.Require == "" {
-		return all, nil, nil
+		return names, all, nil, nil
 	}
 	what, list, some := strings.Cut(c.Require, ":")
 	if what != "ane" {
-		return nil, nil, usagef("--require %s: expected ane or ane:TARGET,…", c.Require)
+		return nil, nil, nil, usagef("--require %s: expected ane or ane:TARGET,…", c.Require)
 	}
 	if !some {
-		return all, all, nil
+		return names, all, all, nil
 	}
-	if required, err = hal.ParseList(list); err != nil {
-		return nil, nil, usagef("--require: %w", err)
+	more, err := hal.ParseChoices(list)
+	if err != nil {
+		return nil, nil, nil, usagef("--require: %w", err)
 	}
+	required = hal.AllReadings(more)
 	for _, t := range required {
 		switch {
 		case slices.Contains(all, t):
 		case c.Target != "":
-			return nil, nil, usagef("--require %s and --target %s: %s is not among the targets to check", c.Require, c.Target, t.Name)
+			return nil, nil, nil, usagef("--require %s and --target %s: %s is not among the targets to check", c.Require, c.Target, t.Name)
 		default:
 			all = append(all, t)
 		}
 	}
-	return all, required, nil
+	if c.Target == "" {
+		names = more
+	}
+	return names, all, required, nil
 }
 
 // checkOutput refuses to replace what is not ours.

@@ -19,7 +19,7 @@ import (
 type compileCmd struct {
 	Model string `arg:"" optional:"" help:"A package (.mlpackage, also zipped), model (.mlmodel), compiled model (.mlmodelc) or MIL text (.mil)."`
 
-	Target   string   `short:"t" default:"virtual" placeholder:"T" help:"The engine to compile for: virtual, or a chip as h13 or m1, which espalier targets lists. Default: virtual."`
+	Target   string   `short:"t" default:"virtual" placeholder:"T" help:"The engine to compile for: virtual, or a chip or device as m1, h13g or iPhone17,1, which espalier targets lists. Default: virtual."`
 	Strict   bool     `help:"Refuse a program with tasks that the chip itself could not run, since their encoding is not known."`
 	Output   string   `short:"o" placeholder:"OUT" help:"Write a bundle (OUT.bundle) or, of a program that is one segment on the engine, a hardware container (OUT.hwx). One that is there is replaced, nothing else is. Default: a bundle with the name of the model, in the current folder."`
 	Units    string   `default:"all" placeholder:"U" help:"What may run the model: all, the engine and the host for what the engine does not take; ane, the engine alone. Default: all."`
@@ -32,6 +32,9 @@ type compileCmd struct {
 func (c *compileCmd) Run(call *invocation) error {
 	if err := c.check(); err != nil {
 		return err
+	}
+	if _, err := call.takeTarget(c.Target); err != nil {
+		return usagef("--target: %w", err)
 	}
 	if c.Model == "" {
 		return c.report(call, compileReport{Passes: newPassReports(nil)})
@@ -87,9 +90,6 @@ func (c *compileCmd) check() error {
 		return usagef("--units: %w", err)
 	case units == espalier.CPUOnly:
 		return usagef("--units %s leaves the engine out, and there is nothing to compile for: expected %s or %s", units, espalier.AllUnits, espalier.EngineOnly)
-	}
-	if _, err := hal.Lookup(c.Target); err != nil {
-		return usagef("--target: %w", err)
 	}
 	for _, form := range c.Emit {
 		if !slices.Contains(emitForms, form) && form != emitAll && form != emitPicture && passNamed(form) == nil {

@@ -34,6 +34,7 @@ type invocation struct {
 	args            []string // the arguments after the program's name
 	stdout          io.Writer
 	terminal        io.Writer // stderr if it is one; else nil
+	notes           io.Writer // stderr: which reading of a disputed name was taken
 }
 
 // The exit codes.
@@ -57,14 +58,14 @@ var errMismatch = errors.New("the outputs do not match")
 func main() { os.Exit(command(os.Args[1:], os.Stdout, os.Stderr)) }
 
 // command runs a command line and returns the exit code. Errors go to stderr, and nothing else does but progress, if it is a
-// terminal.
+// terminal, and which target was taken for a name on which sources disagree.
 func command(args []string, stdout, stderr io.Writer) (code int) {
 	defer reportBug(args, stderr, &code)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second interrupt ends the process the hard way
 
-	err := dispatch(&invocation{ctx, args, stdout, terminalOf(stderr)}, stdout, stderr)
+	err := dispatch(&invocation{ctx, args, stdout, terminalOf(stderr), stderr}, stdout, stderr)
 	if err == nil {
 		return exitDone
 	}

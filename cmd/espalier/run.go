@@ -21,7 +21,7 @@ type runCmd struct {
 
 	Function string `placeholder:"NAME" help:"Run this function instead of the default one."`
 	Units    string `default:"all" placeholder:"U" help:"What may run the model: all, the engine and the host for what the engine does not take; ane, the engine alone; cpu, the host alone. Default: all."`
-	Target   string `short:"t" placeholder:"T" help:"The engine to compile for and run on: virtual, or a chip as h13 or m1, which espalier targets lists. Default: virtual; of a bundle or container the one that it is for."`
+	Target   string `short:"t" placeholder:"T" help:"The engine to compile for and run on: virtual, or a chip or device as m1, h13g or iPhone17,1, which espalier targets lists. Default: virtual; of a bundle or container the one that it is for."`
 	Numerics string `placeholder:"P" help:"How the engine computes: virtual, values are rounded to their declared type when they are stored; h13 or another target, with what the chip is known to do, where a rule can be changed as in h13,saturate-at-port=0; fp32, nothing is rounded, which is the host's. Default: as the target does; of a container without -t, virtual."`
 	Repeat   int    `default:"1" placeholder:"N" help:"Run everything N times, each time on a fresh state, and show the time that it takes."`
 	JSON     bool   `name:"json" help:"Print JSON; docs/json.md has the schema."`
@@ -39,7 +39,7 @@ func (c *runCmd) Run(call *invocation) error {
 	if err != nil {
 		return err
 	}
-	config, err := c.config()
+	config, err := c.config(call)
 	if err != nil {
 		return err
 	}
@@ -108,14 +108,19 @@ func (c *runCmd) Run(call *invocation) error {
 }
 
 // config says how the model is opened.
-func (c *runCmd) config() (config espalier.Config, err error) {
+func (c *runCmd) config(call *invocation) (config espalier.Config, err error) {
 	if c.Numerics != "" {
 		if config.Numerics, err = espalier.ParseNumerics(c.Numerics); err != nil {
 			return config, usagef("--numerics: %w", err)
 		}
+		if profile, _, _ := hal.CutName(c.Numerics); config.Numerics != espalier.FP32 {
+			if _, err = call.takeTarget(profile); err != nil {
+				return config, usagef("--numerics: %w", err)
+			}
+		}
 	}
 	if config.Target = c.Target; c.Target != "" {
-		if _, err = hal.Lookup(c.Target); err != nil {
+		if _, err = call.takeTarget(c.Target); err != nil {
 			return config, usagef("--target: %w", err)
 		}
 	}

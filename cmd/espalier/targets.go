@@ -11,7 +11,7 @@ import (
 )
 
 type targetsCmd struct {
-	Name string `arg:"" optional:"" help:"Target or chip: h13, m1, 'm1 pro', family:A14 …"`
+	Name string `arg:"" optional:"" help:"Target, chip or device: h13g, m1, 'm1 pro', 'iPhone 16 Pro', iPhone17,1, family:A14 …"`
 	JSON bool   `name:"json" help:"Print JSON; docs/json.md has the schema."`
 }
 
@@ -27,6 +27,8 @@ type targetReport struct {
 	FamilyIndex int           `json:"family_index"`
 	Silicon     string        `json:"silicon"`
 	Cores       int           `json:"cores"`
+	StandsFor   string        `json:"stands_for,omitempty"`
+	Like        string        `json:"like,omitempty"`
 	Aliases     []string      `json:"aliases,omitempty"`
 	Values      []valueReport `json:"values,omitempty"`
 }
@@ -44,7 +46,7 @@ func (c *targetsCmd) Run(call *invocation) error {
 	if c.Name == "" {
 		return c.list(call.stdout)
 	}
-	t, err := hal.Lookup(c.Name)
+	t, err := call.takeTarget(c.Name)
 	if err != nil {
 		return usageError{err}
 	}
@@ -59,7 +61,14 @@ func (c *targetsCmd) Run(call *invocation) error {
 }
 
 func newTargetReport(t *hal.Target) targetReport {
-	return targetReport{Name: t.Name, Family: t.Family.String(), FamilyIndex: int(t.Family), Silicon: t.Silicon, Cores: t.Cores, Aliases: t.Aliases}
+	r := targetReport{Name: t.Name, Family: t.Family.String(), FamilyIndex: int(t.Family), Silicon: t.Silicon, Cores: t.Cores, Aliases: t.Aliases}
+	if chip := t.Stands(); chip != nil {
+		r.StandsFor = chip.Name
+	}
+	if like := t.Like(); like != nil {
+		r.Like = like.Name
+	}
+	return r
 }
 
 func (c *targetsCmd) list(out io.Writer) error {
@@ -86,6 +95,12 @@ func printTarget(out io.Writer, t *hal.Target) error {
 	if len(t.Aliases) > 0 {
 		fmt.Fprintf(w, "also %s\n", strings.Join(t.Aliases, ", "))
 	}
+	if chip := t.Stands(); chip != nil {
+		fmt.Fprintf(w, "The bare name is ours, for a generation. It stands for the base chip, which prints %s.\n", chip.Name)
+	}
+	if like := t.Like(); like != nil {
+		fmt.Fprintf(w, "No source has its table: all is predicted from %s, but what was seen on the chip.\n", like.Name)
+	}
 	rows := [][]string{{"", "", "value", "status", "offset", "source"}}
 	group := ""
 	for _, v := range t.Values() {
@@ -97,11 +112,18 @@ func printTarget(out io.Writer, t *hal.Target) error {
 	}
 	report.Columns(w, "", rows)
 	for _, c := range hal.Conflicts() {
-		for _, name := range c.Targets {
-			if name == t.Name {
-				fmt.Fprintf(w, "\nSources disagree on %s.\n  one:    %s\n  other:  %s\n  taken:  %s\n", c.Matter, c.One, c.Other, c.Choice)
-			}
+		if c.Concerns(t) {
+			fmt.Fprintf(w, "\nSources disagree on %s.\n  one:    %s\n  other:  %s\n  taken:  %s\n", c.Matter, c.One, c.Other, c.Choice)
 		}
 	}
 	return w.Flush()
+}
+
+// takeTarget finds the target that a name is for, and says which it took where sources disagree.
+func (call *invocation) takeTarget(name string) (*hal.Target, error) {
+	choice, err := hal.Resolve(name)
+	if note := choice.Note(); note != "" {
+		fmt.Fprintf(call.notes, "espalier: note: %s\n", note)
+	}
+	return choice.Target, err
 }

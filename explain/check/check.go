@@ -22,6 +22,7 @@ import (
 // Options say what to look at.
 type Options struct {
 	Targets  []*hal.Target // in the order of the report
+	Names    []hal.Choice  // what they were asked for by, if by names: where sources disagree on one, the report says so
 	Function string        // "" is all of them
 }
 
@@ -37,7 +38,7 @@ func (e *FunctionError) Error() string {
 
 // Model places every operation of a model on every target. The model's weight files need not be there.
 func Model(ctx context.Context, path string, m *coreml.Model, o Options) (*Report, error) {
-	r := &Report{Model: path}
+	r := &Report{Model: path, Readings: newReadings(o.Names)}
 	programs, err := modelPrograms(m)
 	if err != nil {
 		return nil, err

@@ -192,7 +192,7 @@ func TestCheckStops(t *testing.T) {
 
 func TestChipNames(t *testing.T) {
 	want := map[string]string{
-		"h13": "M1", "h13g": "M1 Pro, Max, Ultra", "h14": "M2", "h17": "M5?, A17 Pro?", "h18": "A19, A19 Pro", "u1": "reference, not silicon",
+		"h13": "M1", "h13g": "M1", "h13c": "M1 Max", "h13s": "M1 Pro?", "h14": "M2", "h17": "M5", "h18g": "M6", "h18p": "A19, A19 Pro", "u1": "reference, not silicon",
 	}
 	for _, target := range report(t, "testdata/models/passthrough", "all").Functions[0].Targets {
 		if name, ok := want[target.Name]; ok && target.Chip != name {

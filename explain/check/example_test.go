@@ -30,6 +30,6 @@ func ExampleFile() {
 	// Output:
 	// M1: 2 segments; on the host: argsort ×3, topk ×2
 	// M4: runs whole on the engine, 1 segment
-	// codegen-topk h13
-	// codegen-sort h13
+	// codegen-topk h13g
+	// codegen-sort h13g
 }

@@ -50,7 +50,7 @@ func TestJSON(t *testing.T) {
 
 // Every field of the schema is explained.
 func TestJSONIsDocumented(t *testing.T) {
-	text, err := json.Marshal(&check.Report{Functions: []*check.Function{{
+	text, err := json.Marshal(&check.Report{Readings: []check.Reading{{Name: "a14"}}, Functions: []*check.Function{{
 		AbsentWeights: true, Shapes: []string{"x 1"},
 		Operations: []*check.Operation{{Name: "o", Line: 1, Origin: "o"}, {Name: "p", Offset: 1}},
 		Targets: []*check.Target{

@@ -19,7 +19,7 @@ var page = template.Must(template.New("page").Parse(pageText))
 func (r *Report) WriteHTML(w io.Writer) error {
 	view := pageView{Model: printable(r.Model), Generator: template.HTML(htmlMark)}
 	for i, f := range r.Functions {
-		view.Functions = append(view.Functions, f.view(i))
+		view.Functions = append(view.Functions, r.view(f, i))
 	}
 	return page.Execute(w, view)
 }
@@ -37,6 +37,8 @@ type functionView struct {
 	Name       string
 	Summary    string
 	Targets    []targetView
+	Notes      []string  // on names
+	Columns    []*Target // of the matrix
 	Findings   []*Group
 	Operations []operationView
 }
@@ -75,11 +77,12 @@ const (
 	hostLane   = 20
 )
 
-func (f *Function) view(index int) functionView {
-	v := functionView{Index: index, Name: shortName(f.Name), Summary: f.summary(), Findings: f.Groups(), Operations: f.matrix()}
-	for _, t := range f.Targets {
-		v.Targets = append(v.Targets, t.view(f))
+func (r *Report) view(f *Function, index int) functionView {
+	v := functionView{Index: index, Name: shortName(f.Name), Summary: f.summary(), Findings: f.Groups(), Operations: f.matrix(), Columns: f.Targets}
+	for _, l := range r.lines(f) {
+		v.Targets = append(v.Targets, l.view(f))
 	}
+	v.Notes = r.notes(f)
 	return v
 }
 
@@ -87,8 +90,8 @@ func (f *Function) view(index int) functionView {
 //
 //	engine  ████████      ██████
 //	host            ▒▒▒▒▒▒
-func (t *Target) view(f *Function) targetView {
-	v := targetView{Name: t.Name, Chip: t.Chip, Whole: t.Whole(), Outcome: t.Outcome(f), Time: t.Time()}
+func (t line) view(f *Function) targetView {
+	v := targetView{Name: t.name, Chip: t.chip, Whole: t.Whole(), Outcome: t.Outcome(f), Time: t.Time()}
 	// A segment of one operation beside one of a thousand is to be seen too.
 	const least = 1.5 // percent
 	total, sum := 0, 0.0

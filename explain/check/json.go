@@ -13,7 +13,14 @@ import (
 type reportJSON struct {
 	Report    string         `json:"report"`
 	Model     string         `json:"model"`
+	Readings  []readingJSON  `json:"readings,omitempty"`
 	Functions []functionJSON `json:"functions"`
+}
+
+type readingJSON struct {
+	Name    string   `json:"name"`
+	Targets []string `json:"targets"`
+	Said    string   `json:"said"`
 }
 
 type functionJSON struct {
@@ -82,6 +89,9 @@ func (r *Report) WriteJSON(w io.Writer) error { return report.WriteJSON(w, r) }
 // MarshalJSON has the report by that schema.
 func (r *Report) MarshalJSON() ([]byte, error) {
 	out := reportJSON{Report: jsonMark, Model: r.Model}
+	for _, reading := range r.Readings {
+		out.Readings = append(out.Readings, readingJSON(reading))
+	}
 	for _, f := range r.Functions {
 		out.Functions = append(out.Functions, f.json())
 	}

@@ -17,14 +17,17 @@ func (r *Report) WriteMarkdown(w io.Writer) error {
 		fmt.Fprintf(&b, "### %s, function %s\n\n", code(r.Model), code(shortName(f.Name)))
 		fmt.Fprintf(&b, "%s.\n\n", escaped(f.summary()))
 		b.WriteString("| | Target | Chip | Verdict | Estimate |\n|---|---|---|---|---|\n")
-		for _, t := range f.Targets {
+		for _, l := range r.lines(f) {
 			mark := "✅"
-			if !t.Whole() {
+			if !l.Whole() {
 				mark = "⚠️"
 			}
-			fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", mark, t.Name, escaped(t.Chip), escaped(t.Outcome(f)), escaped(t.Time()))
+			fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", mark, l.name, escaped(l.chip), escaped(l.Outcome(f)), escaped(l.Time()))
 		}
 		b.WriteByte('\n')
+		for _, note := range r.notes(f) {
+			fmt.Fprintf(&b, "%s.\n\n", escaped(note))
+		}
 		f.writeMarkdown(&b)
 	}
 	_, err := io.WriteString(w, b.String())

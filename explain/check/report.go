@@ -17,6 +17,10 @@ import (
 type Report struct {
 	Model     string // path, as it was given
 	Functions []*Function
+
+	// Readings are the names that were asked for and on which sources disagree: all their targets are there, and forms for
+	// people have one line for those of a name that agree.
+	Readings []Reading
 }
 
 // A Function is what chips make of a function.
@@ -41,7 +45,7 @@ type Operation struct {
 
 // A Target is what one chip makes of a function.
 type Target struct {
-	Name     string // of the compiler's target: "h13"
+	Name     string // of the compiler's target: "h13g"
 	Chip     string // what people call it: "M1"
 	Places   []Place
 	Segments []Segment

@@ -25,10 +25,13 @@ func (r *Report) WriteText(w io.Writer) error {
 		}
 		fmt.Fprintf(&b, "%s, function %s: %s\n", printable(r.Model), shortName(f.Name), f.summary())
 		lines := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-		for _, t := range f.Targets {
-			fmt.Fprintf(lines, "  %s\t%s\t%s\n", t.Name, t.Chip, t.Verdict(f))
+		for _, l := range r.lines(f) {
+			fmt.Fprintf(lines, "  %s\t%s\t%s\n", l.name, l.chip, l.Verdict(f))
 		}
 		lines.Flush()
+		for _, note := range r.notes(f) {
+			fmt.Fprintf(&b, "  %s\n", note)
+		}
 		for _, g := range f.Groups() {
 			b.WriteByte('\n')
 			g.writeText(&b)

@@ -125,7 +125,7 @@ func (x *Examined) rejected(r *diag.Finding, t *hal.Target) Verdict {
 // laterTakes reports whether the gates of a later family take the operation.
 func (x *Examined) laterTakes(t *hal.Target) bool {
 	for _, later := range hal.Targets() {
-		if later.Family <= t.Family || later.Family == hal.Virtual {
+		if later.Family <= t.Family || later.Family == hal.Virtual || later.Like() != nil { // whose gates are those of another one
 			continue
 		}
 		if r, _ := x.gates(later); r == nil {
