@@ -222,10 +222,8 @@ func checkFeatures(field string, features []Feature) error {
 		if kind.array != (f.Array != nil) || kind.image != (f.Image != nil) || kind.elem != (f.Elem != "") {
 			return wrong(field, "a feature of kind %q is described as another", f.Kind)
 		}
-		if f.Array != nil && f.Array.Type != "" {
-			if _, err := tensor.ParseDType(f.Array.Type); err != nil {
-				return wrong(field+".array.type", "%v", err)
-			}
+		if err := f.checkType(field); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -21,6 +21,12 @@ func whole(t testing.TB) *Manifest {
 	return &m
 }
 
+// as makes a feature the one input of the second function.
+func as(f Feature) func(*Manifest) {
+	f.Name = "x"
+	return func(m *Manifest) { m.Functions[1].Inputs = []Feature{f} }
+}
+
 func TestManifestRefuses(t *testing.T) {
 	for _, c := range []struct {
 		change func(*Manifest)
@@ -53,6 +59,17 @@ func TestManifestRefuses(t *testing.T) {
 		{func(m *Manifest) { m.Functions[0].Outputs[0].Kind = "video" }, `functions[0].outputs[0].kind: "video" is not known`},
 		{func(m *Manifest) { m.Functions[0].Inputs[0].Array = nil }, `functions[0].inputs[0]: a feature of kind "array" is described as another`},
 		{func(m *Manifest) { m.Functions[0].States[0].Array.Type = "fp12" }, "functions[0].states[0].array.type"},
+		{func(m *Manifest) { m.Functions[0].States[0].Array.Shape = []int{-1} }, "functions[0].states[0].array.shape: [-1] is not a possible shape"},
+		{func(m *Manifest) { m.Functions[0].States[0].Array.Shape = []int{1 << 40, 1 << 40} }, "is not a possible shape"},
+		{func(m *Manifest) { m.Functions[0].Inputs[0].Array.Shapes = [][]int{{1}, {-2}} }, "functions[0].inputs[0].array.shapes[1]"},
+		{func(m *Manifest) { m.Functions[0].Inputs[0].Array.Ranges = []Range{{1, -1}, {3, 2}} }, "functions[0].inputs[0].array.ranges[1]: from 3 to 2 is not a possible range"},
+		{as(Feature{Kind: "dictionary", Elem: "double"}), `functions[1].inputs[0].elem: "double" is neither "int64" nor "string"`},
+		{as(Feature{Kind: "sequence", Elem: "fp12"}), `functions[1].inputs[0].elem: "fp12" is neither "int64" nor "string"`},
+		{as(Feature{Kind: "sequence", Elem: "int64", Length: &Range{-1, 2}}), "functions[1].inputs[0].length: from -1 to 2 is not a possible range"},
+		{as(Feature{Kind: "image", Image: &Image{Width: -1, ColorSpace: "RGB"}}), "functions[1].inputs[0].image: -1 × 0 is not a possible size"},
+		{as(Feature{Kind: "image", Image: &Image{Sizes: [][2]int{{1, 1}, {1 << 40, 1 << 40}}}}), "functions[1].inputs[0].image.sizes[1]"},
+		{as(Feature{Kind: "image", Image: &Image{WidthRange: &Range{1, 2}}}), "a range of widths or of heights, and not of both"},
+		{as(Feature{Kind: "image", Image: &Image{WidthRange: &Range{1, 2}, HeightRange: &Range{1, -2}}}), "functions[1].inputs[0].image.heightRange: from 1 to -2"},
 		{func(m *Manifest) { m.Functions[0].Segments[0].Operation = "" }, "functions[0].segments[0].operation: it has no name"},
 		{func(m *Manifest) { m.Functions[0].Segments[0].Backend = "gpu" }, `"gpu" is neither "engine" nor "host"`},
 		{func(m *Manifest) { m.Functions[0].Segments[0].Container = HostPath }, `there is no container "host.mil"`},
