@@ -73,7 +73,7 @@ func damageManifest(r *rand.Rand, files map[string][]byte) {
 		var places []jsonPlace
 		var texts []string
 		listJSON(m, func(v any) { m = v }, "", &places, &texts)
-		p := pick(r, places)
+		p := pickPlace(r, places)
 		p.set(mutateJSON(r, p, texts))
 	}
 	files[manifestPath], _ = json.Marshal(m)
@@ -84,6 +84,15 @@ type jsonPlace struct {
 	value any
 	set   func(any)
 	key   string
+}
+
+// pickPlace chooses a key first: what is rare is damaged as often as what is common.
+func pickPlace(r *rand.Rand, places []jsonPlace) jsonPlace {
+	byKey := map[string][]jsonPlace{}
+	for _, p := range places {
+		byKey[p.key] = append(byKey[p.key], p)
+	}
+	return pick(r, byKey[pick(r, slices.Sorted(maps.Keys(byKey)))])
 }
 
 // listJSON lists the places of a document, and the texts that are in it. Digests are left out: they are made anew.

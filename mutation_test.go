@@ -95,6 +95,8 @@ func mutationChild(t *testing.T, first, end int, tally mutationTally, failed *in
 		switch what {
 		case "begin":
 			last, next = rest, next+1
+		case "input":
+			last += ": " + rest
 		case "result", "error":
 			tally[what][(next-1)%len(mutationForms)]++
 			if testing.Verbose() && end-first == 1 {
@@ -120,8 +122,9 @@ func runMutations(t *testing.T) {
 	for i := first; i < first+count; i++ {
 		r := rand.New(rand.NewPCG(uint64(i), 1))
 		form := mutationForms[i%len(mutationForms)]
+		fmt.Printf("begin %d %s\n", i, form.name) // what damages it are packages of ours too
 		input := form.damage(t, r)
-		fmt.Printf("begin %d %s %s\n", i, form.name, input.name)
+		fmt.Printf("input %s\n", input.name)
 		path := filepath.Join(dir, strconv.Itoa(i))
 		input.write(t, path)
 		watch := time.AfterFunc(mutationLimitTime, func() {
@@ -186,7 +189,7 @@ func tryInput(r *rand.Rand, dir string) error {
 		return fmt.Errorf("found %v", paths)
 	}
 	path := paths[0]
-	if r.IntN(8) == 0 {
+	if r.IntN(3) == 0 {
 		if report, err := dump.File(path); err == nil {
 			report.WriteText(io.Discard)
 			report.Close()
@@ -200,7 +203,7 @@ func tryInput(r *rand.Rand, dir string) error {
 	case strings.HasPrefix(base, "picture."):
 		return tryPicture(path)
 	}
-	if r.IntN(8) == 0 {
+	if strings.HasSuffix(base, ".bundle") || r.IntN(3) == 0 { // what a manifest says, inspect asks
 		if report, err := model.File(path); err == nil {
 			report.WriteText(io.Discard)
 		}
