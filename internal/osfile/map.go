@@ -1,6 +1,6 @@
 // Package osfile does the two things with files that the standard library
 // leaves to its caller: it maps a file into memory read-only, and it replaces
-// a file atomically. It knows nothing of what the files hold.
+// a file or a folder atomically. It knows nothing of what the files hold.
 package osfile
 
 import (
