@@ -282,12 +282,9 @@ func (s stoppable) Write(data []byte) (n int, err error) {
 // WriteContainer writes the one hardware container of a program that is a single segment on the engine. It replaces a
 // container, and refuses anything else that is there. When the context ends before it is done, nothing is left behind.
 func (p *Program) WriteContainer(ctx context.Context, path string) error {
-	if len(p.result.Functions) != 1 {
-		return fmt.Errorf("%d functions: a container holds one", len(p.result.Functions))
-	}
-	f := p.result.Functions[0]
-	if len(f.Segments) != 1 || f.Segments[0] == nil {
-		return fmt.Errorf("function %s is %d segments, some of them on the host: a container holds one of the engine; write a bundle", f.Name, len(f.Segments))
+	f, err := p.oneSegment()
+	if err != nil {
+		return err
 	}
 	if old, err := os.Lstat(path); err == nil && (!old.Mode().IsRegular() || !hwx.IsContainerFile(path)) {
 		return fmt.Errorf("%s is there already and is no hardware container: it is left as it is", path)

@@ -2,16 +2,20 @@ package espalier_test
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"maps"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/espalier-ane/espalier"
 	"github.com/espalier-ane/espalier/e5"
 	"github.com/espalier-ane/espalier/hwx"
 	"github.com/espalier-ane/espalier/td"
@@ -214,14 +218,23 @@ func damageFile(r *rand.Rand, files map[string][]byte) {
 	files[path] = mutateBytes(r, files[path], nil)
 }
 
-// containerOf is a container of a compiled model, with the weights in it where there are any.
+// containerOf is a container of a model that is one segment on the engine.
 func containerOf(t testing.TB, r *rand.Rand) (string, []byte) {
 	for {
 		model, target := pick(r, mutatedModels), pick(r, []string{"virtual", "virtual", "h13", "h16"})
-		files := compiledModel(t, model, target)
-		if list := names(files, "*.hwx"); len(list) > 0 {
-			path := pick(r, list)
-			return model + " for " + target + " " + path, files[path]
+		data := keep("container "+model+" "+target, func() []byte {
+			path := filepath.Join(t.TempDir(), "model.hwx")
+			if compileAndWrite(t, model, target, func(p *espalier.Program) error { return p.WriteContainer(context.Background(), path) }) != nil {
+				return nil
+			}
+			data, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return data
+		})
+		if data != nil {
+			return model + " for " + target, data
 		}
 	}
 }

@@ -50,7 +50,7 @@ var mutatedModels = []string{
 var kept = map[string]any{}
 
 func keep[V any](key string, make func() V) V {
-	v, ok := kept[key].(V)
+	v, ok := kept[key].(V) // also one that is nil
 	if !ok {
 		v = make()
 		kept[key] = v
@@ -270,19 +270,28 @@ func mutateTokens(r *rand.Rand, text []byte) []byte {
 // compiledModel is a bundle of a model for a target; nil if it cannot be compiled.
 func compiledModel(t testing.TB, model, target string) map[string][]byte {
 	return keep("bundle "+model+" "+target, func() map[string][]byte {
-		m, err := espalier.Open(filepath.Join(modelsDir, model, "model.mlpackage"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer m.Close()
-		p, err := m.Compile(context.Background(), espalier.CompileOptions{Target: target})
+		dir := filepath.Join(t.TempDir(), "model.bundle")
+		err := compileAndWrite(t, model, target, func(p *espalier.Program) error {
+			_, err := p.WriteBundle(context.Background(), dir)
+			return err
+		})
 		if err != nil {
 			return nil
 		}
-		dir := filepath.Join(t.TempDir(), "model.bundle")
-		if _, err := p.WriteBundle(context.Background(), dir); err != nil {
-			t.Fatal(err)
-		}
 		return filesIn(t, dir, "model.bundle")
 	})
+}
+
+// compileAndWrite compiles a model and writes it.
+func compileAndWrite(t testing.TB, model, target string, write func(*espalier.Program) error) error {
+	m, err := espalier.Open(filepath.Join(modelsDir, model, "model.mlpackage"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	p, err := m.Compile(context.Background(), espalier.CompileOptions{Target: target})
+	if err != nil {
+		return err
+	}
+	return write(p)
 }

@@ -167,6 +167,9 @@ func plain(err error) error {
 func (b *Bundle) load(root *os.Root, want File, digests bool) error {
 	path := filepath.FromSlash(want.Path)
 	f, err := openRegular(root, path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return badFile(want.Path, fmt.Errorf("%w: copy the bundle with all its files, or compile the model again", fs.ErrNotExist))
+	}
 	if err != nil {
 		return badFile(want.Path, plain(err))
 	}
