@@ -31,6 +31,10 @@ func (c Config) bundleFunctions(b *bundle.Bundle) ([]*Function, error) {
 		}
 		all = append(all, made)
 	}
+	if p := b.Manifest.Pipeline; p != nil {
+		made, err := c.bundlePipeline(p, all)
+		return []*Function{made}, err
+	}
 	return all, nil
 }
 

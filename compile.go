@@ -47,8 +47,8 @@ type Program struct {
 	version string // of MIL, in which the model is written
 }
 
-// Compile compiles a model that was read from a program: for the default shapes of its inputs. The program is valid as
-// long as the model is open.
+// Compile compiles a model that was read from a program, or a pipeline of such: for the default shapes of its inputs. The
+// program is valid as long as the model is open. The functions of that of a pipeline are its stages.
 func (m *Model) Compile(ctx context.Context, o CompileOptions) (*Program, error) {
 	config := m.functions[0].config
 	config.Target = cmp.Or(o.Target, config.Target)
@@ -65,12 +65,12 @@ func (m *Model) Compile(ctx context.Context, o CompileOptions) (*Program, error)
 		if o.Function != "" && f.Name() != o.Function {
 			continue
 		}
-		entry, program, err := f.entry()
+		entries, pipeline, err := f.entries()
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", f.path, err)
 		}
-		job.Program, job.EngineOnly = program, f.config.Units == EngineOnly
-		job.Functions = append(job.Functions, entry)
+		job.Pipeline, job.EngineOnly = pipeline, f.config.Units == EngineOnly
+		job.Functions = append(job.Functions, entries...)
 	}
 	if len(job.Functions) == 0 {
 		_, err := m.Function(o.Function)
@@ -101,23 +101,32 @@ func (m *Model) Compile(ctx context.Context, o CompileOptions) (*Program, error)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", m.functions[0].path, err)
 	}
-	return &Program{result, job.Program.Version}, nil
+	return &Program{result, job.Functions[0].Program.Version}, nil
 }
 
-// entry is what the compiler takes of the function, for the default shapes of its inputs, with the program that it is of.
-func (f *Function) entry() (compiler.Entry, *mil.Program, error) {
+// entries are what the compiler takes of the function: of a pipeline, which is then the second result, its stages.
+func (f *Function) entries() ([]compiler.Entry, *bundle.Pipeline, error) {
+	if p, ok := f.runner.(*pipeline); ok {
+		return p.entries()
+	}
+	e, err := f.entry()
+	return []compiler.Entry{e}, nil, err
+}
+
+// entry is what the compiler takes of the function, for the default shapes of its inputs.
+func (f *Function) entry() (compiler.Entry, error) {
 	from, err := f.runner.source()
 	if err != nil {
-		return compiler.Entry{}, nil, err
+		return compiler.Entry{}, err
 	}
 	shapes := f.features.DefaultShapes(from.function)
 	for _, v := range from.function.OpenInputs() {
 		if _, ok := shapes[v.Name]; !ok {
-			return compiler.Entry{}, nil, fmt.Errorf("input %q is a %v: the description has no default shape", v.Name, v.Type)
+			return compiler.Entry{}, fmt.Errorf("input %q is a %v: the description has no default shape", v.Name, v.Type)
 		}
 	}
 	features := manifestFunction(&f.features.FunctionDescription)
-	return compiler.Entry{Function: from.function, Shapes: shapes, Features: features}, from.program, nil
+	return compiler.Entry{Function: from.function, Program: from.program, Shapes: shapes, Features: features}, nil
 }
 
 // PassInfo is a row of the compiler's table of passes.

@@ -17,6 +17,9 @@ const maxReasons = 10
 
 // oneSegment is the function of a program that is a single segment on the engine, or why there is none.
 func (p *Program) oneSegment() (*compiler.Function, error) {
+	if pipeline := p.result.Bundle.Manifest.Pipeline; pipeline != nil {
+		return nil, fmt.Errorf("%w, and the program is a pipeline of %d stages: write a bundle (.bundle), which holds them all", ErrContainer, len(pipeline.Stages))
+	}
 	if n := len(p.result.Functions); n != 1 {
 		return nil, fmt.Errorf("%w, and the program has %d functions: compile one of them, or write a bundle", ErrContainer, n)
 	}

@@ -57,6 +57,9 @@ func (m *Manifest) check(digests bool) error {
 			}
 		}
 	}
+	if err := m.checkPipeline(); err != nil {
+		return err
+	}
 	weights := map[string]bool{}
 	for i, w := range m.Weights {
 		field := at("weights", i)

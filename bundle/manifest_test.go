@@ -27,6 +27,11 @@ func as(f Feature) func(*Manifest) {
 	return func(m *Manifest) { m.Functions[1].Inputs = []Feature{f} }
 }
 
+// stages makes a bundle a pipeline of its functions.
+func stages(names ...string) func(*Manifest) {
+	return func(m *Manifest) { m.Pipeline = &Pipeline{Name: "main", Stages: names} }
+}
+
 func TestManifestRefuses(t *testing.T) {
 	for _, c := range []struct {
 		change func(*Manifest)
@@ -84,6 +89,21 @@ func TestManifestRefuses(t *testing.T) {
 		{func(m *Manifest) { m.Functions[0].Classifier.Label = "x" }, `functions[0].classifier.label: there is no output "x"`},
 		{func(m *Manifest) { m.Functions[0].Classifier.Probabilities = "x" }, `functions[0].classifier.probabilities: there is no output "x"`},
 		{func(m *Manifest) { m.Functions[0].Classifier.Numbers = []int64{1} }, "functions[0].classifier: the classes have both texts and numbers"},
+		{stages("other"), "pipeline.stages: 1 stages, and the bundle has 2 functions"},
+		{stages("other", "other"), `pipeline.stages[1]: "other" stands twice`},
+		{stages("other", "none"), `pipeline.stages[1]: there is no function "none"`},
+		{stages("other", "main"), `pipeline.stages[1]: function "main" has states`},
+		{func(m *Manifest) { m.Pipeline = &Pipeline{} }, "pipeline.name: there is no name"},
+		{func(m *Manifest) {
+			stages("other", "main")(m)
+			m.Functions[0].States = nil
+		}, `pipeline.stages[1]: function "main" takes "picture", which neither the pipeline takes nor a stage before gives`},
+		{func(m *Manifest) {
+			stages("main", "other")(m)
+			m.Functions[0].States = nil
+			m.Pipeline.Inputs = m.Functions[0].Inputs
+			m.Pipeline.Outputs = []Feature{{Name: "none", Kind: "double"}}
+		}, `pipeline.outputs: no stage gives "none"`},
 		{func(m *Manifest) { m.Weights[1].Name = "w" }, `weights[1].name: "w" stands twice`},
 		{func(m *Manifest) { m.Weights[0].File = HostPath }, `there is no file of weights "host.mil"`},
 		{func(m *Manifest) { m.Weights[0].Offset = 3 }, "weights[0]: 6 bytes at 3 are not in weights/a.bin, which has 8"},
