@@ -5,6 +5,7 @@
 #   make race         all tests, under the race detector (needs a C compiler)
 #   make bench        all benchmarks             BENCH=regexp
 #   make fuzz         every fuzz target in turn  FUZZTIME=60s
+#   make mutate       damaged inputs of every form  N=50000  FIRST=0
 #   make conformance  the built command over the conformance cases
 #   make parity       our tasks for H13 beside Apple's: three figures
 #   make golden       rewrite the golden files; read the diff
@@ -13,10 +14,12 @@
 GO       = go
 BENCH    = .
 FUZZTIME = 60s
+N        = 50000
+FIRST    = 0
 
 PLATFORMS = linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 
-.PHONY: all check test race bench fuzz conformance parity golden clean bin/espalier
+.PHONY: all check test race bench fuzz mutate conformance parity golden clean bin/espalier
 
 all: check test
 
@@ -61,6 +64,11 @@ fuzz:
 	done; \
 	if [ -z "$$targets" ]; then echo 'no fuzz targets'; fi; \
 	if [ -n "$$failed" ]; then echo "failed:$$failed" >&2; exit 1; fi
+
+# Mutations FIRST to FIRST+N-1 of every form of input, in child processes: one
+# that panics, hangs or takes too much memory is reported, and the rest goes on.
+mutate:
+	ESPALIER_MUTATION=$(FIRST) ESPALIER_MUTATIONS=$(N) $(GO) test . -run '^TestMutations' -count=1 -timeout 0 -v
 
 conformance: bin/espalier
 	$(GO) run ./internal/conformance -espalier bin/espalier -report docs/conformance.md

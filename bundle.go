@@ -33,6 +33,10 @@ func (c Config) bundleFunctions(ctx context.Context, b *bundle.Bundle) ([]*Funct
 		}
 		all = append(all, made)
 	}
+	if p := b.Manifest.Pipeline; p != nil {
+		made, err := c.bundlePipeline(p, all)
+		return []*Function{made}, err
+	}
 	return all, nil
 }
 

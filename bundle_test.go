@@ -3,7 +3,6 @@ package espalier_test
 import (
 	"bytes"
 	"context"
-	"errors"
 	"path/filepath"
 	"testing"
 
@@ -18,12 +17,6 @@ func TestBundlesRunAsTheirModels(t *testing.T) {
 			t.Parallel()
 			m := openModel(t, espalier.Config{}, name)
 			program, err := m.Compile(context.Background(), espalier.CompileOptions{})
-			if name == "pipeline_two" { // the one model of several programs: a bundle has one
-				if !errors.Is(err, espalier.ErrUnsupported) {
-					t.Errorf("a pipeline compiles: %v; want it refused as not supported", err)
-				}
-				return
-			}
 			if err != nil {
 				t.Fatal(err)
 			}

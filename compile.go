@@ -48,8 +48,9 @@ type Program struct {
 	version string // of MIL, in which the model is written
 }
 
-// Compile compiles a model that was read from a program: for the default shapes of its inputs. The program is valid as
-// long as the model is open: writing it afterwards gives ErrClosed.
+// Compile compiles a model that was read from a program, or a pipeline of such: for the default shapes of its inputs. The
+// program is valid as long as the model is open: writing it afterwards gives ErrClosed. The functions of that of a pipeline
+// are its stages.
 func (m *Model) Compile(ctx context.Context, o CompileOptions) (p *Program, err error) {
 	place, err := m.life.enter(ctx)
 	if err != nil {
@@ -72,12 +73,12 @@ func (m *Model) Compile(ctx context.Context, o CompileOptions) (p *Program, err 
 		if o.Function != "" && f.Name() != o.Function {
 			continue
 		}
-		entry, program, err := f.entry()
+		entries, pipeline, err := f.entries()
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", f.path, err)
 		}
-		job.Program, job.EngineOnly = program, f.config.Units == EngineOnly
-		job.Functions = append(job.Functions, entry)
+		job.Pipeline, job.EngineOnly = pipeline, f.config.Units == EngineOnly
+		job.Functions = append(job.Functions, entries...)
 	}
 	if len(job.Functions) == 0 {
 		_, err := m.Function(o.Function)
@@ -108,23 +109,32 @@ func (m *Model) Compile(ctx context.Context, o CompileOptions) (p *Program, err 
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", m.functions[0].path, err)
 	}
-	return &Program{m.life, result, job.Program.Version}, nil
+	return &Program{m.life, result, job.Functions[0].Program.Version}, nil
 }
 
-// entry is what the compiler takes of the function, for the default shapes of its inputs, with the program that it is of.
-func (f *Function) entry() (compiler.Entry, *mil.Program, error) {
+// entries are what the compiler takes of the function: of a pipeline, which is then the second result, its stages.
+func (f *Function) entries() ([]compiler.Entry, *bundle.Pipeline, error) {
+	if p, ok := f.runner.(*pipeline); ok {
+		return p.entries()
+	}
+	e, err := f.entry()
+	return []compiler.Entry{e}, nil, err
+}
+
+// entry is what the compiler takes of the function, for the default shapes of its inputs.
+func (f *Function) entry() (compiler.Entry, error) {
 	from, err := f.runner.source()
 	if err != nil {
-		return compiler.Entry{}, nil, err
+		return compiler.Entry{}, err
 	}
 	shapes := f.features.DefaultShapes(from.function)
 	for _, v := range from.function.OpenInputs() {
 		if _, ok := shapes[v.Name]; !ok {
-			return compiler.Entry{}, nil, fmt.Errorf("input %q is a %v: the description has no default shape", v.Name, v.Type)
+			return compiler.Entry{}, fmt.Errorf("input %q is a %v: the description has no default shape", v.Name, v.Type)
 		}
 	}
 	features := manifestFunction(&f.features.FunctionDescription)
-	return compiler.Entry{Function: from.function, Shapes: shapes, Features: features}, from.program, nil
+	return compiler.Entry{Function: from.function, Program: from.program, Shapes: shapes, Features: features}, nil
 }
 
 // PassInfo is a row of the compiler's table of passes.
@@ -307,12 +317,9 @@ func (p *Program) WriteContainer(ctx context.Context, path string) (err error) {
 	}
 	defer p.life.leave(place, &err)
 	defer osfile.Protect().Catch(&err)
-	if len(p.result.Functions) != 1 {
-		return fmt.Errorf("%d functions: a container holds one", len(p.result.Functions))
-	}
-	f := p.result.Functions[0]
-	if len(f.Segments) != 1 || f.Segments[0] == nil {
-		return fmt.Errorf("function %s is %d segments, some of them on the host: a container holds one of the engine; write a bundle", f.Name, len(f.Segments))
+	f, err := p.oneSegment()
+	if err != nil {
+		return err
 	}
 	if old, err := os.Lstat(path); err == nil && (!old.Mode().IsRegular() || !hwx.IsContainerFile(path)) {
 		return fmt.Errorf("%s is there already and is no hardware container: it is left as it is", path)

@@ -19,6 +19,9 @@ func (c Config) containerFunctions(ctx context.Context, file *hwx.File) ([]*Func
 	if err := c.checkContainer(file); err != nil {
 		return nil, err
 	}
+	if s := file.External(); s != nil {
+		return nil, fmt.Errorf("%w: %d bytes of weights are in a file of the bundle that it is of: open the bundle, or compile the model to a container, which has them", ErrWeights, s.Size)
+	}
 	numerics, err := c.engineProfile()
 	if err != nil {
 		return nil, err

@@ -79,6 +79,10 @@ var ErrUnits = errors.New("the model needs other units")
 // ErrTarget is wrapped by the error about a compiled model that is for another target than the one asked for.
 var ErrTarget = errors.New("the model is compiled for another target")
 
+// ErrWeights is wrapped by the error about a container whose weights are in another file. A model whose weight file is
+// missing has the error *coreml.MissingWeightsError.
+var ErrWeights = errors.New("the container has no weights of its own")
+
 // ErrUnsupported is wrapped by errors about models that can be read but not run.
 var ErrUnsupported = errors.New("not supported yet")
 

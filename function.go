@@ -23,7 +23,7 @@ type Function struct {
 }
 
 // A runner is how a function runs. Opening a model chooses one for each of its functions; nothing else asks which one it
-// is.
+// is, but for Compile, which takes a pipeline apart.
 //
 //	compiled   a function of a bundle or container, on the runtime
 //	variants   a function of a program, compiled for each set of shapes that comes

@@ -5,209 +5,221 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"io/fs"
+	"io"
 	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/espalier-ane/espalier"
 	"github.com/espalier-ane/espalier/coreml"
-	"github.com/espalier-ane/espalier/mil"
+	"github.com/espalier-ane/espalier/explain/dump"
+	"github.com/espalier-ane/espalier/explain/model"
 	"github.com/espalier-ane/espalier/tensor"
 )
 
-// Damaged files. Each mutation changes one file of one model: a bit flipped, the end cut off, or a piece of
-// the file, or of another one, written over it. The models are opened and run in child processes, so that
-// nothing that a file does can hide: each must give an error or a result in time and memory.
+// Damaged files. Each mutation damages one input of one form, by what the form is made of: see mutationForms. The
+// inputs are opened and run in a child process, so that nothing that a file does can hide: each must give an error or a
+// result, in time and memory. A mutation is its number: the same number is always the same damage.
 //
-//	go test . -run Mutations                                       220 mutations
-//	ESPALIER_MUTATIONS=2000 go test . -run Mutations -timeout 30m  as many as you like
+//	go test . -run Mutations                                       a few hundred
+//	make mutate N=50000                                            as many as you like
+//	ESPALIER_MUTATIONS=1 ESPALIER_MUTATION=1234 go test . -run Mutations -v   the one with this number
+//
+// The child says which mutation it begins and how it ended, a line each. One that takes the child down is reported, and
+// the next child goes on after it.
 
 const (
 	mutationLimitTime   = 30 * time.Second // ends what hangs
 	mutationDeadline    = 1500 * time.Millisecond
 	mutationLimitMemory = 1 << 30
-	mutationsPerChild   = 55
+	mutationCount       = 396
 )
 
-// mutated are the models whose files are damaged: between them every kind of constant, feature, nested
-// block and compressed weight. The text of a program is damaged for each of them too.
-var mutated = []string{
-	"conv2d_basic", "comp_joint_pal_quant", "comp_pal4_ios18_group", "b_control_flow", "b_lists", "classifier_labels",
-	"flex_enum", "multifunction", "pipeline_two", "stateful_counter", "optional_input", "image_bgr_meanstd", "comp_sparse",
-}
-
-// mutant is a file to damage.
-type mutant struct {
-	model string
-	file  string // inside the package; "" for the text of the program
-	data  []byte
-}
-
-func mutants(t *testing.T) []mutant {
-	var all []mutant
-	for _, name := range mutated {
-		root := filepath.Join(modelsDir, name, "model.mlpackage")
-		if _, err := os.Stat(root); err != nil {
-			t.Fatal(err)
-		}
-		err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-			if err != nil || d.IsDir() {
-				return err
-			}
-			data, err := os.ReadFile(path)
-			rel, _ := filepath.Rel(root, path)
-			all = append(all, mutant{name, rel, data})
-			return err
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		m, err := coreml.Open(root)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if p, err := m.Program(); err == nil {
-			text, err := mil.FormatText(p)
-			if err != nil {
-				t.Fatal(err)
-			}
-			all = append(all, mutant{name, "", text})
-		}
-		m.Close()
-	}
-	return all
-}
-
-// mutate returns a damaged copy.
-func mutate(r *rand.Rand, data, other []byte) []byte {
-	out := bytes.Clone(data)
-	if len(out) == 0 {
-		return append(out, byte(r.Uint32()))
-	}
-	switch r.IntN(4) {
-	case 0:
-		out[r.IntN(len(out))] ^= 1 << r.IntN(8)
-	case 1: // several bytes: lengths and varints change most when their high bits do
-		for range 1 + r.IntN(4) {
-			out[r.IntN(len(out))] = byte(r.Uint32()) | 0x80
-		}
-	case 2:
-		out = out[:r.IntN(len(out))]
-	case 3:
-		if len(other) == 0 {
-			other = data
-		}
-		from := r.IntN(len(other))
-		copy(out[r.IntN(len(out)):], other[from:min(len(other), from+1+r.IntN(64))])
-	}
-	return out
-}
-
 func TestMutationsGiveAnErrorOrAResult(t *testing.T) {
-	if os.Getenv("ESPALIER_MUTATION_DIR") != "" {
-		runMutants(os.Getenv("ESPALIER_MUTATION_DIR"))
+	if os.Getenv("ESPALIER_MUTATION_CHILD") != "" {
+		runMutations(t)
 		return
 	}
-	count := 220
-	if n, err := strconv.Atoi(os.Getenv("ESPALIER_MUTATIONS")); err == nil {
-		count = n
+	first, count := envInt("ESPALIER_MUTATION", 0), envInt("ESPALIER_MUTATIONS", mutationCount)
+	tally := mutationTally{"result": {}, "error": {}}
+	failed := 0
+	for next := first; next < first+count; {
+		next = mutationChild(t, next, first+count, tally, &failed)
 	}
-	files := mutants(t)
-	for first := 0; first < count; first += mutationsPerChild {
-		t.Run(fmt.Sprint(first), func(t *testing.T) {
-			dir := t.TempDir()
-			for i := first; i < min(count, first+mutationsPerChild); i++ {
-				r := rand.New(rand.NewPCG(uint64(i), 1))
-				victim := files[i%len(files)]
-				damaged := mutate(r, victim.data, files[r.IntN(len(files))].data)
-				writeMutant(t, filepath.Join(dir, fmt.Sprintf("%05d", i)), victim, damaged)
-			}
-			checkMutants(t, dir)
-		})
+	ran := 0
+	for i, form := range mutationForms {
+		t.Logf("%-20s %6d gave a result, %6d an error", form.name, tally["result"][i], tally["error"][i])
+		ran += tally["result"][i] + tally["error"][i]
+	}
+	t.Logf("%d mutations, %d failed", count, failed)
+	if ran+failed != count {
+		t.Errorf("%d of %d mutations were run", ran+failed, count)
 	}
 }
 
-// writeMutant lays out a damaged model under path: a copy of the package with one file replaced, or a text.
-func writeMutant(t *testing.T, path string, m mutant, data []byte) {
-	root := filepath.Join(modelsDir, m.model, "model.mlpackage")
-	if m.file == "" {
-		copyTree(t, filepath.Join(root, "Data", "com.apple.CoreML"), filepath.Join(path, "model.mlmodelc"))
-		if err := os.WriteFile(filepath.Join(path, "model.mlmodelc", "model.mil"), data, 0o666); err != nil {
-			t.Fatal(err)
-		}
-		return
+// A mutationTally counts how mutations ended, "result" or "error", by their forms.
+type mutationTally map[string]map[int]int
+
+func envInt(name string, otherwise int) int {
+	if n, err := strconv.Atoi(os.Getenv(name)); err == nil {
+		return n
 	}
-	copyTree(t, root, filepath.Join(path, "model.mlpackage"))
-	if err := os.WriteFile(filepath.Join(path, "model.mlpackage", m.file), data, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	return otherwise
 }
 
-func copyTree(t *testing.T, from, to string) {
-	if err := os.CopyFS(to, os.DirFS(from)); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// checkMutants runs the child over a folder of damaged models and reads its report, a line per model.
-func checkMutants(t *testing.T, dir string) {
-	ctx, cancel := context.WithTimeout(context.Background(), mutationsPerChild*mutationLimitTime)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, os.Args[0], "-test.run=^TestMutationsGiveAnErrorOrAResult$")
-	cmd.Env = append(os.Environ(), "ESPALIER_MUTATION_DIR="+dir, "GOMEMLIMIT="+strconv.Itoa(mutationLimitMemory/2))
+// mutationChild runs a child over the mutations from first to end, and returns the first that it did not reach.
+func mutationChild(t *testing.T, first, end int, tally mutationTally, failed *int) (next int) {
+	cmd := exec.Command(os.Args[0], "-test.run=^TestMutationsGiveAnErrorOrAResult$", "-test.timeout=0")
+	cmd.Env = append(os.Environ(), "ESPALIER_MUTATION_CHILD=1", fmt.Sprint("ESPALIER_MUTATION=", first), fmt.Sprint("ESPALIER_MUTATIONS=", end-first),
+		"GOMEMLIMIT="+strconv.Itoa(mutationLimitMemory/2))
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
-	out, err := cmd.Output()
-	done, last := 0, "none"
-	for s := bufio.NewScanner(bytes.NewReader(out)); s.Scan(); {
-		name, rest, ok := strings.Cut(s.Text(), " took ")
-		if !ok {
-			continue
-		}
-		done, last = done+1, name
-		if d, err := time.ParseDuration(strings.Fields(rest)[0]); err != nil || d > mutationLimitTime {
-			t.Errorf("%s: %s took %s", dir, name, rest)
-		}
-	}
+	out, err := cmd.StdoutPipe()
 	if err != nil {
-		t.Fatalf("the child failed after %s: %v\n%.4000s", last, err, stderr.String())
+		t.Fatal(err)
 	}
-	if entries, _ := os.ReadDir(dir); done != len(entries) {
-		t.Errorf("%d of %d models were run", done, len(entries))
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
 	}
-	if rss := maxRSS(cmd.ProcessState); rss > mutationLimitMemory {
-		t.Errorf("the child took %d MiB", rss>>20)
+	next, last := first, "the start"
+	for s := bufio.NewScanner(out); s.Scan(); {
+		what, rest, _ := strings.Cut(s.Text(), " ")
+		switch what {
+		case "begin":
+			last, next = rest, next+1
+		case "input":
+			last += ": " + rest
+		case "result", "error":
+			tally[what][(next-1)%len(mutationForms)]++
+			if testing.Verbose() && end-first == 1 {
+				fmt.Printf("%s: %s %s\n", last, what, rest)
+			}
+		}
 	}
+	if err := cmd.Wait(); err != nil {
+		*failed++
+		t.Errorf("mutation %s: %v\n%.6000s", last, err, stderr.String())
+		if next == first {
+			t.FailNow() // it would be the same again
+		}
+	}
+	return next
 }
 
-// runMutants is the child: it opens and runs every model of a folder.
-func runMutants(dir string) {
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	for _, e := range entries {
+// runMutations is the child.
+func runMutations(t *testing.T) {
+	first, count := envInt("ESPALIER_MUTATION", 0), envInt("ESPALIER_MUTATIONS", 0)
+	go watchMemory()
+	dir := t.TempDir()
+	for i := first; i < first+count; i++ {
+		r := rand.New(rand.NewPCG(uint64(i), 1))
+		form := mutationForms[i%len(mutationForms)]
+		fmt.Printf("begin %d %s\n", i, form.name) // what damages it are packages of ours too
+		input := form.damage(t, r)
+		fmt.Printf("input %s\n", input.name)
+		path := filepath.Join(dir, strconv.Itoa(i))
+		input.write(t, path)
+		watch := time.AfterFunc(mutationLimitTime, func() {
+			debug.SetTraceback("all")
+			panic(fmt.Sprintf("mutation %d hangs", i))
+		})
 		start := time.Now()
-		err := runMutant(filepath.Join(dir, e.Name()))
-		fmt.Printf("%s took %v %.200q\n", e.Name(), time.Since(start), fmt.Sprint(err))
-		runtime.GC()
+		err := tryInput(r, path)
+		watch.Stop()
+		what := "error"
+		if err == nil {
+			what = "result"
+		}
+		fmt.Printf("%s %v %.200q\n", what, time.Since(start).Round(time.Millisecond), fmt.Sprint(err))
+		if os.Getenv("ESPALIER_MUTATION_KEEP") == "" {
+			os.RemoveAll(path)
+		} else {
+			os.CopyFS(filepath.Join(os.Getenv("ESPALIER_MUTATION_KEEP"), strconv.Itoa(i)), os.DirFS(path))
+		}
+		if i%16 == 0 {
+			runtime.GC()
+		}
 	}
 }
 
-func runMutant(dir string) error {
-	paths, err := filepath.Glob(filepath.Join(dir, "model.*"))
+// watchMemory ends the process that takes more than it may.
+func watchMemory() {
+	for {
+		if rss := peakRSS(); rss > mutationLimitMemory {
+			fmt.Fprintf(os.Stderr, "the child took %d MiB\n", rss>>20)
+			buf := make([]byte, 1<<20)
+			os.Stderr.Write(buf[:runtime.Stack(buf, true)])
+			os.Exit(3)
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+// An input is a damaged input: files by their paths, with slashes. The one folder or file at the top is a model, an
+// archive of arrays or a picture, by its name.
+type input struct {
+	name  string // what was damaged, and how
+	files map[string][]byte
+}
+
+func (in input) write(t testing.TB, dir string) {
+	for name, data := range in.files {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, data, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// tryInput does with an input what a user would.
+func tryInput(r *rand.Rand, dir string) error {
+	paths, err := filepath.Glob(filepath.Join(dir, "*"))
 	if err != nil || len(paths) != 1 {
 		return fmt.Errorf("found %v", paths)
 	}
-	m, err := espalier.Open(paths[0])
+	path := paths[0]
+	if r.IntN(3) == 0 {
+		if report, err := dump.File(path); err == nil {
+			report.WriteText(io.Discard)
+			report.Close()
+		}
+	}
+	base := filepath.Base(path)
+	switch {
+	case strings.HasPrefix(base, "arrays."):
+		_, err = tensor.OpenNPZ(path)
+		return err
+	case strings.HasPrefix(base, "picture."):
+		return tryPicture(path)
+	}
+	if strings.HasSuffix(base, ".bundle") || r.IntN(3) == 0 { // what a manifest says, inspect asks
+		if report, err := model.File(path); err == nil {
+			report.WriteText(io.Discard)
+		}
+	}
+	return tryModel(r, path)
+}
+
+func tryModel(r *rand.Rand, path string) error {
+	var c espalier.Config
+	if strings.Contains(filepath.Base(path), ".ml") { // what is not compiled yet
+		c.Target = []string{"", "", "", "h13"}[r.IntN(4)]
+		if r.IntN(8) == 0 {
+			c = espalier.Config{Units: espalier.CPUOnly}
+		}
+	}
+	m, err := c.Open(path)
 	if err != nil {
 		return err
 	}
@@ -233,6 +245,29 @@ func runMutant(dir string) error {
 		}
 	}
 	return first
+}
+
+// pictureModel takes pictures, for the whole life of the child.
+var pictureModel = sync.OnceValues(func() (*espalier.Model, error) {
+	return espalier.Config{Resize: espalier.Fit}.Open(filepath.Join(modelsDir, "image_rgb", "model.mlpackage"))
+})
+
+func tryPicture(path string) error {
+	m, err := pictureModel()
+	if err != nil {
+		return err
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	picture, err := espalier.DecodePicture(file)
+	if err != nil {
+		return err
+	}
+	_, err = m.Predict(context.Background(), map[string]any{m.Functions()[0].Inputs()[0].Name: picture})
+	return err
 }
 
 // zeroInput is an input of zeros in its default shape; nil where that cannot be had.

@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
+	"github.com/espalier-ane/espalier/bundle"
 	"github.com/espalier-ane/espalier/coreml"
 	"github.com/espalier-ane/espalier/e5rt"
+	"github.com/espalier-ane/espalier/internal/compiler"
 	"github.com/espalier-ane/espalier/tensor"
 )
 
@@ -22,21 +25,63 @@ func (c Config) pipelineFunction(ctx context.Context, file *coreml.Model) (*Func
 	if len(file.Stages) == 0 || len(file.Description.Functions) == 0 {
 		return nil, errors.New("the pipeline has no stages or no description")
 	}
-	p := &pipeline{features: c.features(file.Description.Functions[0])}
-	if len(p.features.States) > 0 {
-		return nil, fmt.Errorf("the pipeline has states: %w", ErrUnsupported)
-	}
+	var stages []*Function
 	for i, stage := range file.Stages {
 		functions, err := c.modelFunctions(ctx, stage.Model)
 		if err != nil {
 			return nil, fmt.Errorf("stage %d of the pipeline: %w", i, err)
 		}
-		if len(functions[0].States()) > 0 {
+		stages = append(stages, functions[0])
+	}
+	return c.pipelineOf(file.Description.Functions[0], stages)
+}
+
+// bundlePipeline makes the one function of a bundle that holds a pipeline, of those of its stages.
+func (c Config) bundlePipeline(p *bundle.Pipeline, functions []*Function) (*Function, error) {
+	description, err := DescribeFunction(p.Function())
+	if err != nil {
+		return nil, err
+	}
+	var stages []*Function
+	for _, name := range p.Stages { // each is one of the functions: the manifest is checked
+		stages = append(stages, functions[slices.IndexFunc(functions, func(f *Function) bool { return f.Name() == name })])
+	}
+	if len(stages) == 0 {
+		return nil, errors.New("the pipeline has no stages")
+	}
+	return c.pipelineOf(description, stages)
+}
+
+func (c Config) pipelineOf(d coreml.FunctionDescription, stages []*Function) (*Function, error) {
+	p := &pipeline{features: c.features(d), stages: stages}
+	if len(p.features.States) > 0 {
+		return nil, fmt.Errorf("the pipeline has states: %w", ErrUnsupported)
+	}
+	for i, stage := range stages {
+		if len(stage.States()) > 0 {
 			return nil, fmt.Errorf("stage %d of the pipeline has states: %w", i, ErrUnsupported)
 		}
-		p.stages = append(p.stages, functions[0])
 	}
-	return &Function{config: c, features: p.features, numerics: p.stages[0].numerics, runner: p}, nil
+	return &Function{config: c, features: p.features, numerics: stages[0].numerics, runner: p}, nil
+}
+
+// entries are what the compiler takes of the stages, under names that they have in a bundle, and what its manifest says of
+// them.
+func (p *pipeline) entries() ([]compiler.Entry, *bundle.Pipeline, error) {
+	d := manifestFunction(&p.features.FunctionDescription)
+	m := &bundle.Pipeline{Name: d.Name, Inputs: d.Inputs, Outputs: d.Outputs, Classifier: d.Classifier}
+	var list []compiler.Entry
+	for i, stage := range p.stages {
+		entry, err := stage.entry()
+		if err != nil {
+			return nil, nil, fmt.Errorf("stage %d of the pipeline: %w", i, err)
+		}
+		renamed := *entry.Function // stages are models by themselves: all are called main
+		renamed.Name = fmt.Sprintf("stage%d", i)
+		entry.Function = &renamed
+		list, m.Stages = append(list, entry), append(m.Stages, renamed.Name)
+	}
+	return list, m, nil
 }
 
 func (p *pipeline) run(ctx context.Context, inputs map[string]any, _ states) (map[string]*Value, error) {
@@ -87,7 +132,7 @@ func (p *pipeline) run(ctx context.Context, inputs map[string]any, _ states) (ma
 func (p *pipeline) newState() states { return e5rt.NewState() } // no stage has any
 
 func (p *pipeline) source() (*source, error) {
-	return nil, fmt.Errorf("compiling a pipeline is %w: its stages, models by themselves, can be compiled", ErrUnsupported)
+	return nil, fmt.Errorf("a pipeline in a pipeline is %w: it can be run, not compiled", ErrUnsupported) // entries has the stages of one
 }
 
 // stageInput is an output of one stage as the next one takes it: a picture travels as a picture.

@@ -2,7 +2,5 @@
 
 package espalier_test
 
-import "os"
-
-// maxRSS is not known on this platform.
-func maxRSS(*os.ProcessState) int64 { return 0 }
+// peakRSS is not known on this platform.
+func peakRSS() int64 { return 0 }

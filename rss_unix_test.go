@@ -3,15 +3,14 @@
 package espalier_test
 
 import (
-	"os"
 	"runtime"
 	"syscall"
 )
 
-// maxRSS is the largest resident size that a finished process had, in bytes.
-func maxRSS(p *os.ProcessState) int64 {
-	u, ok := p.SysUsage().(*syscall.Rusage)
-	if !ok {
+// peakRSS is the largest resident size that this process had, in bytes.
+func peakRSS() int64 {
+	var u syscall.Rusage
+	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {
 		return 0
 	}
 	if runtime.GOOS == "darwin" {

@@ -57,6 +57,9 @@ func (m *Manifest) check(digests bool) error {
 			}
 		}
 	}
+	if err := m.checkPipeline(); err != nil {
+		return err
+	}
 	weights := map[string]bool{}
 	for i, w := range m.Weights {
 		field := at("weights", i)
@@ -222,10 +225,8 @@ func checkFeatures(field string, features []Feature) error {
 		if kind.array != (f.Array != nil) || kind.image != (f.Image != nil) || kind.elem != (f.Elem != "") {
 			return wrong(field, "a feature of kind %q is described as another", f.Kind)
 		}
-		if f.Array != nil && f.Array.Type != "" {
-			if _, err := tensor.ParseDType(f.Array.Type); err != nil {
-				return wrong(field+".array.type", "%v", err)
-			}
+		if err := f.checkType(field); err != nil {
+			return err
 		}
 	}
 	return nil

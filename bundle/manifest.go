@@ -31,6 +31,7 @@ type Manifest struct {
 	Target    string     `json:"target"`              // for which it was compiled
 	Numerics  string     `json:"numerics"`            // the profile
 	Functions []Function `json:"functions"`
+	Pipeline  *Pipeline  `json:"pipeline,omitempty"` // nil if each function is called by itself
 	Weights   []Weight   `json:"weights,omitempty"`
 	Files     []File     `json:"files"` // by path, without the manifest
 }
@@ -49,6 +50,25 @@ type Function struct {
 	// function that takes other shapes too: who has the compiler can compile it
 	// for them. "" if there is none.
 	Source string `json:"source,omitempty"`
+}
+
+// A Pipeline is the functions of a bundle as one that can be called: they run one
+// after the other. Each takes its inputs by name, from the inputs of the pipeline
+// and from the outputs of those before it, of which the last of a name counts. An
+// output of the pipeline is found in the same way.
+//
+//	x ─ stage0 ─ h ─ stage1 ─ y
+type Pipeline struct {
+	Name       string      `json:"name"`
+	Inputs     []Feature   `json:"inputs,omitempty"`
+	Outputs    []Feature   `json:"outputs,omitempty"`
+	Classifier *Classifier `json:"classifier,omitempty"`
+	Stages     []string    `json:"stages"` // the functions, in order
+}
+
+// Function describes the pipeline as a function, which has no segments.
+func (p *Pipeline) Function() *Function {
+	return &Function{Name: p.Name, Inputs: p.Inputs, Outputs: p.Outputs, Classifier: p.Classifier}
 }
 
 // A Classifier says which outputs of a function are about classes, and what the

@@ -21,6 +21,17 @@ func whole(t testing.TB) *Manifest {
 	return &m
 }
 
+// as makes a feature the one input of the second function.
+func as(f Feature) func(*Manifest) {
+	f.Name = "x"
+	return func(m *Manifest) { m.Functions[1].Inputs = []Feature{f} }
+}
+
+// stages makes a bundle a pipeline of its functions.
+func stages(names ...string) func(*Manifest) {
+	return func(m *Manifest) { m.Pipeline = &Pipeline{Name: "main", Stages: names} }
+}
+
 func TestManifestRefuses(t *testing.T) {
 	for _, c := range []struct {
 		change func(*Manifest)
@@ -53,6 +64,17 @@ func TestManifestRefuses(t *testing.T) {
 		{func(m *Manifest) { m.Functions[0].Outputs[0].Kind = "video" }, `functions[0].outputs[0].kind: "video" is not known`},
 		{func(m *Manifest) { m.Functions[0].Inputs[0].Array = nil }, `functions[0].inputs[0]: a feature of kind "array" is described as another`},
 		{func(m *Manifest) { m.Functions[0].States[0].Array.Type = "fp12" }, "functions[0].states[0].array.type"},
+		{func(m *Manifest) { m.Functions[0].States[0].Array.Shape = []int{-1} }, "functions[0].states[0].array.shape: [-1] is not a possible shape"},
+		{func(m *Manifest) { m.Functions[0].States[0].Array.Shape = []int{1 << 40, 1 << 40} }, "is not a possible shape"},
+		{func(m *Manifest) { m.Functions[0].Inputs[0].Array.Shapes = [][]int{{1}, {-2}} }, "functions[0].inputs[0].array.shapes[1]"},
+		{func(m *Manifest) { m.Functions[0].Inputs[0].Array.Ranges = []Range{{1, -1}, {3, 2}} }, "functions[0].inputs[0].array.ranges[1]: from 3 to 2 is not a possible range"},
+		{as(Feature{Kind: "dictionary", Elem: "double"}), `functions[1].inputs[0].elem: "double" is neither "int64" nor "string"`},
+		{as(Feature{Kind: "sequence", Elem: "fp12"}), `functions[1].inputs[0].elem: "fp12" is neither "int64" nor "string"`},
+		{as(Feature{Kind: "sequence", Elem: "int64", Length: &Range{-1, 2}}), "functions[1].inputs[0].length: from -1 to 2 is not a possible range"},
+		{as(Feature{Kind: "image", Image: &Image{Width: -1, ColorSpace: "RGB"}}), "functions[1].inputs[0].image: -1 × 0 is not a possible size"},
+		{as(Feature{Kind: "image", Image: &Image{Sizes: [][2]int{{1, 1}, {1 << 40, 1 << 40}}}}), "functions[1].inputs[0].image.sizes[1]"},
+		{as(Feature{Kind: "image", Image: &Image{WidthRange: &Range{1, 2}}}), "a range of widths or of heights, and not of both"},
+		{as(Feature{Kind: "image", Image: &Image{WidthRange: &Range{1, 2}, HeightRange: &Range{1, -2}}}), "functions[1].inputs[0].image.heightRange: from 1 to -2"},
 		{func(m *Manifest) { m.Functions[0].Segments[0].Operation = "" }, "functions[0].segments[0].operation: it has no name"},
 		{func(m *Manifest) { m.Functions[0].Segments[0].Backend = "gpu" }, `"gpu" is neither "engine" nor "host"`},
 		{func(m *Manifest) { m.Functions[0].Segments[0].Container = HostPath }, `there is no container "host.mil"`},
@@ -67,6 +89,21 @@ func TestManifestRefuses(t *testing.T) {
 		{func(m *Manifest) { m.Functions[0].Classifier.Label = "x" }, `functions[0].classifier.label: there is no output "x"`},
 		{func(m *Manifest) { m.Functions[0].Classifier.Probabilities = "x" }, `functions[0].classifier.probabilities: there is no output "x"`},
 		{func(m *Manifest) { m.Functions[0].Classifier.Numbers = []int64{1} }, "functions[0].classifier: the classes have both texts and numbers"},
+		{stages("other"), "pipeline.stages: 1 stages, and the bundle has 2 functions"},
+		{stages("other", "other"), `pipeline.stages[1]: "other" stands twice`},
+		{stages("other", "none"), `pipeline.stages[1]: there is no function "none"`},
+		{stages("other", "main"), `pipeline.stages[1]: function "main" has states`},
+		{func(m *Manifest) { m.Pipeline = &Pipeline{} }, "pipeline.name: there is no name"},
+		{func(m *Manifest) {
+			stages("other", "main")(m)
+			m.Functions[0].States = nil
+		}, `pipeline.stages[1]: function "main" takes "picture", which neither the pipeline takes nor a stage before gives`},
+		{func(m *Manifest) {
+			stages("main", "other")(m)
+			m.Functions[0].States = nil
+			m.Pipeline.Inputs = m.Functions[0].Inputs
+			m.Pipeline.Outputs = []Feature{{Name: "none", Kind: "double"}}
+		}, `pipeline.outputs: no stage gives "none"`},
 		{func(m *Manifest) { m.Weights[1].Name = "w" }, `weights[1].name: "w" stands twice`},
 		{func(m *Manifest) { m.Weights[0].File = HostPath }, `there is no file of weights "host.mil"`},
 		{func(m *Manifest) { m.Weights[0].Offset = 3 }, "weights[0]: 6 bytes at 3 are not in weights/a.bin, which has 8"},

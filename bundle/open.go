@@ -34,13 +34,43 @@ type Bundle struct {
 // IsBundle reports whether the folder has a manifest of ours, be it of another
 // version or damaged further on.
 func IsBundle(dir string) bool {
-	root, err := os.OpenRoot(dir)
+	opened := false
+	err := inFolder(dir, func(root *os.Root) error {
+		opened = true
+		_, _, err := readManifest(root)
+		return err
+	})
+	return opened && !errors.Is(err, ErrNotBundle)
+}
+
+// maxReplaced is how often a folder may be replaced while it is read.
+const maxReplaced = 1000
+
+// inFolder reads a folder, and if that fails reads it anew when the folder is
+// another one by now: whoever replaces a bundle removes the old one while it may
+// still be read.
+func inFolder(dir string, read func(*os.Root) error) error {
+	for try := 0; ; try++ {
+		root, err := os.OpenRoot(dir)
+		if err != nil {
+			return plain(err)
+		}
+		if err = read(root); err == nil || try == maxReplaced || !replaced(dir, root) {
+			root.Close()
+			return err
+		}
+		root.Close()
+	}
+}
+
+// replaced reports whether the folder of the name is not the one that is open.
+func replaced(dir string, root *os.Root) bool {
+	was, err := root.Stat(".")
 	if err != nil {
 		return false
 	}
-	defer root.Close()
-	_, _, err = readManifest(root)
-	return !errors.Is(err, ErrNotBundle)
+	is, err := os.Stat(dir)
+	return err == nil && !os.SameFile(was, is)
 }
 
 // Open opens the bundle in the folder and checks it: that every file is there
@@ -79,11 +109,15 @@ func (o opener) open(dir string) (b *Bundle, err error) {
 			err = fmt.Errorf("bundle %s: %w", dir, err)
 		}
 	}()
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return nil, plain(err)
-	}
-	defer root.Close()
+	err = inFolder(dir, func(root *os.Root) (err error) {
+		b, err = o.openIn(root)
+		return err
+	})
+	return b, err
+}
+
+// openIn opens the bundle in a folder that is open.
+func (o opener) openIn(root *os.Root) (b *Bundle, err error) {
 	m, id, err := readManifest(root)
 	if err != nil {
 		return nil, err
@@ -156,6 +190,9 @@ func plain(err error) error {
 func (b *Bundle) load(root *os.Root, want File, o opener) error {
 	path := filepath.FromSlash(want.Path)
 	f, err := openRegular(root, path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return badFile(want.Path, fmt.Errorf("%w: copy the bundle with all its files, or compile the model again", fs.ErrNotExist))
+	}
 	if err != nil {
 		return badFile(want.Path, plain(err))
 	}

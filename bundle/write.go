@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"math/rand/v2"
 	"os"
 	"path"
 	"path/filepath"
@@ -48,10 +47,10 @@ func ContainerPath(i int) string { return fmt.Sprintf("%s%d.hwx", segmentsDir, i
 // Write makes a bundle in the folder dir and returns its ID. The folder has the
 // whole bundle or is what it was before: the files are written to a folder
 // beside it, which then takes its name. There may be a bundle of ours already,
-// and it is replaced; anything else is refused. Replacing takes two steps, for no
-// system exchanges folders in one that works everywhere. If the machine stops
-// between them, the old bundle stands beside, under a name that begins with a
-// dot.
+// and it is replaced; anything else is refused. On Linux and macOS the two change
+// places in one step, and there is always one or the other, where the file system
+// can; elsewhere it takes two steps. If the machine stops between them, the old
+// bundle stands beside, under a name that begins with a dot.
 func Write(dir string, c *Content) (id string, err error) {
 	defer func() {
 		if err != nil {
@@ -62,14 +61,14 @@ func Write(dir string, c *Content) (id string, err error) {
 	if err != nil {
 		return "", err
 	}
-	exists, err := replaceable(target)
+	if _, err := replaceable(target); err != nil { // before the work
+		return "", err
+	}
+	temp, release, err := osfile.MakeTempDir(target)
 	if err != nil {
 		return "", err
 	}
-	temp, err := makeBeside(target, "tmp")
-	if err != nil {
-		return "", err
-	}
+	defer release()
 	defer func() {
 		if err != nil {
 			os.RemoveAll(temp)
@@ -79,44 +78,14 @@ func Write(dir string, c *Content) (id string, err error) {
 	if id, err = c.write(temp); err != nil {
 		return "", err
 	}
-	if exists {
-		return id, exchange(temp, target)
+	exists, err := replaceable(target) // somebody else may have written it
+	switch {
+	case err != nil:
+		return "", err
+	case exists:
+		return id, osfile.Replace(temp, target)
 	}
 	return id, os.Rename(temp, target)
-}
-
-// makeBeside makes a folder with a fresh name beside the target.
-func makeBeside(target, what string) (string, error) {
-	for try := 0; ; try++ {
-		name := beside(target, what)
-		err := os.Mkdir(name, 0o777)
-		if err == nil {
-			return name, nil
-		}
-		if !errors.Is(err, fs.ErrExist) || try == 100 {
-			return "", fmt.Errorf("cannot make a folder in %s: %w", filepath.Dir(target), plain(err))
-		}
-	}
-}
-
-func beside(target, what string) string {
-	dir, base := filepath.Split(target)
-	if len(base) > 64 {
-		base = base[:64] // most systems end a name at 255 bytes
-	}
-	return filepath.Join(dir, fmt.Sprintf(".%s.%s-%08x", base, what, rand.Uint32()))
-}
-
-// exchange puts the folder temp in the place of target, which is removed.
-func exchange(temp, target string) error {
-	old := beside(target, "old")
-	if err := os.Rename(target, old); err != nil {
-		return err
-	}
-	if err := os.Rename(temp, target); err != nil {
-		return errors.Join(err, os.Rename(old, target))
-	}
-	return os.RemoveAll(old)
 }
 
 // replaceable reports whether there is something at target, which must be a
@@ -131,14 +100,14 @@ func replaceable(target string) (exists bool, err error) {
 	case !info.IsDir():
 		return false, fmt.Errorf("there is something else, which is not replaced: %w", ErrNotBundle)
 	}
-	root, err := os.OpenRoot(target)
-	if err != nil {
-		return false, plain(err)
-	}
-	defer root.Close()
+	return true, inFolder(target, onlyBundle)
+}
+
+// onlyBundle refuses a folder that is no bundle, or has something else in it.
+func onlyBundle(root *os.Root) error {
 	m, _, err := readManifest(root)
 	if err != nil {
-		return false, fmt.Errorf("there is a folder that is not replaced: %w", err)
+		return fmt.Errorf("there is a folder that is not replaced: %w", err)
 	}
 	known := map[string]bool{".": true, manifestName: true}
 	for _, f := range m.Files {
@@ -146,13 +115,12 @@ func replaceable(target string) (exists bool, err error) {
 			known[p] = true
 		}
 	}
-	err = fs.WalkDir(root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
+	return fs.WalkDir(root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
 		if err == nil && !known[name] && d.Name() != ".DS_Store" { // which a Mac puts everywhere
 			err = fmt.Errorf("there is a bundle that is not replaced, since %s in it is not of the bundle", name)
 		}
 		return err
 	})
-	return true, err
 }
 
 // write writes all files into a folder, the manifest last.

@@ -2,7 +2,9 @@ package coreml
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
+	"io/fs"
 	"path"
 	"strings"
 
@@ -182,7 +184,11 @@ func (w *weightStore) Bytes(ref string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return w.src.open(name)
+	data, err := w.src.open(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = &MissingWeightsError{File: w.src.display(name), Path: ref}
+	}
+	return data, err
 }
 
 // loadArray returns the array of a record of a weight file, without copying it.

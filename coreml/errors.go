@@ -3,6 +3,7 @@ package coreml
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"strings"
 )
 
@@ -16,6 +17,18 @@ var (
 	// ErrLFSPointer is wrapped by errors about files that Git LFS has not downloaded.
 	ErrLFSPointer = errors.New("the file is a Git LFS pointer, not the file itself; `git lfs pull` downloads it")
 )
+
+// MissingWeightsError says which weight file of a model is not there. It wraps fs.ErrNotExist.
+type MissingWeightsError struct {
+	File string // where it should be
+	Path string // as the program spells it: "@model_path/weights/weight.bin"
+}
+
+func (e *MissingWeightsError) Error() string {
+	return fmt.Sprintf("the weight file %s is missing, which the program calls %s: copy the model with its whole folder, or convert it again; inspect and check do without it", e.File, e.Path)
+}
+
+func (e *MissingWeightsError) Unwrap() error { return fs.ErrNotExist }
 
 // FormatError says where and why a file is not what it should be.
 type FormatError struct {

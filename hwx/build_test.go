@@ -198,6 +198,7 @@ func TestBuildRefuses(t *testing.T) {
 		"tasks":                 func(s *Spec) { s.Tasks = 0 },
 		"the first of 158":      func(s *Spec) { s.FirstTaskWords = 158 },
 		"do not name each":      func(s *Spec) { s.Windows = []int{0, 0} },
+		"windows [0] do not":    func(s *Spec) { s.Ports, s.Windows = nil, []int{0} },
 		"NUL":                   func(s *Spec) { s.Ports[0].Name = "a\x00b" },
 		"second port":           func(s *Spec) { s.Ports[1].Name, s.Ports[1].Direction = s.Ports[0].Name, In },
 		"direction":             func(s *Spec) { s.Ports[0].Direction = 4 },

@@ -204,7 +204,7 @@ func (s *Spec) check() error {
 		return fmt.Errorf("%d ports, want %d or fewer", len(s.Ports), maxPorts)
 	}
 	order := slices.Sorted(slices.Values(s.Windows))
-	for i := range s.Ports {
+	for i := range max(len(order), len(s.Ports)) {
 		if len(order) != len(s.Ports) || order[i] != i {
 			return fmt.Errorf("windows %v do not name each of %d ports once", s.Windows, len(s.Ports))
 		}

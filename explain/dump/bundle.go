@@ -62,6 +62,20 @@ func (d *Bundle) writeText(w *bufio.Writer, h *Head) {
 		rows = append(rows, []string{f.Path, f.Role, report.Count(int(f.Size), "byte"), "SHA-256 " + f.SHA256})
 	}
 	report.Columns(w, "  ", rows)
+	if p := m.Pipeline; p != nil {
+		fmt.Fprintf(w, "pipeline %s\n", report.Printable(p.Name))
+		rows = nil
+		for _, d := range p.Inputs {
+			rows = append(rows, []string{"in", d.Name, featureText(d), d.Description})
+		}
+		for _, d := range p.Outputs {
+			rows = append(rows, []string{"out", d.Name, featureText(d), d.Description})
+		}
+		for _, name := range p.Stages {
+			rows = append(rows, []string{"stage", name, "", ""})
+		}
+		report.Columns(w, "  ", rows)
+	}
 	for _, f := range m.Functions {
 		fmt.Fprintf(w, "function %s\n", report.Printable(f.Name))
 		rows = nil

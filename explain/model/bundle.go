@@ -2,6 +2,7 @@ package model
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/espalier-ane/espalier"
 	"github.com/espalier-ane/espalier/bundle"
@@ -18,6 +19,9 @@ func describeBundle(path string) (*Report, error) {
 	r := &Report{}
 	r.Model, r.Format, r.Type, r.Target = path, "bundle", "program", b.Manifest.Target
 	var weights task.Counter
+	if p := b.Manifest.Pipeline; p != nil {
+		return r, r.describePipeline(b, p, &weights)
+	}
 	for i := range b.Manifest.Functions {
 		f, err := describeCompiled(b, &b.Manifest.Functions[i], &weights)
 		if err != nil {
@@ -28,6 +32,26 @@ func describeBundle(path string) (*Report, error) {
 	}
 	r.Weights.Parameters = weights.Parameters
 	return r, nil
+}
+
+// describePipeline describes a bundle whose functions are the stages of one.
+func (r *Report) describePipeline(b *bundle.Bundle, p *bundle.Pipeline, weights *task.Counter) error {
+	whole, err := describeCompiled(b, p.Function(), weights)
+	if err != nil {
+		return fmt.Errorf("%s: %w", r.Model, err)
+	}
+	whole.Default = true
+	r.Type, r.Functions = "pipeline", []Function{whole}
+	for _, name := range p.Stages {
+		i := slices.IndexFunc(b.Manifest.Functions, func(f bundle.Function) bool { return f.Name == name })
+		stage, err := describeCompiled(b, &b.Manifest.Functions[i], weights)
+		if err != nil {
+			return fmt.Errorf("%s: %w", r.Model, err)
+		}
+		r.Stages = append(r.Stages, Stage{Name: name, Description: Description{Type: "program", Functions: []Function{stage}}})
+	}
+	r.Weights.Parameters = weights.Parameters
+	return nil
 }
 
 func describeCompiled(b *bundle.Bundle, f *bundle.Function, weights *task.Counter) (Function, error) {

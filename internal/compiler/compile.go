@@ -16,8 +16,11 @@ import (
 // A Job is what Compile takes: functions of a program and graphs, for a target.
 type Job struct {
 	Target    *hal.Target
-	Program   *mil.Program // of the functions; nil if all are graphs
+	Program   *mil.Program // of the functions that have none of their own; nil if all are graphs
 	Functions []Entry
+
+	// Pipeline is what the manifest says of functions that run one after the other; nil if each is called by itself.
+	Pipeline *bundle.Pipeline
 
 	// EngineOnly refuses a program of which the host would have to run an operation.
 	EngineOnly bool
@@ -37,6 +40,7 @@ type Job struct {
 // An Entry is a function that the bundle shall have: one of a program, or a graph of native layers.
 type Entry struct {
 	Function *mil.Function
+	Program  *mil.Program     // that the function is of; nil: the job's
 	Shapes   map[string][]int // of the inputs that are flexible
 
 	Graph *anec.Graph // instead of Function; it stays as it is
@@ -76,14 +80,14 @@ func (f *Function) Tasks() int {
 
 // Compile compiles the functions of a job. Errors are about all functions and operations at once.
 func Compile(ctx context.Context, job *Job) (*Result, error) {
-	weights, err := weightFile(job.Program)
+	files, err := job.weightFiles()
 	if err != nil {
 		return nil, err
 	}
 	var compiled []*Function
 	var wrong []error
-	for _, e := range job.Functions {
-		f, err := job.function(ctx, e, weights)
+	for i, e := range job.Functions {
+		f, err := job.function(ctx, e, files[i])
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
@@ -92,7 +96,7 @@ func Compile(ctx context.Context, job *Job) (*Result, error) {
 	if err := errors.Join(wrong...); err != nil {
 		return nil, err
 	}
-	return job.link(compiled, weights)
+	return job.link(compiled, files)
 }
 
 // function compiles one function, on what takes it.

@@ -13,8 +13,8 @@ import (
 const generator = "espalier"
 
 // link puts compiled functions together: descriptor, containers, host program and weights, as a bundle in memory.
-func (job *Job) link(functions []*Function, weights *weights) (*Result, error) {
-	m := bundle.Manifest{Generator: generator, Target: job.Target.Name, Numerics: cmp.Or(job.Numerics, job.Target.Name)}
+func (job *Job) link(functions []*Function, weights []*weights) (*Result, error) {
+	m := bundle.Manifest{Generator: generator, Target: job.Target.Name, Numerics: cmp.Or(job.Numerics, job.Target.Name), Pipeline: job.Pipeline}
 	program := &e5.Program{}
 	containers := map[string]*hwx.File{}
 	files := map[string][]byte{}
@@ -30,10 +30,7 @@ func (job *Job) link(functions []*Function, weights *weights) (*Result, error) {
 			paths[j] = bundle.ContainerPath(len(containers))
 			containers[paths[j]] = s.File
 			if readsWeights(s) {
-				var err error
-				if external[j], err = weights.add(files); err != nil {
-					return nil, err
-				}
+				external[j] = weights[i].add(files)
 			}
 		}
 		entry := job.Functions[i].Features

@@ -1,8 +1,10 @@
 package compiler
 
 import (
+	"cmp"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 	"unsafe"
 
@@ -14,6 +16,25 @@ import (
 type weights struct {
 	path string // as the program spells it
 	data []byte
+}
+
+// weightFiles returns for each function the weight file that its tasks read in place; nil if there is none.
+func (job *Job) weightFiles() ([]*weights, error) {
+	list := make([]*weights, len(job.Functions))
+	known := map[*mil.Program]*weights{}
+	for i, e := range job.Functions {
+		p := cmp.Or(e.Program, job.Program)
+		w, ok := known[p]
+		if !ok {
+			var err error
+			if w, err = weightFile(p); err != nil {
+				return nil, err
+			}
+			known[p] = w
+		}
+		list[i] = w
+	}
+	return list, nil
 }
 
 // weightFile returns the largest weight file of a program; nil if there is none. Constants of others are copied.
@@ -34,38 +55,55 @@ func weightFile(p *mil.Program) (*weights, error) {
 // addHostWeights adds the weight files that the host program reads, under the names by which it calls them.
 func addHostWeights(host *mil.Program, m *bundle.Manifest, files map[string][]byte) error {
 	return eachWeightFile(host, func(w *weights) error {
-		to, err := w.add(files)
-		m.Weights = append(m.Weights, bundle.Weight{Name: w.path, File: to, Size: int64(len(w.data))})
-		return err
+		if slices.ContainsFunc(m.Weights, func(o bundle.Weight) bool { return o.Name == w.path }) {
+			return fmt.Errorf("weight file %s: the host reads two files that go by this name; name them differently", w.path)
+		}
+		m.Weights = append(m.Weights, bundle.Weight{Name: w.path, File: w.add(files), Size: int64(len(w.data))})
+		return nil
 	})
 }
 
-// add puts the file among those of the bundle, by their paths, and returns its path.
-func (w *weights) add(files map[string][]byte) (string, error) {
-	to := path.Clean(strings.TrimPrefix(w.path, "@model_path/"))
-	if !strings.HasPrefix(to, "weights/") {
-		to = "weights/" + to
+// add puts the file among those of the bundle, by their paths, and returns its path. Programs of a pipeline may have
+// different files of one name: those that come later get a folder of their own.
+func (w *weights) add(files map[string][]byte) string {
+	name := strings.TrimPrefix(path.Clean(strings.TrimPrefix(w.path, "@model_path/")), "weights/")
+	for i := 0; ; i++ {
+		to := "weights/" + name
+		if i > 0 {
+			to = fmt.Sprintf("weights/%d/%s", i, name)
+		}
+		there, ok := files[to]
+		if !ok || sameMemory(there, w.data) {
+			files[to] = w.data
+			return to
+		}
 	}
-	if there, ok := files[to]; ok && (len(there) != len(w.data) || unsafe.SliceData(there) != unsafe.SliceData(w.data)) {
-		return "", fmt.Errorf("weight file %s: the bundle has another one at %s already", w.path, to)
-	}
-	files[to] = w.data
-	return to, nil
 }
 
-// eachWeightFile calls f once for each file that the constants of a program are in, in the order of the program.
+func sameMemory(a, b []byte) bool {
+	return len(a) == len(b) && unsafe.SliceData(a) == unsafe.SliceData(b)
+}
+
+// eachWeightFile calls f once for each file that the constants of a program are in, in the order of the program. Functions
+// of several programs may have several files of one name.
 func eachWeightFile(p *mil.Program, f func(*weights) error) error {
 	var failed error
-	seen := map[string]bool{}
+	seen := map[string][][]byte{}
 	visit := func(c *mil.Constant) {
-		if c == nil || c.File == nil || c.File.Files == nil || seen[c.File.Path] || failed != nil {
+		if c == nil || c.File == nil || c.File.Files == nil || failed != nil {
 			return
 		}
-		seen[c.File.Path] = true
-		data, err := c.File.Files.Bytes(c.File.Path)
-		if failed = err; err == nil {
-			failed = f(&weights{c.File.Path, data})
+		path := c.File.Path
+		data, err := c.File.Files.Bytes(path)
+		if err != nil {
+			failed = err
+			return
 		}
+		if slices.ContainsFunc(seen[path], func(s []byte) bool { return sameMemory(s, data) }) {
+			return
+		}
+		seen[path] = append(seen[path], data)
+		failed = f(&weights{path, data})
 	}
 	for _, function := range p.Functions {
 		function.Body.Walk(func(op *mil.Operation) { op.VisitConstants(visit) })

@@ -106,8 +106,12 @@ func LoadContext(ctx context.Context, file *hwx.File, o Options) (*Program, erro
 		q.bytes = max(q.bytes, p.memories[q.memory].reach)
 	}
 	// What no task writes, none reads: a context need not have all that the chip
-	// has.
-	p.memories[onChipIndex].size = p.memories[onChipIndex].reach
+	// has, nor all that the container asks for.
+	for i := range p.memories {
+		if m := &p.memories[i]; m.kind == onChip || m.kind == scratch || m.kind == derived {
+			m.size = m.reach
+		}
+	}
 	if n := p.dispatchBytes(); n > maxDispatchBytes {
 		return nil, programError("a dispatch needs %#x bytes; want %#x or less", n, int64(maxDispatchBytes))
 	}

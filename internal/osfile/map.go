@@ -1,7 +1,7 @@
 // Package osfile does the things with files that the standard library leaves to
 // its caller: it maps a file into memory read-only, makes an error of what
-// happens when the file changes under its mapping, and replaces a file
-// atomically. It knows nothing of what the files hold.
+// happens when the file changes under its mapping, and replaces a file or a
+// folder atomically. It knows nothing of what the files hold.
 package osfile
 
 import (

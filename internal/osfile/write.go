@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 )
@@ -17,7 +16,7 @@ import (
 // left behind.
 //
 // The content goes to a temporary file in the same folder, reaches the disk,
-// and then takes the name. A file that is replaced hands on its permissions; a
+// and then takes the name. What killed runs have left there is removed. A file that is replaced hands on its permissions; a
 // new one gets those that the process gives by default. A symbolic link is
 // followed, so the link stays. Anything that is not a regular file is refused,
 // with an error that wraps ErrNotRegular.
@@ -29,10 +28,11 @@ func WriteAtomic(path string, write func(io.Writer) error) (err error) {
 	if err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
-	f, err := createTemp(target)
+	f, release, err := createTemp(target)
 	if err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
+	defer release()
 	renamed := false
 	defer func() {
 		if !renamed {
@@ -74,29 +74,25 @@ func resolve(path string) (target string, old fs.FileInfo, err error) {
 	return path, info, nil
 }
 
-// createTemp creates a file with a fresh name beside path. Unlike
-// os.CreateTemp, it leaves the permissions to the process's mask, for they
-// are the ones that the finished file has.
-func createTemp(path string) (*os.File, error) {
-	dir, base := filepath.Split(path)
-	if len(base) > 64 {
-		base = base[:64] // room for the suffix: most systems end a name at 255 bytes
-	}
-	for try := 0; ; try++ {
-		name := filepath.Join(dir, fmt.Sprintf(".%s.tmp-%08x", base, rand.Uint32()))
-		f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+// createTemp creates a file with a fresh name beside path, and removes what killed
+// runs have left there. Unlike os.CreateTemp, it leaves the permissions to the
+// process's mask, for they are the ones that the finished file has.
+func createTemp(path string) (f *os.File, release func(), err error) {
+	cleanTemp(path)
+	_, release, err = makeTemp(path, func(name string) error {
+		made, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 		if err == nil {
-			return f, nil
+			if f != nil {
+				f.Close() // of a try that came to nothing
+			}
+			f = made
 		}
-		if errors.Is(err, fs.ErrExist) && try < 100 {
-			continue
-		}
-		// The user knows the folder, not the temporary name.
-		if pe, ok := errors.AsType[*fs.PathError](err); ok {
-			err = pe.Err
-		}
-		return nil, fmt.Errorf("cannot create a file in the folder %s: %w", filepath.Dir(path), err)
+		return err
+	})
+	if err != nil {
+		return nil, nil, fmt.Errorf("cannot create a file in the folder %s: %w", filepath.Dir(path), err)
 	}
+	return f, release, nil
 }
 
 // commit completes f, of which w holds the last part, and gives it its name.
