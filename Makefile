@@ -5,6 +5,7 @@
 #   make race         all tests, under the race detector (needs a C compiler)
 #   make bench        all benchmarks             BENCH=regexp
 #   make fuzz         every fuzz target in turn  FUZZTIME=60s
+#   make random       random programs on a target  N=1000 TARGET=all SEED=1
 #   make conformance  the built command over the conformance cases
 #   make parity       our tasks for H13 beside Apple's: three figures
 #   make golden       rewrite the golden files; read the diff
@@ -13,10 +14,13 @@
 GO       = go
 BENCH    = .
 FUZZTIME = 60s
+N        = 1000
+TARGET   = all
+SEED     = 1
 
 PLATFORMS = linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 
-.PHONY: all check test race bench fuzz conformance parity golden clean bin/espalier
+.PHONY: all check test race bench fuzz random conformance parity golden clean bin/espalier
 
 all: check test
 
@@ -61,6 +65,11 @@ fuzz:
 	done; \
 	if [ -z "$$targets" ]; then echo 'no fuzz targets'; fi; \
 	if [ -n "$$failed" ]; then echo "failed:$$failed" >&2; exit 1; fi
+
+# A failure is printed as the smallest program that still fails, with its seed.
+random:
+	$(GO) test ./internal/compiler -count=1 -timeout 0 -v -run '^TestRandomTargets$$' \
+		-random.count $(N) -random.targets $(TARGET) -random.seed $(SEED)
 
 conformance: bin/espalier
 	$(GO) run ./internal/conformance -espalier bin/espalier -report docs/conformance.md
