@@ -318,6 +318,21 @@ func (g *grower) add(kind string, args map[string]any, types ...tensor.DType) []
 	if ops.Verify(trial) != nil {
 		return nil
 	}
+	most := mostSmall
+	if g.large {
+		most = mostLarge
+	}
+	inferred, err := ops.Infer(trial.Functions[0])
+	if err != nil {
+		return nil
+	}
+	for _, v := range trial.Functions[0].Body.Outputs { // before it is evaluated: a repetition may be of any size
+		if t, ok := inferred[v].(*mil.TensorType); ok && !t.AnyRank {
+			if n, known := t.Shape.Count(); known && n > most {
+				return nil
+			}
+		}
+	}
 	ev, err := ops.NewEvaluator(trial.Functions[0], ops.Virtual)
 	if err != nil {
 		return nil
@@ -325,10 +340,6 @@ func (g *grower) add(kind string, args map[string]any, types ...tensor.DType) []
 	out, err := ev.Run(context.Background(), bound)
 	if err != nil {
 		return nil
-	}
-	most := mostSmall
-	if g.large {
-		most = mostLarge
 	}
 	for i := range out {
 		t, err := out[i].(*tensor.Tensor).Convert(types[i])
