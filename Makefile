@@ -5,7 +5,8 @@
 #   make race         all tests, under the race detector (needs a C compiler)
 #   make bench        all benchmarks             BENCH=regexp
 #   make fuzz         every fuzz target in turn  FUZZTIME=60s
-#   make mutate       damaged inputs of every form  N=50000  FIRST=0
+#   make mutate       damaged inputs of every form  N=50000 FIRST=0
+#   make random       random programs on a target   N=1000 TARGET=all SEED=1
 #   make conformance  the built command over the conformance cases
 #   make parity       our tasks for H13 beside Apple's: three figures
 #   make golden       rewrite the golden files; read the diff
@@ -14,12 +15,14 @@
 GO       = go
 BENCH    = .
 FUZZTIME = 60s
-N        = 50000
+N        =
 FIRST    = 0
+TARGET   = all
+SEED     = 1
 
 PLATFORMS = linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 
-.PHONY: all check test race bench fuzz mutate conformance parity golden clean bin/espalier
+.PHONY: all check test race bench fuzz mutate random conformance parity golden clean bin/espalier
 
 all: check test
 
@@ -68,7 +71,12 @@ fuzz:
 # Mutations FIRST to FIRST+N-1 of every form of input, in child processes: one
 # that panics, hangs or takes too much memory is reported, and the rest goes on.
 mutate:
-	ESPALIER_MUTATION=$(FIRST) ESPALIER_MUTATIONS=$(N) $(GO) test . -run '^TestMutations' -count=1 -timeout 0 -v
+	ESPALIER_MUTATION=$(FIRST) ESPALIER_MUTATIONS=$(or $(N),50000) $(GO) test . -run '^TestMutations' -count=1 -timeout 0 -v
+
+# A failure is printed as the smallest program that still fails, with its seed.
+random:
+	$(GO) test ./internal/compiler -count=1 -timeout 0 -v -run '^TestRandomTargets$$' \
+		-random.count $(or $(N),1000) -random.targets $(TARGET) -random.seed $(SEED)
 
 conformance: bin/espalier
 	$(GO) run ./internal/conformance -espalier bin/espalier -report docs/conformance.md

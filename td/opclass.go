@@ -361,7 +361,7 @@ func (p *LayerNorm) check(o *Op) error {
 
 // Gather takes, for each element of y, the element of x at the same place but
 // for the axis, where the index stands in indices, which broadcasts to y. A
-// negative index counts from the end. What lies outside is the nearest element.
+// negative index counts from the end. What lies outside reads as 0.
 type Gather struct {
 	Axis Axis
 }

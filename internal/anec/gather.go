@@ -7,7 +7,7 @@ import (
 )
 
 // Gather takes elements of x at given places. A negative index counts from the
-// end; what lies outside is the nearest element.
+// end; what lies outside reads as 0. (No source says what a chip reads there.)
 //
 // With one axis, y is as x but along the axis: there its element is the one
 // whose index stands in indices, which broadcasts to y. So a vector of indices

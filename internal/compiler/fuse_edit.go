@@ -19,6 +19,8 @@ type fusion struct {
 
 	// overwritten are the contents of states that something writes over. Who reads them must stay where it is.
 	overwritten map[*anec.Value]bool
+	views       map[*anec.Value]bool // of views that were asked about: whether they are of these
+	walked      int                  // how many steps that took, over all views
 
 	origin []string // of layers that are added
 
@@ -27,7 +29,7 @@ type fusion struct {
 
 func newFusion(s *segment.Segment) *fusion {
 	g := s.Graph
-	f := &fusion{Graph: g, target: s.Target, kept: map[*anec.Value]bool{}, gone: map[*anec.Layer]bool{}, overwritten: map[*anec.Value]bool{}}
+	f := &fusion{Graph: g, target: s.Target, kept: map[*anec.Value]bool{}, gone: map[*anec.Layer]bool{}, overwritten: map[*anec.Value]bool{}, views: map[*anec.Value]bool{}}
 	for _, v := range g.Outputs {
 		f.kept[v] = true
 	}
@@ -45,12 +47,24 @@ func newFusion(s *segment.Segment) *fusion {
 	return f
 }
 
-// isOverwritten reports whether a value is the content of a state that something writes over, or a view of it.
+// isOverwritten reports whether a value is the content of a state that something writes over, or a view of it. What it finds of a
+// view is kept, so that a chain of them is walked once: no edit makes a value a view of something else.
 func (f *fusion) isOverwritten(v *anec.Value) bool {
-	for v.Def != nil && v.Def.Info().View.Only && len(v.Def.Bottoms) > 0 {
+	var views []*anec.Value
+	found, known := f.views[v]
+	for ; !known; found, known = f.views[v] {
+		if v.Def == nil || !v.Def.Info().View.Only || len(v.Def.Bottoms) == 0 {
+			found = f.overwritten[v]
+			break
+		}
+		views = append(views, v)
 		v = v.Def.Bottoms[0]
 	}
-	return f.overwritten[v]
+	for _, v := range views {
+		f.views[v] = found
+	}
+	f.walked += len(views)
+	return found
 }
 
 // discard takes a layer out of the readers of its bottoms. That somebody still reads it is a fault of the pass.

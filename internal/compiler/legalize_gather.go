@@ -1,6 +1,8 @@
 package compiler
 
 import (
+	"math"
+
 	"github.com/espalier-ane/espalier/internal/anec"
 	"github.com/espalier-ane/espalier/td"
 	"github.com/espalier-ane/espalier/tensor"
@@ -11,13 +13,13 @@ import (
 //	%y = Gather(%x, %i) Axes=[H,W]            %x [n,1,c,h,w], %i [1,1,2,1,k]
 //
 //	%r = InputView(%i) Axis=C Offset=0 Size=1
-//	%a = Copy(%r) | ew LessThanZero | ew Mult h | ew Add #0 | ew Max 0 | ew Min h-1 | ew Mult w
+//	%a = Copy(%r) | ew LessThanZero | ew Mult h | ew Add #0 | ew Max 0 | ew Min h-1 | ew NotEqual #3 | ew Mult h | ew Add #5 | ew Mult w
 //	%s = InputView(%i) Axis=C Offset=1 Size=1
-//	%b = Copy(%s) | ew LessThanZero | ew Mult w | ew Add #0 | ew Max 0 | ew Min w-1 | ew Add %a
+//	%b = Copy(%s) | ew LessThanZero | ew Mult w | ew Add #0 | ew Max 0 | ew Min w-1 | ew NotEqual #3 | ew Mult h*w | ew Add #5 | ew Add %a
 //	%y = Gather(%flat, %b) Axes=[W]           %flat [n,1,c,1,h*w], a view of %x
 //
-// The first three steps count a negative index from the end, the next two take the nearest element for what lies
-// outside. All of it is on integers.
+// The first three steps count a negative index from the end, the next two take the nearest element for what lies outside. Where
+// that is another one, so much is added that the sum points outside too: the gather reads 0. All of it is on integers.
 var legalizeGather = rewriteKinds(flattenGather, anec.KindGather)
 
 func flattenGather(b *anec.Builder, l *anec.Layer) (*anec.Value, error) {
@@ -27,15 +29,19 @@ func flattenGather(b *anec.Builder, l *anec.Layer) (*anec.Value, error) {
 	}
 	x, indices := l.Bottoms[0], l.Bottoms[1]
 	var flat *anec.Value // the index into all axes at once, with extent 1 along C
+	outer := 1           // the places of the axes up to one
 	for i, a := range axes {
 		inner := 1
 		for _, later := range axes[i+1:] {
 			inner *= x.Type.Dims[later]
 		}
+		outer *= x.Type.Dims[a]
 		extent := float32(x.Type.Dims[a])
 		steps := []anec.Step{
 			{Code: td.MicroEW, EW: td.EWLessThanZero}, ewNumber(td.EWMult, extent), {Code: td.MicroEW, EW: td.EWAdd, Earlier: 1},
-			ewNumber(td.EWMax, 0), ewNumber(td.EWMin, extent-1), ewNumber(td.EWMult, float32(inner)),
+			ewNumber(td.EWMax, 0), ewNumber(td.EWMin, extent-1),
+			{Code: td.MicroEW, EW: td.EWNotEqual, Earlier: 4}, ewNumber(td.EWMult, atLeast(outer)), {Code: td.MicroEW, EW: td.EWAdd, Earlier: 6},
+			ewNumber(td.EWMult, float32(inner)),
 		}
 		if flat != nil {
 			steps = append(steps, ewValue(td.EWAdd, flat))
@@ -71,4 +77,12 @@ func flattenGather(b *anec.Builder, l *anec.Layer) (*anec.Value, error) {
 	copy(dims[rest:], atDims[rest:])
 	y := b.Layer(l.Name, &anec.Gather{Axes: []td.Axis{anec.W}}, data, at)
 	return b.Layer(l.Name, &anec.Transpose{Perm: perm.Inverse()}, b.Layer(l.Name, &anec.Reshape{Dims: dims}, y)), nil
+}
+
+// atLeast is a number that is n, or a power of two above it where fp32 has not n.
+func atLeast(n int) float32 {
+	if n <= 1<<24 {
+		return float32(n)
+	}
+	return float32(math.Exp2(math.Ceil(math.Log2(float64(n)))))
 }

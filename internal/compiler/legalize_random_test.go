@@ -72,13 +72,16 @@ var randomLegal = []struct {
 	{"known gather", anec.KindGather, 0, func(r *rand.Rand, b *anec.Builder) (*anec.Value, bool) {
 		x := randomInput(r, b, 1, 1+r.IntN(9), 1+r.IntN(9), 1+r.IntN(9))
 		a := []td.Axis{anec.C, anec.H, anec.W}[r.IntN(3)]
-		indices := make([]int64, 1+r.IntN(6))
+		indices, n, outside := make([]int64, 1+r.IntN(6)), x.Type.Dims[a], r.IntN(4) == 0
 		for i := range indices {
-			indices[i] = int64(r.IntN(14) - 3)
+			indices[i] = int64(r.IntN(2*n) - n)
+		}
+		if outside { // it reads 0, which no slice does
+			indices[r.IntN(len(indices))] = []int64{int64(n), int64(-n - 1), 14}[r.IntN(3)]
 		}
 		shape := anec.Dims{1, 1, 1, 1, 1}.With(a, len(indices))
 		i := b.Constant("i", anec.ConstantOf(tensor.FromInt64s(tensor.Int32, indices, shape[:]...)))
-		return b.Layer("y", &anec.Gather{Axes: []td.Axis{a}}, x, i), len(indices) <= mostRuns
+		return b.Layer("y", &anec.Gather{Axes: []td.Axis{a}}, x, i), len(indices) <= mostRuns && !outside
 	}},
 }
 

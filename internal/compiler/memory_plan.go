@@ -82,11 +82,12 @@ type planner struct {
 	constants constants
 	tasks     []*anec.Layer
 
-	roots    map[*anec.Layer]*anec.Layer // of layers that an encoder takes as one with another: that one
-	straight map[*anec.Value]*anec.Layer // copies that an encoder asked for
-	touched  map[*anec.Value]bool        // by native tasks
-	covered  map[*anec.Layer]bool        // have native tasks, or are computed along with a layer that does
-	refused  refusals                    // layers that become no task
+	roots    map[*anec.Layer]*anec.Layer   // of layers that an encoder takes as one with another: that one
+	members  map[*anec.Layer][]*anec.Layer // the other way round
+	straight map[*anec.Value]*anec.Layer   // copies that an encoder asked for
+	touched  map[*anec.Value]bool          // by native tasks
+	covered  map[*anec.Layer]bool          // have native tasks, or are computed along with a layer that does
+	refused  refusals                      // layers that become no task
 }
 
 // A promise is a value that was asked to lie at a spot, and will.
@@ -217,6 +218,7 @@ func (p *planner) forwards() error {
 	}
 	slices.SortStableFunc(all, func(a, b *anec.Layer) int { return cmp.Compare(when(a), when(b)) })
 	p.roots = p.native.Groups(p.Segment, slices.DeleteFunc(slices.Clone(all), func(l *anec.Layer) bool { return !p.isTask(l) }))
+	p.findMembers()
 	p.buffers = append(p.buffers, p.takePending()...)
 	order := make([]*anec.Layer, 0, len(all))
 	for i := 0; i < len(all); i++ {

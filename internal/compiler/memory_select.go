@@ -192,7 +192,7 @@ func (p *planner) layOutGroup(all []*anec.Layer, i int) (n int, err error) {
 		}
 		tasks = append(tasks, l)
 	}
-	c := p.choice(append(p.members(root), root), false)
+	c := p.choice(append(slices.Clone(p.members[root]), root), false)
 	packed := p.Packed.Mark()
 	selected, declined := p.native.Choose(c)
 	if declined != nil || p.native.Fits(c, selected) != nil {
@@ -217,7 +217,7 @@ func (p *planner) wantsCopy(l *anec.Layer) bool {
 // viewMembers are the views that are taken as one with a layer. Where others would be, which are laid out by now, there are
 // none.
 func (p *planner) viewMembers(root *anec.Layer) []*anec.Layer {
-	list := p.members(root)
+	list := slices.Clone(p.members[root])
 	if slices.ContainsFunc(list, func(l *anec.Layer) bool { return !p.isView(l) }) {
 		return nil
 	}
@@ -234,14 +234,14 @@ func (p *planner) cover(c *segment.Choice) {
 	}
 }
 
-// members are the layers that are taken as one with another, in the order of the graph.
-func (p *planner) members(root *anec.Layer) (list []*anec.Layer) {
+// findMembers lists the layers that are taken as one with another under that one, in the order of the graph.
+func (p *planner) findMembers() {
+	p.members = map[*anec.Layer][]*anec.Layer{}
 	for _, l := range p.Order {
-		if p.roots[l] == root {
-			list = append(list, l)
+		if root := p.roots[l]; root != nil {
+			p.members[root] = append(p.members[root], l)
 		}
 	}
-	return list
 }
 
 // dropUnread takes out what is made of constants when the program is loaded, and then read by nobody: native tasks

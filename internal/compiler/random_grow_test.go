@@ -15,6 +15,7 @@ import (
 // adds nothing whose result is not a number, or hangs on the last bit of what it is computed from.
 type grower struct {
 	*program
+	growth
 	r      *rand.Rand
 	next   ref
 	follow int                    // of four operations, so many read what the one before gave
@@ -23,13 +24,25 @@ type grower struct {
 	now    map[ref]*tensor.Tensor // what states hold now
 }
 
-// grow makes the program of a seed for a target.
-func grow(seed uint64, target string) *program {
-	g := &grower{
+// A growth says what programs become: by default small, with few outputs that operations read too.
+type growth struct {
+	large bool // extents up to and around what cuts a chip's rows, channels and tiles
+	every bool // any value that operations read may be an output, or all of them
+}
+
+func newGrower(seed uint64, target string, how growth) *grower {
+	return &grower{
 		program: &program{target: target, values: map[ref]*tensor.Tensor{}},
+		growth:  how,
 		r:       rand.New(rand.NewPCG(seed, 0)),
 		exact:   map[ref]bool{}, now: map[ref]*tensor.Tensor{},
 	}
+}
+
+// grow makes the program of a seed for a target.
+func grow(seed uint64, target string, how growth) *program {
+	g := newGrower(seed, target, how)
+	g.large = g.large && g.r.IntN(3) > 0 // small ones meet other corners
 	for range 1 + g.r.IntN(2) {
 		g.input(g.dtype(), g.shape(g.r.IntN(6)))
 	}
@@ -60,8 +73,12 @@ func (g *grower) chooseOutputs() {
 	for _, s := range g.steps {
 		s.reads(func(id ref) { read[id] = true })
 	}
+	among := 8 // one of so many that are read
+	if g.every {
+		among = []int{1, 2, 8}[g.r.IntN(3)]
+	}
 	for _, id := range g.live {
-		if one := g.r.IntN(8); !read[id] && one != 0 || one == 1 {
+		if one := g.r.IntN(8); !read[id] && one != 0 || read[id] && one%among == among-1 {
 			g.outputs = append(g.outputs, id)
 		}
 	}
@@ -69,7 +86,11 @@ func (g *grower) chooseOutputs() {
 		g.outputs = append(g.outputs, g.live[len(g.live)-1])
 	}
 	g.r.Shuffle(len(g.outputs), func(i, j int) { g.outputs[i], g.outputs[j] = g.outputs[j], g.outputs[i] })
-	g.outputs = g.outputs[:min(len(g.outputs), 20)]
+	most := 20
+	if g.every {
+		most = 60
+	}
+	g.outputs = g.outputs[:min(len(g.outputs), most)]
 }
 
 func (g *grower) flip() bool { return g.r.IntN(2) == 0 }
@@ -93,6 +114,9 @@ func (g *grower) one(types ...tensor.DType) tensor.DType {
 // shape is one of a rank, small, with ones and odd numbers.
 func (g *grower) shape(rank int) []int {
 	s := make([]int, rank)
+	if g.large {
+		return g.largeShape(s)
+	}
 	most := []int{1, 40, 12, 8, 6, 4}[rank]
 	for i := range s {
 		s[i] = 1 + g.r.IntN(most)
@@ -102,6 +126,25 @@ func (g *grower) shape(rank int) []int {
 	}
 	return s
 }
+
+// largeShape has one or two long extents, at and beside powers of two and the widths of rows, and the rest small.
+func (g *grower) largeShape(s []int) []int {
+	n := 1
+	for _, i := range g.r.Perm(len(s)) {
+		s[i] = 1 + g.r.IntN(5)
+		if long := 1<<(4+g.r.IntN(8)) + g.r.IntN(5) - 2; g.r.IntN(3) == 0 && n*long < mostLarge/8 {
+			s[i] = long
+		}
+		n *= s[i]
+	}
+	return s
+}
+
+// The most elements that a result has: of small programs, and of large ones.
+const (
+	mostSmall = 4000
+	mostLarge = 40000
+)
 
 // random makes an array of a type.
 func (g *grower) random(d tensor.DType, shape []int) *tensor.Tensor {
@@ -275,6 +318,21 @@ func (g *grower) add(kind string, args map[string]any, types ...tensor.DType) []
 	if ops.Verify(trial) != nil {
 		return nil
 	}
+	most := mostSmall
+	if g.large {
+		most = mostLarge
+	}
+	inferred, err := ops.Infer(trial.Functions[0])
+	if err != nil {
+		return nil
+	}
+	for _, v := range trial.Functions[0].Body.Outputs { // before it is evaluated: a repetition may be of any size
+		if t, ok := inferred[v].(*mil.TensorType); ok && !t.AnyRank {
+			if n, known := t.Shape.Count(); known && n > most {
+				return nil
+			}
+		}
+	}
 	ev, err := ops.NewEvaluator(trial.Functions[0], ops.Virtual)
 	if err != nil {
 		return nil
@@ -285,7 +343,7 @@ func (g *grower) add(kind string, args map[string]any, types ...tensor.DType) []
 	}
 	for i := range out {
 		t, err := out[i].(*tensor.Tensor).Convert(types[i])
-		if err != nil || t.Len() > 4000 || t.Rank() > 6 {
+		if err != nil || t.Len() > most || t.Rank() > 6 {
 			return nil
 		}
 		if types[i].IsFloat() {

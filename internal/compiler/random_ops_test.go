@@ -160,6 +160,9 @@ func (g *grower) differ(x, y ref) bool {
 	}
 	g.jumps = true
 	a, b := g.values[x], g.values[y]
+	if a.Len()*b.Len() > mostSmall*mostSmall {
+		return false
+	}
 	for _, v := range a.Float64s() {
 		for _, w := range b.Float64s() {
 			if math.Abs(v-w) < 0.02*(1+math.Abs(v)) {

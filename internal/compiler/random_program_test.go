@@ -1,6 +1,7 @@
 package compiler_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -39,6 +40,7 @@ type step struct {
 // A program is a function in a form from which parts are easily taken out.
 type program struct {
 	target string // that it is compiled for
+	opset  string // "" is the newest
 
 	inputs, states []source
 	steps          []*step
@@ -90,7 +92,7 @@ func (s *step) arguments(values map[ref]*mil.Value) mil.Args {
 
 // build writes the program in MIL.
 func (p *program) build() (*mil.Program, error) {
-	b := mil.NewBuilder("main", "CoreML8")
+	b := mil.NewBuilder("main", cmp.Or(p.opset, "CoreML8"))
 	values := map[ref]*mil.Value{}
 	for _, in := range p.inputs {
 		values[in.id] = b.Input(valueName(in.id), mil.TypeOf(in.value))

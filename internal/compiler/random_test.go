@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/espalier-ane/espalier/bundle"
+	"github.com/espalier-ane/espalier/hal"
 	"github.com/espalier-ane/espalier/internal/ops"
 	"github.com/espalier-ane/espalier/tensor"
 )
@@ -20,26 +21,48 @@ import (
 var (
 	randomSeed  = flag.Uint64("random.seed", 1, "the first seed of the random programs")
 	randomCount = flag.Int("random.count", 150, "how many random programs are compiled and run")
+
+	randomTargets = flag.String("random.targets", "", "the targets that so many large programs are compiled and run for, or all")
 )
 
 // TestRandomPrograms holds random functions that were compiled to the host evaluator, and compiles each twice: the second time with
 // everything shuffled that no result may depend on.
 //
 //	go test ./internal/compiler -run RandomPrograms -random.count 20000 -random.seed 7000
-func TestRandomPrograms(t *testing.T) { randomPrograms(t, "virtual") }
+func TestRandomPrograms(t *testing.T) { randomPrograms(t, "virtual", growth{}, randomNumber()) }
 
 // On H13, with the numerics of virtual, its own tasks and extension records stand side by side in the same memory.
-func TestRandomProgramsOnH13(t *testing.T) { randomPrograms(t, "h13") }
+func TestRandomProgramsOnH13(t *testing.T) { randomPrograms(t, "h13", growth{}, randomNumber()) }
 
-func randomPrograms(t *testing.T, target string) {
-	count := *randomCount
-	if testing.Short() {
-		count = min(count, 50)
+// On any target, large ones of which any value may be an output: a few here, as many as are asked for by
+//
+//	make random N=20000 TARGET=h13 SEED=1
+func TestRandomTargets(t *testing.T) {
+	count, list := randomNumber(), *randomTargets
+	if list == "" {
+		count, list = 6, "virtual,h13,h14,h16,h17"
 	}
+	targets, err := hal.ParseList(list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, target := range targets {
+		t.Run(target.Name, func(t *testing.T) { randomPrograms(t, target.Name, growth{large: true, every: true}, count) })
+	}
+}
+
+func randomNumber() int {
+	if testing.Short() {
+		return min(*randomCount, 50)
+	}
+	return *randomCount
+}
+
+func randomPrograms(t *testing.T, target string, how growth, count int) {
 	failures := 0
 	for i := range count {
 		seed := *randomSeed + uint64(i)
-		p := grow(seed, target)
+		p := grow(seed, target, how)
 		fault := check(p, seed)
 		if fault == nil {
 			continue

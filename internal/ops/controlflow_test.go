@@ -351,10 +351,12 @@ func TestNestedErrors(t *testing.T) {
 		out := newValue("deep", x.Type)
 		return out, newOp(IOS15, "tile", args{"x": x, "reps": []int{1, 1}}, out)
 	}), in, `function main: tile "deep": `)
-	wantRunError(t, program(func(i *mil.Value) (*mil.Value, *mil.Operation) { // only the third turn fails
+	late := program(func(i *mil.Value) (*mil.Value, *mil.Operation) { // only the third turn fails
 		out := newValue("deep", x.Type)
-		return out, newOp(IOS15, "scatter", args{"data": x, "indices": i, "updates": 1.0}, out)
-	}), in, `function main: scatter "deep": indices has 2 at element 0, expected -2 to 1`)
+		return out, newOp(IOS17, "scatter", args{"data": x, "indices": i, "updates": 1.0, "validate_indices": true}, out)
+	})
+	late.Opset = "CoreML7"
+	wantRunError(t, late, in, `function main: scatter "deep": indices has 2 at element 0, expected 0 to 1`)
 }
 
 // TestStateInBlocks writes a state in a loop: turns see what the ones before wrote.

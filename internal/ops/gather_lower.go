@@ -39,11 +39,20 @@ func evenly(at []int) (step int, ok bool) {
 	return step, step != 0
 }
 
-// knownPositions are where known indices point on an axis of length n; nil if they are not known. The evaluator
-// reads zero where an index points nowhere, a layer the nearest element: such indices are refused.
+// checksNothing refuses indices that have to be checked when the program runs: a task of an engine has no way to report one that
+// points nowhere, and the host has.
+func (l *Lowering) checksNothing() error {
+	if validates(l.Call) && !l.arg("indices").fixed {
+		return l.Refuse("validate_indices is true, and a task reports no index that is out of range: with false, it reads zero and writes nothing there")
+	}
+	return nil
+}
+
+// knownPositions are where known indices point on an axis of length n; nil if they are not known. What points nowhere is refused:
+// views and slices have no place for it.
 func (l *Lowering) knownPositions(n int) ([]int, error) {
 	if !l.Known("indices") {
-		return nil, nil
+		return nil, l.checksNothing()
 	}
 	at := positions(l.Call, n)
 	if i := slices.Index(at, nowhere); i >= 0 {
@@ -114,6 +123,9 @@ func lowerGatherND(l *Lowering) error {
 	end := batch + depth
 	batches, n, inner := lengthOf(s[:batch]), lengthOf(s[batch:end]), lengthOf(s[end:])
 	m := lengthOf(indices[batch : len(indices)-1])
+	if err := l.checksNothing(); err != nil {
+		return err
+	}
 	x := l.Reshape(l.In("x"), anec.Dims{batches, 1, 1, n, inner})
 	if l.Known("indices") && batches == 1 {
 		at := vectorPositions(l.Call, s[batch:end], m)
@@ -155,21 +167,25 @@ func (l *Lowering) gatherSeveral(lengths []int, m, inner int) *anec.Value {
 	return l.Layer(l.Name(), &anec.Gather{Axes: axes}, l.Reshape(l.In("x"), dims), vectors)
 }
 
-// position makes one index of the vectors along W, which count into axes of some lengths. Indices below 0 count
-// from the end, if they may: index mod length is the place.
+// position makes one index of the vectors along W, which count into axes of some lengths. Indices below 0 count from the end, if
+// they may: index mod length is the place. A vector of which one points nowhere becomes an index that does; a vector of one index
+// is that index.
 func (l *Lowering) position(vectors *anec.Value, lengths []int) *anec.Value {
 	vectors = l.Cast(vectors, tensor.Int32)
-	var sum *anec.Value
+	if len(lengths) == 1 {
+		return l.part(vectors, anec.W, 0, 1)
+	}
+	var sum, outside *anec.Value
 	for i, n := range lengths {
 		at := l.part(vectors, anec.W, i, 1)
-		if indexRuleOf(l.Call).fromEnd && len(lengths) > 1 { // a layer counts from the end by itself
-			at = l.elementWise(td.EWMod, at, l.integer(n))
-		}
+		beyond := l.elementWise(td.EWFloorDiv, l.elementWise(td.EWAdd, at, l.integer(n)), l.integer(2*n)) // 0 from -n to n-1
+		at = l.elementWise(td.EWMod, at, l.integer(n))
 		if sum == nil {
-			sum = at
+			sum, outside = at, beyond
 			continue
 		}
 		sum = l.elementWise(td.EWAdd, l.elementWise(td.EWMult, sum, l.integer(n)), at)
+		outside = l.elementWise(td.EWOr, beyond, outside)
 	}
-	return sum
+	return l.Layer(l.Name(), &anec.Select{}, outside, l.integer(lengthOf(lengths)), sum)
 }

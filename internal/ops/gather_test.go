@@ -50,10 +50,10 @@ func TestGather(t *testing.T) {
 
 func TestGatherErrors(t *testing.T) {
 	x := seq(tensor.Float32, 2, 3)
-	wantErr(t, IOS15, "gather", args{"x": x, "indices": i32(dims(2), 0, 2)}, "indices has 2 at element 1, expected -2 to 1")
+	wantErr(t, IOS15, "gather", args{"x": x, "indices": fixed(i32(dims(2), 0, 2))}, "indices has 2 at element 1, expected -2 to 1")
 	wantErr(t, IOS15, "gather", args{"x": x, "indices": fixed(i32(dims(1), -3))}, "indices has -3")
 	wantErr(t, IOS17, "gather", args{"x": x, "indices": i32(dims(1), -1), "validate_indices": true}, "indices has -1 at element 0, expected 0 to 1")
-	wantErr(t, IOS15, "gather", args{"x": seq(tensor.Float32, 0, 3), "indices": i32(dims(1), 0)}, "the axis that it points into is empty")
+	wantErr(t, IOS15, "gather", args{"x": seq(tensor.Float32, 0, 3), "indices": fixed(i32(dims(1), 0))}, "the axis that it points into is empty")
 	wantErr(t, IOS15, "gather", args{"x": x, "indices": i32(dims(1), 0), "axis": 2}, "axis is 2, expected -2 to 1")
 	wantErr(t, IOS15, "gather", args{"x": x, "indices": i32(dims(1), 0), "batch_dims": 1}, `unknown parameter "batch_dims"`)
 	wantErr(t, IOS16, "gather", args{"x": x, "indices": i32(dims(1), 0), "batch_dims": 2}, "batch_dims is 2, expected 0 to 1")
@@ -80,7 +80,7 @@ func TestGatherAlongAxis(t *testing.T) {
 
 	wantErr(t, IOS15, "gather_along_axis", args{"x": x, "indices": i32(dims(2), 0)}, "indices has rank 1, expected 2")
 	wantErr(t, IOS15, "gather_along_axis", args{"x": x, "indices": i32(dims(2, 2), 0)}, "indices has shape [2, 2], expected [2, 3]")
-	wantErr(t, IOS15, "gather_along_axis", args{"x": x, "indices": i32(dims(1, 3), 0, 2, 0)}, "indices has 2 at element 1")
+	wantErr(t, IOS15, "gather_along_axis", args{"x": x, "indices": fixed(i32(dims(1, 3), 0, 2, 0))}, "indices has 2 at element 1")
 	wantErr(t, IOS15, "gather_along_axis", args{"x": scalarF32(1), "indices": scalarI32(0)}, "axis is 0")
 }
 
@@ -117,7 +117,7 @@ func TestGatherND(t *testing.T) {
 	wantErr(t, IOS15, "gather_nd", args{"x": x, "indices": i32(dims(1, 3), 0)}, "index vectors have length 3, expected at most 2")
 	wantErr(t, IOS16, "gather_nd", args{"x": x, "indices": i32(dims(2, 2), 0), "batch_dims": 1}, "index vectors have length 2, expected at most 1")
 	wantErr(t, IOS16, "gather_nd", args{"x": x, "indices": i32(dims(2), 0), "batch_dims": 1}, "batch_dims is 1, but the last axis")
-	wantErr(t, IOS15, "gather_nd", args{"x": x, "indices": i32(dims(1, 2), 0, 3)}, "indices has 3 at element 1, expected -3 to 2 on axis 1")
+	wantErr(t, IOS15, "gather_nd", args{"x": x, "indices": fixed(i32(dims(1, 2), 0, 3))}, "indices has 3 at element 1, expected -3 to 2 on axis 1")
 	wantErr(t, IOS17, "gather_nd", args{"x": x, "indices": i32(dims(2, 1), 0, -1), "batch_dims": 1, "validate_indices": true}, "indices has -1")
 	wantErr(t, IOS15, "gather_nd", args{"x": x, "indices": scalarI32(0)}, "indices is a scalar")
 }

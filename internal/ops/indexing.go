@@ -8,10 +8,18 @@ import (
 
 // indexRule says what the indices of the gather and scatter operations may be.
 //
-// Until iOS17 an index below zero counts from the end and anything further out is an error. From iOS17 on
-// validate_indices decides: true refuses all that is not in [0, length); with false the result is "undefined
-// but memory safe". Here false keeps counting from the end, and what lies nowhere reads as zero and
-// swallows what is written to it: programs use such indices as padding and mask the result.
+// From iOS17 on validate_indices decides: true refuses all that is not in [0, length), when the program is compiled or
+// when it runs; with false the result is "undefined but memory safe". Until then an index below zero counts from the
+// end, and of others nothing is said. Here one rule holds on every unit:
+//
+//	                              in [0, n)   in [-n, 0)     elsewhere
+//	until iOS17, constant         that place  from the end   an IndexError
+//	until iOS17, live             that place  from the end   reads zero, and swallows what is written to it
+//	validate_indices = false      that place  from the end   reads zero, and swallows what is written to it
+//	validate_indices = true       that place  an IndexError  an IndexError
+//
+// Programs use indices that lie nowhere as padding, and mask the result. A task of an engine has no way to report an
+// index, so that live ones that are checked are the host's.
 type indexRule struct {
 	fromEnd bool // -1 is the last position
 	strict  bool // what is out of range is an error
@@ -19,11 +27,14 @@ type indexRule struct {
 
 func indexRuleOf(c *Call) indexRule {
 	if !c.Has("validate_indices") {
-		return indexRule{fromEnd: true, strict: true}
+		return indexRule{fromEnd: true, strict: c.ctx == nil} // when it runs, all indices are known
 	}
-	validate := c.Bool("validate_indices")
+	validate := validates(c)
 	return indexRule{fromEnd: !validate, strict: validate}
 }
+
+// validates reports whether indices are checked when the program runs.
+func validates(c *Call) bool { return c.Has("validate_indices") && c.Bool("validate_indices") }
 
 // nowhere is the position of an index that is out of range and need not be in it.
 const nowhere = -1
@@ -44,14 +55,26 @@ func (r indexRule) check(i int, index int64, n int) error {
 	if !r.strict || r.position(index, n) != nowhere {
 		return nil
 	}
-	if n == 0 {
-		return fmt.Errorf("indices has %d at element %d, but the axis that it points into is empty", index, i)
-	}
-	lowest := 0
+	e := &IndexError{Element: i, Index: index, Length: n}
 	if r.fromEnd {
-		lowest = -n
+		e.Lowest = -n
 	}
-	return fmt.Errorf("indices has %d at element %d, expected %d to %d", index, i, lowest, n-1)
+	return e
+}
+
+// An IndexError is about an index that points at no place of an axis, of an operation that has its indices checked.
+type IndexError struct {
+	Element int   // among the indices, in row-major order
+	Index   int64 // what is there
+	Lowest  int   // that it may be
+	Length  int   // of the axis
+}
+
+func (e *IndexError) Error() string {
+	if e.Length == 0 {
+		return fmt.Sprintf("indices has %d at element %d, but the axis that it points into is empty", e.Index, e.Element)
+	}
+	return fmt.Sprintf("indices has %d at element %d, expected %d to %d", e.Index, e.Element, e.Lowest, e.Length-1)
 }
 
 // checkIndices holds all known indices into one axis against the rule.

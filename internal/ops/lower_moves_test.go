@@ -113,8 +113,7 @@ func moveLayer(l *anec.Layer, in []*moved) *moved {
 			return in[k].at(i.With(p.Axis, at))
 		})
 	case *anec.Gather:
-		nowhere := false
-		got := newMoved(to, func(i anec.Dims) float64 {
+		return newMoved(to, func(i anec.Dims) float64 {
 			from := i
 			for k, a := range p.Axes {
 				where := i
@@ -122,15 +121,13 @@ func moveLayer(l *anec.Layer, in []*moved) *moved {
 					where[anec.C] = k // a vector of indices lies along C
 				}
 				index, n := int(in[1].at(where)), in[0].dims[a]
-				nowhere = nowhere || index < -n || index >= n
+				if index < -n || index >= n {
+					return 0
+				}
 				from[a] = place(index, n, 1)
 			}
 			return in[0].at(from)
 		})
-		if nowhere {
-			return nil // the nearest element here, zero there: MIL leaves it open
-		}
-		return got
 	case *anec.Padding:
 		return newMoved(to, func(i anec.Dims) float64 { return padElement(p, in[0], i) })
 	case *anec.DynamicSlice:

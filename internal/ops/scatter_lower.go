@@ -28,6 +28,9 @@ func lowerScatter(l *Lowering) error {
 	if err != nil {
 		return err
 	}
+	if err := l.checksNothing(); err != nil {
+		return err
+	}
 	s, _ := l.Shape("data").Ints()
 	m, _ := l.Shape("indices").Count()
 	var at []int
@@ -41,6 +44,9 @@ func lowerScatter(l *Lowering) error {
 
 // lowerScatterND makes one index of each vector of indices, as lowerGatherND does.
 func lowerScatterND(l *Lowering) error {
+	if err := l.checksNothing(); err != nil {
+		return err
+	}
 	s, _ := l.Shape("data").Ints()
 	indices, _ := l.Shape("indices").Ints()
 	depth := indices[len(indices)-1]
@@ -127,6 +133,9 @@ func turnsOf(at []int, combines bool) [][]int {
 func lowerScatterAlongAxis(l *Lowering) error {
 	axis, err := l.Axis("axis", l.Rank("data"))
 	if err != nil {
+		return err
+	}
+	if err := l.checksNothing(); err != nil {
 		return err
 	}
 	data, updates, indices, a := l.In("data"), l.In("updates"), l.In("indices"), l.Axis5("data", axis)

@@ -57,7 +57,7 @@ func TestScatter(t *testing.T) {
 
 	data := seq(tensor.Float32, 2, 3)
 	wantErr(t, IOS15, "scatter", args{"data": data, "indices": i32(dims(1), 0), "updates": f32(dims(3))}, "updates has shape [3], expected [1, 3]")
-	wantErr(t, IOS15, "scatter", args{"data": data, "indices": i32(dims(1), 2), "updates": f32(dims(1, 3))}, "indices has 2 at element 0, expected -2 to 1")
+	wantErr(t, IOS15, "scatter", args{"data": data, "indices": fixed(i32(dims(1), 2)), "updates": f32(dims(1, 3))}, "indices has 2 at element 0, expected -2 to 1")
 	wantErr(t, IOS17, "scatter", args{"data": data, "indices": i32(dims(1), -1), "updates": f32(dims(1, 3)), "validate_indices": true}, "indices has -1")
 	wantErr(t, IOS15, "scatter", args{"data": data, "indices": i32(dims(1), 0), "updates": i32(dims(1, 3))}, "must have the element type of data")
 }
@@ -81,7 +81,7 @@ func TestScatterAlongAxis(t *testing.T) {
 	data := seq(tensor.Float32, 2, 3)
 	wantErr(t, IOS15, "scatter_along_axis", args{"data": data, "indices": i32(dims(2, 2)), "updates": f32(dims(2, 2))}, "indices has shape [2, 2], expected [2, 3]")
 	wantErr(t, IOS15, "scatter_along_axis", args{"data": data, "indices": i32(dims(1, 3)), "updates": f32(dims(2, 3))}, "updates has shape [2, 3], expected [1, 3]")
-	wantErr(t, IOS15, "scatter_along_axis", args{"data": data, "indices": i32(dims(1, 3), 0, 0, 9), "updates": f32(dims(1, 3))}, "indices has 9 at element 2")
+	wantErr(t, IOS15, "scatter_along_axis", args{"data": data, "indices": fixed(i32(dims(1, 3), 0, 0, 9)), "updates": f32(dims(1, 3))}, "indices has 9 at element 2")
 }
 
 func TestScatterND(t *testing.T) {
@@ -103,6 +103,6 @@ func TestScatterND(t *testing.T) {
 	data := seq(tensor.Float32, 2, 3)
 	wantErr(t, IOS15, "scatter_nd", args{"data": data, "indices": i32(dims(1, 3)), "updates": f32(dims(1))}, "index vectors have length 3, expected at most 2")
 	wantErr(t, IOS15, "scatter_nd", args{"data": data, "indices": i32(dims(1, 1)), "updates": f32(dims(3))}, "updates has shape [3], expected [1, 3]")
-	wantErr(t, IOS15, "scatter_nd", args{"data": data, "indices": i32(dims(1, 2), 0, 3), "updates": f32(dims(1))}, "indices has 3 at element 1, expected -3 to 2 on axis 1")
+	wantErr(t, IOS15, "scatter_nd", args{"data": data, "indices": fixed(i32(dims(1, 2), 0, 3)), "updates": f32(dims(1))}, "indices has 3 at element 1, expected -3 to 2 on axis 1")
 	wantErr(t, IOS15, "scatter_nd", args{"data": data, "indices": scalarI32(0), "updates": f32(dims(1))}, "indices is a scalar")
 }

@@ -76,8 +76,8 @@ func SoftmaxAxis(l *anec.Layer) (axis td.Axis, ok bool) {
 	return axis, wide <= 1
 }
 
-// KnownIndices are the elements that a gather along one axis takes, if its indices are constant. A negative index counts from
-// the end, and what lies outside is the nearest element.
+// KnownIndices are the elements that a gather along one axis takes, if its indices are constant and none points outside. A
+// negative index counts from the end.
 func KnownIndices(l *anec.Layer) (axis td.Axis, list []int, ok bool) {
 	axes := l.Params.(*anec.Gather).Axes
 	if len(axes) != 1 || l.Bottoms[1] == nil || l.Bottoms[1].Const == nil {
@@ -93,7 +93,10 @@ func KnownIndices(l *anec.Layer) (axis td.Axis, list []int, ok bool) {
 		if i < 0 {
 			i += int64(n)
 		}
-		list = append(list, int(min(max(i, 0), int64(n-1))))
+		if i < 0 || i >= int64(n) {
+			return axis, nil, false
+		}
+		list = append(list, int(i))
 	}
 	return axis, list, true
 }

@@ -182,8 +182,8 @@ func (a *attention) score(w *Scratch) {
 			switch {
 			case !a.boolMask:
 				scores[j] += m
-			case m == 0:
-				scores[j] = float32(math.Inf(-1))
+			case m == 0: // of a NaN or +inf that makes a NaN
+				scores[j] += float32(math.Inf(-1))
 			}
 		}
 	}

@@ -2,7 +2,7 @@ package strided
 
 import "github.com/espalier-ane/espalier/td"
 
-// gather takes elements of x at indices along an axis.
+// gather takes elements of x at indices along an axis, and 0 where an index points outside.
 type gather struct {
 	rowsOf
 	sink    *sink
@@ -38,13 +38,16 @@ func newGather(op *Op) *gather {
 	return k
 }
 
-// place returns where in x an element of y is taken from, given its index.
-func (k *gather) place(i index, at int64) index {
+// place returns where in x an element of y is taken from, given its index; false if that is outside.
+func (k *gather) place(i index, at int64) (index, bool) {
 	if at < 0 {
 		at += int64(k.extent)
 	}
-	i[k.along] = int(min(max(at, 0), int64(k.extent-1)))
-	return i
+	if at < 0 || at >= int64(k.extent) {
+		return i, false
+	}
+	i[k.along] = int(at)
+	return i, true
 }
 
 // wanted reads the indices of a row: one, or one for each element.
@@ -65,15 +68,19 @@ func (k *gather) Run(w *Scratch, lo, hi int) {
 	for t := lo; t < hi; t++ {
 		i, n := k.tile(t)
 		v, at := w.float[:n], k.wanted(w, i, n)
-		if k.constant {
-			k.x.load(w, v, k.place(i, at[0]), k.axis)
-		} else {
+		if !k.constant {
 			from, src := i, k.x.memory(w)
 			for j := range v {
 				from[k.axis] = i[k.axis] + j
-				place := k.place(from, at[j])
-				v[j] = k.x.readOne(src, k.x.at(&place))
+				v[j] = 0
+				if place, ok := k.place(from, at[j]); ok {
+					v[j] = k.x.readOne(src, k.x.at(&place))
+				}
 			}
+		} else if place, ok := k.place(i, at[0]); ok {
+			k.x.load(w, v, place, k.axis)
+		} else {
+			clear(v)
 		}
 		k.sink.put(w, v, i, k.axis)
 	}
@@ -94,15 +101,19 @@ func (k *gatherInt) Run(w *Scratch, lo, hi int) {
 	for t := lo; t < hi; t++ {
 		i, n := k.tile(t)
 		v, at := w.int[k.sink.needInts().Int:][:n], k.wanted(w, i, n)
-		if k.constant {
-			k.x.loadInts(w, v, k.place(i, at[0]), k.axis)
-		} else {
+		if !k.constant {
 			from, src := i, k.x.memory(w)
 			for j := range v {
 				from[k.axis] = i[k.axis] + j
-				place := k.place(from, at[j])
-				v[j] = intAt(k.x.typ, src, k.x.at(&place))
+				v[j] = 0
+				if place, ok := k.place(from, at[j]); ok {
+					v[j] = intAt(k.x.typ, src, k.x.at(&place))
+				}
 			}
+		} else if place, ok := k.place(i, at[0]); ok {
+			k.x.loadInts(w, v, place, k.axis)
+		} else {
+			clear(v)
 		}
 		k.sink.putInts(w, v, i, k.axis)
 	}
@@ -119,15 +130,19 @@ func (k *gatherMove) Run(w *Scratch, lo, hi int) {
 	for t := lo; t < hi; t++ {
 		i, n := k.tile(t)
 		at := k.wanted(w, i, n)
-		if k.constant {
-			moveRow(w, &k.y, i, &k.x, k.place(i, at[0]), k.axis, n)
+		if place, ok := k.place(i, at[0]); ok && k.constant {
+			moveRow(w, &k.y, i, &k.x, place, k.axis, n)
 			continue
 		}
 		to, dst, src, size := i, k.y.memory(w), k.x.memory(w), sizeOf(k.y.typ)
 		for j := range n {
 			to[k.axis] = i[k.axis] + j
-			place := k.place(to, at[j])
-			moveElement(dst[k.y.at(&to):][:size], src[k.x.at(&place):][:size])
+			y := dst[k.y.at(&to):][:size]
+			if place, ok := k.place(to, at[min(j, len(at)-1)]); ok {
+				moveElement(y, src[k.x.at(&place):][:size])
+			} else {
+				clear(y)
+			}
 		}
 	}
 }
