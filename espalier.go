@@ -83,6 +83,8 @@ func (c Config) Open(path string) (*Model, error) {
 		err = openWith(m, path, hwx.Open, c.containerFunctions)
 	case bundle.IsBundle(path):
 		err = openWith(m, path, bundle.Open, c.bundleFunctions)
+	case isArchivedBundle(path):
+		err = openWith(m, path, openArchivedBundle, c.bundleFunctions)
 	default:
 		err = openWith(m, path, coreml.Open, c.modelFunctions)
 	}

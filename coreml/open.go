@@ -65,36 +65,42 @@ func Open(name string) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
+	src := newFolder(filepath.Dir(name))
+	src.mappings[""] = mapping // closed with the others
+	return openData(name, mapping, src)
+}
+
+// openData opens a file by its content. Files that it refers to are in the source beside it, which it closes, and the
+// mapping with it, if that fails.
+func openData(name string, mapping *osfile.Mapping, beside source) (m *Model, err error) {
+	defer func() {
+		if err != nil {
+			m = nil
+			mapping.Close()
+			beside.close()
+		}
+	}()
 	data := mapping.Bytes()
 	if err := checkPointer(name, data); err != nil {
-		mapping.Close()
 		return nil, err
 	}
 	if isZip(data) {
 		src, err := newArchive(name, mapping)
 		if err != nil {
-			mapping.Close()
 			return nil, err
 		}
 		return openSource(src)
 	}
 
 	// A file by itself. Its weights, if it has any, are in the folder that it is in.
-	src := newFolder(filepath.Dir(name))
-	src.mappings[""] = mapping // closed with the others
-	file := &modelFile{format: Specification, name: name, src: src, weights: newWeightStore(src, "")}
-	var m *Model
+	file := &modelFile{format: Specification, name: name, src: beside, weights: newWeightStore(beside, "")}
 	if isText(name, data) {
 		file.format = Text
 		m, err = openText(file, data)
 	} else {
 		m, err = decodeModel(file, message{data, 0}, 0)
 	}
-	if err != nil {
-		src.close()
-		return nil, inFile(name, err)
-	}
-	return m, nil
+	return m, inFile(name, err)
 }
 
 // isText reports whether a file is a MIL text, which begins with the word program.
