@@ -70,9 +70,10 @@ func (m *Model) PredictWithState(ctx context.Context, inputs map[string]any, s *
 	return m.functions[0].PredictWithState(ctx, inputs, s)
 }
 
-// Predict runs a function without states. An input is an array (*tensor.Tensor) or a picture
-// (image.Image); an optional one may be left out. Arrays are converted to the declared element type if every
-// value survives.
+// Predict runs a function without states. An input is an array or a picture (image.Image); an optional one may be left
+// out. An array is a *tensor.Tensor, a flat slice of Go numbers, bools or strings, or a single one of them: []float32,
+// []int, 0.5. A slice has the shape that the input has; where that may have several, a tensor says which. Arrays are
+// converted to the declared element type if every value survives.
 func (f *Function) Predict(ctx context.Context, inputs map[string]any) (map[string]*Value, error) {
 	if len(f.States()) > 0 {
 		return nil, fmt.Errorf("function %q has states (%s): make them with NewState and run it with PredictWithState",

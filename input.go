@@ -3,6 +3,7 @@ package espalier
 import (
 	"fmt"
 	"image"
+	"reflect"
 
 	"github.com/espalier-ane/espalier/coreml"
 	"github.com/espalier-ane/espalier/internal/ops"
@@ -24,6 +25,10 @@ func (e *InputError) Unwrap() error { return e.Err }
 func (f *features) array(d coreml.Feature, given any) (*tensor.Tensor, error) {
 	if given == nil {
 		return defaultInput(d)
+	}
+	given, err := plain(d.Type, given)
+	if err != nil {
+		return nil, err
 	}
 	switch typ := d.Type.(type) {
 	case *coreml.ImageType:
@@ -139,6 +144,9 @@ func describeGiven(given any) string {
 		return fmt.Sprintf("a picture of %d × %d pixels", v.Bounds().Dx(), v.Bounds().Dy())
 	case *tensor.Tensor:
 		return v.String()
+	}
+	if v := reflect.ValueOf(given); v.Kind() == reflect.Slice {
+		return fmt.Sprintf("a %T of %d elements", given, v.Len())
 	}
 	return fmt.Sprintf("a %T", given)
 }
