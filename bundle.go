@@ -16,7 +16,7 @@ func (c Config) bundleFunctions(b *bundle.Bundle) ([]*Function, error) {
 	if err != nil {
 		return nil, err
 	}
-	library, err := e5rt.Open(b, e5rt.Options{Host: hosted})
+	library, err := e5rt.Open(b, e5rt.Options{Host: hosted, Threads: c.Threads})
 	if err != nil {
 		return nil, err
 	}

@@ -35,6 +35,9 @@ type Config struct {
 	Units Units
 	// Resize is what happens to a picture of a size that the model does not take.
 	Resize Resize
+	// Threads bounds the goroutines that a prediction computes on, its caller's among them. 0 is GOMAXPROCS. The results
+	// are the same for any number.
+	Threads int
 }
 
 // Units are what may run a model. The zero value is AllUnits.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/espalier-ane/espalier/e5rt"
 	"github.com/espalier-ane/espalier/internal/ops"
+	"github.com/espalier-ane/espalier/internal/pool"
 	"github.com/espalier-ane/espalier/tensor"
 )
 
@@ -14,15 +15,16 @@ type evaluator struct {
 	from     *source
 	features *features
 	program  *ops.Evaluator
+	threads  int // of a prediction
 }
 
-func newEvaluator(from *source, described *features, n Numerics) (*evaluator, error) {
+func newEvaluator(from *source, described *features, n Numerics, threads int) (*evaluator, error) {
 	numerics, err := n.host()
 	if err != nil {
 		return nil, err
 	}
 	program, err := ops.NewEvaluator(from.function, numerics)
-	return &evaluator{from, described, program}, err
+	return &evaluator{from, described, program, threads}, err
 }
 
 func (e *evaluator) run(ctx context.Context, inputs map[string]any, s states) (map[string]*Value, error) {
@@ -41,7 +43,7 @@ func (e *evaluator) run(ctx context.Context, inputs map[string]any, s states) (m
 	for name, v := range held {
 		values[name] = v
 	}
-	results, err := e.program.Run(ctx, values)
+	results, err := e.program.Run(pool.WithThreads(ctx, e.threads), values)
 	if err != nil {
 		return nil, err
 	}

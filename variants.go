@@ -23,6 +23,7 @@ type variants struct {
 	target     *hal.Target
 	numerics   Numerics
 	engineOnly bool
+	threads    int // of a prediction
 
 	mu      sync.Mutex
 	byShape map[string]*variant // of the inputs that the function leaves open
@@ -168,7 +169,7 @@ func (v *variants) compile(ctx context.Context, shapes map[string][]int) (*compi
 	if err != nil {
 		return nil, err
 	}
-	var options e5rt.Options
+	options := e5rt.Options{Threads: v.threads}
 	if result.Host != nil {
 		if options.Host, err = host.New(result.Host); err != nil {
 			return nil, err

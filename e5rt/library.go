@@ -16,6 +16,9 @@ import (
 type Options struct {
 	// Host runs host segments. A bundle without any needs none.
 	Host Host
+	// Threads bounds the goroutines that a run computes on; 0 is GOMAXPROCS. A host
+	// finds it in its context (internal/pool). Results do not depend on it.
+	Threads int
 }
 
 // A Library is a bundle made ready to run. It is safe for concurrent use.
@@ -31,7 +34,7 @@ func Open(b *bundle.Bundle, o Options) (*Library, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &loader{bundle: b, host: o.Host, numerics: numerics, programs: map[programKey]*program{}}
+	l := &loader{bundle: b, host: o.Host, threads: o.Threads, numerics: numerics, programs: map[programKey]*program{}}
 	lib := &Library{}
 	for i, described := range b.Program.Functions {
 		f, err := l.function(described, &b.Manifest.Functions[i])
@@ -64,6 +67,7 @@ type Function struct {
 	slots                   []slot
 	symbols                 map[string]int
 	steps                   []step
+	threads                 int // of a run; 0: GOMAXPROCS
 }
 
 // Name returns the name of the function.
@@ -112,6 +116,7 @@ type program struct {
 type loader struct {
 	bundle   *bundle.Bundle
 	host     Host
+	threads  int
 	numerics hal.Numerics
 	programs map[programKey]*program
 }
@@ -135,7 +140,7 @@ func (l *loader) program(a e5.AneInferenceAttrs, weights string) (*program, erro
 		return p, nil
 	}
 	p := &program{}
-	if p.Program, err = engine.LoadWith(file, engine.Options{Numerics: l.numerics, Weights: l.bundle.Bytes(weights)}); err != nil {
+	if p.Program, err = engine.LoadWith(file, engine.Options{Numerics: l.numerics, Weights: l.bundle.Bytes(weights), Threads: l.threads}); err != nil {
 		return fail(err)
 	}
 	ports, err := file.Ports()

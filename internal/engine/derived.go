@@ -84,7 +84,7 @@ func (p *Program) pack() {
 		memory[i] = p.memories[i].data
 	}
 	p.packed = p.packs.New()
-	pool.For(len(p.packed), 1, func(lo, hi int) {
+	pool.ForUpTo(p.threads, len(p.packed), 1, func(lo, hi int) {
 		for i := lo; i < hi; i++ {
 			p.packs.Fill(p.packed, i, memory)
 		}
