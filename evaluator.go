@@ -50,6 +50,10 @@ func (e *evaluator) run(ctx context.Context, inputs map[string]any, s states) (m
 	return e.features.values(func(name string) (e5rt.Value, error) { return results[e.from.output(name)], nil })
 }
 
+func (e *evaluator) bind(_ context.Context, inputs, outputs map[string]any) (bound, error) {
+	return bindCopies(e, inputs, outputs)
+}
+
 func (e *evaluator) newState() states {
 	held := evaluatorStates{}
 	for _, d := range e.features.States {

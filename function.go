@@ -2,9 +2,7 @@ package espalier
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/espalier-ane/espalier/coreml"
@@ -31,6 +29,9 @@ type runner interface {
 	// run makes the outputs of the inputs, both by the names of features. It changes the states, which newState of the
 	// same runner made; they are nil for a function without any.
 	run(ctx context.Context, inputs map[string]any, s states) (map[string]*Value, error)
+
+	// bind prepares such runs on memory of the caller, both by the names of features. An output may be left out.
+	bind(ctx context.Context, inputs, outputs map[string]any) (bound, error)
 
 	// newState makes the states of the function, all zero.
 	newState() states
@@ -75,36 +76,40 @@ func (m *Model) PredictWithState(ctx context.Context, inputs map[string]any, s *
 // []int, 0.5. A slice has the shape that the input has; where that may have several, a tensor says which. Arrays are
 // converted to the declared element type if every value survives.
 func (f *Function) Predict(ctx context.Context, inputs map[string]any) (map[string]*Value, error) {
-	if len(f.States()) > 0 {
-		return nil, fmt.Errorf("function %q has states (%s): make them with NewState and run it with PredictWithState",
-			f.Name(), featureNames(f.States()))
+	if err := f.needsNoState(); err != nil {
+		return nil, err
 	}
 	return f.named(f.predict(ctx, inputs, nil))
 }
 
 // PredictWithState runs a function on states that NewState made for it, and changes them.
 func (f *Function) PredictWithState(ctx context.Context, inputs map[string]any, s *State) (map[string]*Value, error) {
-	if s == nil || s.of != f {
-		return nil, fmt.Errorf("the state was not made for function %q: make it with its NewState", f.Name())
+	if err := f.takeState(s); err != nil {
+		return nil, err
 	}
+	defer s.release()
 	return f.named(f.predict(ctx, inputs, s.held))
 }
 
 // named puts the model before an error that is about it, and not about an input.
 func (f *Function) named(out map[string]*Value, err error) (map[string]*Value, error) {
-	if _, input := errors.AsType[*InputError](err); err != nil && !input {
-		err = fmt.Errorf("%s: %w", f.path, err)
-	}
-	return out, err
+	return out, f.about(err)
 }
 
 func (f *Function) predict(ctx context.Context, inputs map[string]any, s states) (map[string]*Value, error) {
-	for name := range inputs {
-		if !slices.ContainsFunc(f.Inputs(), func(d coreml.Feature) bool { return d.Name == name }) {
-			return nil, &InputError{Name: name, Err: fmt.Errorf("there is no such input: expected %s", featureNames(f.Inputs()))}
-		}
+	if err := f.checkInputNames(inputs); err != nil {
+		return nil, err
 	}
 	return f.runner.run(ctx, inputs, s)
+}
+
+func (f *Function) checkInputNames(inputs map[string]any) error {
+	for name := range inputs {
+		if !hasFeature(f.Inputs(), name) {
+			return &InputError{Name: name, Err: fmt.Errorf("there is no such input: expected %s", featureNames(f.Inputs()))}
+		}
+	}
+	return nil
 }
 
 func featureNames(fs []coreml.Feature) string {

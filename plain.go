@@ -63,6 +63,9 @@ func flat(given any) *tensor.Tensor {
 // plain makes an array of a plain Go value that was given for a feature, in the shape that the feature has. Everything
 // else stays what it is.
 func plain(typ coreml.FeatureType, given any) (any, error) {
+	if t, ok := given.(*tensor.Tensor); ok && t == nil {
+		return nil, fmt.Errorf("expected %v, found %s", typ, describeGiven(given))
+	}
 	if _, picture := typ.(*coreml.ImageType); picture {
 		return given, nil
 	}

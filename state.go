@@ -3,6 +3,7 @@ package espalier
 import (
 	"fmt"
 	"slices"
+	"sync/atomic"
 
 	"github.com/espalier-ane/espalier/coreml"
 	"github.com/espalier-ane/espalier/tensor"
@@ -13,6 +14,7 @@ import (
 type State struct {
 	of   *Function
 	held states
+	busy atomic.Bool
 }
 
 // NewState makes the states of the model's default function, all zero.
@@ -32,3 +34,31 @@ func (s *State) Tensor(name string) (*tensor.Tensor, error) {
 	}
 	return t.Clone(), nil
 }
+
+// needsNoState refuses a function with states to a caller who gives none.
+func (f *Function) needsNoState() error {
+	if len(f.States()) == 0 {
+		return nil
+	}
+	return fmt.Errorf("function %q has states (%s): make them with NewState and run it with PredictWithState",
+		f.Name(), featureNames(f.States()))
+}
+
+// takeState begins to use a state that was made for the function: release ends it.
+func (f *Function) takeState(s *State) error {
+	if s == nil || s.of != f {
+		return fmt.Errorf("the state was not made for function %q: make it with its NewState", f.Name())
+	}
+	return s.take()
+}
+
+// take begins to use the state: nobody else may until release. In which order two predictions would change it, is left
+// open, so that the second is refused.
+func (s *State) take() error {
+	if !s.busy.CompareAndSwap(false, true) {
+		return fmt.Errorf("%s: the state: %w", s.of.path, ErrBusy)
+	}
+	return nil
+}
+
+func (s *State) release() { s.busy.Store(false) }
