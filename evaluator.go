@@ -70,6 +70,13 @@ func (e *evaluator) source() (*source, error) {
 // one.
 type evaluatorStates map[string]*ops.State
 
-func (s evaluatorStates) Tensor(name string) (*tensor.Tensor, error) {
-	return s[name].Read().Convert(s[name].Type().DType)
+func (s evaluatorStates) Tensor(name string) (*tensor.Tensor, error) { return s[name].Read(), nil }
+
+func (s evaluatorStates) Set(name string, t *tensor.Tensor) error {
+	t, err := t.Convert(s[name].Read().DType())
+	if err != nil {
+		return err
+	}
+	s[name].Write(t.Clone()) // nobody else has it
+	return nil
 }

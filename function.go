@@ -42,8 +42,12 @@ type runner interface {
 
 // states are what a runner keeps from one run to the next.
 type states interface {
-	// Tensor returns what a state holds, in its declared element type. It may be the memory of the state itself.
+	// Tensor returns what a state holds, perhaps in a wider element type than the declared one. It may be the memory of the
+	// state itself.
 	Tensor(name string) (*tensor.Tensor, error)
+
+	// Set gives a state the elements of an array of its shape, of the declared element type or that of Tensor.
+	Set(name string, t *tensor.Tensor) error
 }
 
 // Name is the function's name.
