@@ -2,12 +2,15 @@
 //
 //	m, err := espalier.Open("model.mlpackage")
 //	…
-//	out, err := m.Predict(ctx, map[string]any{"x": tensor.Of(pixels, 1, 3, 224, 224)})
+//	out, err := m.Predict(ctx, map[string]any{"x": pixels})   // a []float32 or a *tensor.Tensor
 //	y := out["y"].Tensor.Float32s()
 //
-// A model has functions, most have one. A function takes features by name, arrays (*tensor.Tensor) and
+// A model has functions, most have one. A function takes features by name, arrays (slices, *tensor.Tensor) and
 // pictures (image.Image), and gives features by name. A function with states keeps them in a State that the
 // caller makes and passes to each prediction.
+//
+// OpenFS and OpenBytes read a model that is embedded in the program, or comes over the network. Bind and PredictInto
+// predict into memory of the caller, without allocating.
 //
 // The program of a hardware container (.hwx) runs on the virtual engine. Its features are the ports: arrays
 // N, C, H, W in the element type of the port. A port that the program reads and writes is a state.
@@ -35,8 +38,8 @@ type Config struct {
 	Units Units
 	// Resize is what happens to a picture of a size that the model does not take.
 	Resize Resize
-	// Threads bounds the goroutines that a prediction computes on, its caller's among them. 0 is GOMAXPROCS. The results
-	// are the same for any number.
+	// Threads bounds the goroutines that the engine computes a prediction on, the caller's among them. 0 is GOMAXPROCS. The
+	// results are the same for any number.
 	Threads int
 }
 
@@ -74,7 +77,8 @@ type Model struct {
 	functions []*Function // the default one first
 }
 
-// Open reads a model: a package, a model file, a compiled model, MIL text, a bundle or a hardware container.
+// Open reads a model: a package, a model file, a compiled model, MIL text, a bundle or a hardware container. A folder
+// among them may be a zip archive of it.
 func Open(path string) (*Model, error) { return Config{}.Open(path) }
 
 // Open reads a model.
