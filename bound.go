@@ -3,7 +3,6 @@ package espalier
 import (
 	"context"
 	"reflect"
-	"slices"
 
 	"github.com/espalier-ane/espalier/coreml"
 	"github.com/espalier-ane/espalier/e5rt"
@@ -77,7 +76,7 @@ func (c *compiled) bind(_ context.Context, inputs, outputs map[string]any) (boun
 		return b, nil
 	}
 	if err := b.take(inputs, outputs); err != nil {
-		return nil, err // with the memory of two callers
+		return nil, err // it has memory of two callers now, and is dropped
 	}
 	return b, nil
 }
@@ -113,8 +112,8 @@ func sameMemory(a, b any) bool {
 	return v.Type() == w.Type() && v.Kind() == reflect.Slice && v.Len() == w.Len() && v.UnsafePointer() == w.UnsafePointer()
 }
 
-// take gives every port its memory. Outputs come first: an input in the memory of one is moved away before it is
-// overwritten.
+// take gives every port its memory. An input may have that of an output: the runtime sees to it where both are buffers,
+// and a move is before the run or after it.
 func (b *boundOperation) take(inputs, outputs map[string]any) error {
 	var taken []memoryRange
 	for i := range b.outputs {
@@ -130,7 +129,7 @@ func (b *boundOperation) take(inputs, outputs map[string]any) error {
 		p := &b.inputs[i]
 		err := p.reset(b.operation, inputs[p.feature.Name])
 		if err == nil {
-			err = b.takeInput(p, taken)
+			err = b.takeInput(p)
 		}
 		if err != nil {
 			return &InputError{Name: p.feature.Name, Missing: p.given == nil, Err: err}
@@ -162,7 +161,7 @@ func (b *boundOperation) use(p *boundPort, t *tensor.Tensor) (used bool, err err
 	return p.direct, err
 }
 
-func (b *boundOperation) takeInput(p *boundPort, outputs []memoryRange) error {
+func (b *boundOperation) takeInput(p *boundPort) error {
 	t, declared, err := inputMemory(p.feature, p.given)
 	if err != nil {
 		return err
@@ -174,8 +173,7 @@ func (b *boundOperation) takeInput(p *boundPort, outputs []memoryRange) error {
 	if t, err = fitShape(t, b.of.arguments[p.feature.Name]); err != nil {
 		return err
 	}
-	overwritten := slices.ContainsFunc(outputs, rangeOf(t).overlaps)
-	if t.DType() == declared && !overwritten {
+	if t.DType() == declared {
 		if used, err := b.use(p, t); used || err != nil {
 			return err
 		}
