@@ -3,7 +3,6 @@ package espalier_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"image"
 	"math"
 	"os"
@@ -15,27 +14,6 @@ import (
 	"github.com/espalier-ane/espalier"
 	"github.com/espalier-ane/espalier/tensor"
 )
-
-func Example() {
-	m, err := espalier.Open("testdata/models/linear_mlp/model.mlpackage")
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	defer m.Close()
-	for _, d := range m.Functions()[0].Inputs() {
-		fmt.Println(d.Name, d.Type)
-	}
-	out, err := m.Predict(context.Background(), map[string]any{"x": tensor.New(tensor.Float32, 4, 32)})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	fmt.Println(out["y"].Tensor)
-	// Output:
-	// x fp32 array [4, 32]
-	// fp32[4, 10]
-}
 
 func TestInputErrorsSayWhatIsExpected(t *testing.T) {
 	ok := tensor.New(tensor.Float32, 2, 6)

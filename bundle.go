@@ -18,7 +18,7 @@ func (c Config) bundleFunctions(ctx context.Context, b *bundle.Bundle) ([]*Funct
 	if err != nil {
 		return nil, err
 	}
-	library, err := e5rt.OpenContext(ctx, b, e5rt.Options{Host: hosted})
+	library, err := e5rt.OpenContext(ctx, b, e5rt.Options{Host: hosted, Threads: c.Threads})
 	if err != nil {
 		return nil, err
 	}

@@ -17,6 +17,7 @@ type compiled struct {
 	function   *e5rt.Function
 	arguments  map[string]mil.Type // of the input ports
 	operations sync.Pool           // of *e5rt.Operation: one for each prediction under way
+	bound      sync.Pool           // of *boundOperation: likewise, with the memory of their last callers
 }
 
 func newCompiled(form string, described *features, f *e5rt.Function) *compiled {

@@ -2,12 +2,15 @@
 //
 //	m, err := espalier.Open("model.mlpackage")
 //	…
-//	out, err := m.Predict(ctx, map[string]any{"x": tensor.Of(pixels, 1, 3, 224, 224)})
+//	out, err := m.Predict(ctx, map[string]any{"x": pixels})   // a []float32 or a *tensor.Tensor
 //	y := out["y"].Tensor.Float32s()
 //
-// A model has functions, most have one. A function takes features by name, arrays (*tensor.Tensor) and
+// A model has functions, most have one. A function takes features by name, arrays (slices, *tensor.Tensor) and
 // pictures (image.Image), and gives features by name. A function with states keeps them in a State that the
 // caller makes and passes to each prediction.
+//
+// OpenFS and OpenBytes read a model that is embedded in the program, or comes over the network. Bind and PredictInto
+// predict into memory of the caller, without allocating.
 //
 // The program of a hardware container (.hwx) runs on the virtual engine. Its features are the ports: arrays
 // N, C, H, W in the element type of the port. A port that the program reads and writes is a state.
@@ -44,6 +47,9 @@ type Config struct {
 	// seen by the predictions after it, and by the one under way: they give ErrFileChanged, even if the file became shorter
 	// and a page of it is gone. The process goes on, and other models do.
 	Weights Weights
+	// Threads bounds the goroutines that the engine computes a prediction on, the caller's among them. 0 is GOMAXPROCS. The
+	// results are the same for any number.
+	Threads int
 }
 
 // Weights are how the files of a model are held while it is open. The zero value is MappedWeights.
@@ -92,8 +98,8 @@ type Model struct {
 	functions []*Function // the default one first
 }
 
-// Open reads a model: a package, a model file, a compiled model, MIL text, a bundle or a hardware container. Its files must not
-// be written to as long as it is open: see Config.Weights.
+// Open reads a model: a package, a model file, a compiled model, MIL text, a bundle or a hardware container. A folder
+// among them may be a zip archive of it. Its files must not be written to as long as it is open: see Config.Weights.
 func Open(path string) (*Model, error) { return Config{}.Open(path) }
 
 // OpenContext is Open that ends with the context: large weights take their time.
@@ -128,6 +134,8 @@ func (c Config) OpenContext(ctx context.Context, path string) (*Model, error) {
 			open = bundle.OpenCopy
 		}
 		err = openWith(ctx, m, path, func(path string) (*bundle.Bundle, error) { return open(ctx, path) }, c.bundleFunctions)
+	case isArchivedBundle(path):
+		err = openWith(ctx, m, path, openArchivedBundle, c.bundleFunctions)
 	default:
 		open := coreml.Open
 		if copied {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/espalier-ane/espalier/e5rt"
 	"github.com/espalier-ane/espalier/internal/ops"
+	"github.com/espalier-ane/espalier/internal/pool"
 	"github.com/espalier-ane/espalier/tensor"
 )
 
@@ -14,15 +15,16 @@ type evaluator struct {
 	from     *source
 	features *features
 	program  *ops.Evaluator
+	threads  int // of a prediction
 }
 
-func newEvaluator(from *source, described *features, n Numerics) (*evaluator, error) {
+func newEvaluator(from *source, described *features, n Numerics, threads int) (*evaluator, error) {
 	numerics, err := n.host()
 	if err != nil {
 		return nil, err
 	}
 	program, err := ops.NewEvaluator(from.function, numerics)
-	return &evaluator{from, described, program}, err
+	return &evaluator{from, described, program, threads}, err
 }
 
 func (e *evaluator) run(ctx context.Context, inputs map[string]any, s states) (map[string]*Value, error) {
@@ -41,11 +43,15 @@ func (e *evaluator) run(ctx context.Context, inputs map[string]any, s states) (m
 	for name, v := range held {
 		values[name] = v
 	}
-	results, err := e.program.Run(ctx, values)
+	results, err := e.program.Run(pool.WithThreads(ctx, e.threads), values)
 	if err != nil {
 		return nil, err
 	}
 	return e.features.values(func(name string) (e5rt.Value, error) { return results[e.from.output(name)], nil })
+}
+
+func (e *evaluator) bind(_ context.Context, inputs, outputs map[string]any) (bound, error) {
+	return bindCopies(e, inputs, outputs)
 }
 
 func (e *evaluator) newState() states {
@@ -64,6 +70,13 @@ func (e *evaluator) source() (*source, error) {
 // one.
 type evaluatorStates map[string]*ops.State
 
-func (s evaluatorStates) Tensor(name string) (*tensor.Tensor, error) {
-	return s[name].Read().Convert(s[name].Type().DType)
+func (s evaluatorStates) Tensor(name string) (*tensor.Tensor, error) { return s[name].Read(), nil }
+
+func (s evaluatorStates) Set(name string, t *tensor.Tensor) error {
+	t, err := t.Convert(s[name].Read().DType())
+	if err != nil {
+		return err
+	}
+	s[name].Write(t.Clone()) // nobody else has it
+	return nil
 }

@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/espalier-ane/espalier/coreml"
-	"github.com/espalier-ane/espalier/internal/osfile"
 	"github.com/espalier-ane/espalier/tensor"
 )
 
@@ -34,6 +32,9 @@ type runner interface {
 	// same runner made; they are nil for a function without any.
 	run(ctx context.Context, inputs map[string]any, s states) (map[string]*Value, error)
 
+	// bind prepares such runs on memory of the caller, both by the names of features. An output may be left out.
+	bind(ctx context.Context, inputs, outputs map[string]any) (bound, error)
+
 	// newState makes the states of the function, all zero.
 	newState() states
 
@@ -43,8 +44,12 @@ type runner interface {
 
 // states are what a runner keeps from one run to the next.
 type states interface {
-	// Tensor returns what a state holds, in its declared element type. It may be the memory of the state itself.
+	// Tensor returns what a state holds, perhaps in a wider element type than the declared one. It may be the memory of the
+	// state itself.
 	Tensor(name string) (*tensor.Tensor, error)
+
+	// Set gives a state the elements of an array of its shape, of the declared element type or that of Tensor.
+	Set(name string, t *tensor.Tensor) error
 }
 
 // Name is the function's name.
@@ -72,13 +77,13 @@ func (m *Model) PredictWithState(ctx context.Context, inputs map[string]any, s *
 	return m.functions[0].PredictWithState(ctx, inputs, s)
 }
 
-// Predict runs a function without states. An input is an array (*tensor.Tensor) or a picture
-// (image.Image); an optional one may be left out, and none may be nil. Arrays are converted to the declared element type if every
-// value survives.
+// Predict runs a function without states. An input is an array or a picture (image.Image); an optional one may be left
+// out, and none may be nil. An array is a *tensor.Tensor, a flat slice of Go numbers, bools or strings, or a single one of
+// them: []float32, []int, 0.5. A slice has the shape that the input has; where that may have several, a tensor says which.
+// Arrays are converted to the declared element type if every value survives.
 func (f *Function) Predict(ctx context.Context, inputs map[string]any) (map[string]*Value, error) {
-	if len(f.States()) > 0 {
-		return nil, fmt.Errorf("function %q has states (%s): make them with NewState and run it with PredictWithState",
-			f.Name(), featureNames(f.States()))
+	if err := f.needsNoState(); err != nil {
+		return nil, err
 	}
 	return f.named(f.predict(ctx, inputs, nil))
 }
@@ -86,11 +91,8 @@ func (f *Function) Predict(ctx context.Context, inputs map[string]any) (map[stri
 // PredictWithState runs a function on states that NewState made for it, and changes them. A state that another prediction has
 // is ErrBusy.
 func (f *Function) PredictWithState(ctx context.Context, inputs map[string]any, s *State) (map[string]*Value, error) {
-	if s == nil || s.of != f {
-		return nil, fmt.Errorf("the state was not made for function %q: make it with its NewState", f.Name())
-	}
-	if err := s.claim(); err != nil {
-		return f.named(nil, err)
+	if err := f.takeState(s); err != nil {
+		return nil, err
 	}
 	defer s.release()
 	return f.named(f.predict(ctx, inputs, s.held))
@@ -98,34 +100,34 @@ func (f *Function) PredictWithState(ctx context.Context, inputs map[string]any, 
 
 // named puts the model before an error that is about it, and not about an input.
 func (f *Function) named(out map[string]*Value, err error) (map[string]*Value, error) {
-	if _, input := errors.AsType[*InputError](err); err != nil && !input {
-		err = fmt.Errorf("%s: %w", f.path, err)
-	}
-	return out, err
+	return out, f.about(err)
 }
 
-// predict is where all runners meet. It keeps the files open that they read, and makes an error of a fault in them.
+// predict is where all runners meet.
 func (f *Function) predict(ctx context.Context, inputs map[string]any, s states) (out map[string]*Value, err error) {
-	place, err := f.life.enter(ctx)
+	err = f.whileOpen(ctx, func() (err error) {
+		if err := f.checkInputNames(inputs); err != nil {
+			return err
+		}
+		out, err = f.runner.run(ctx, inputs, s)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
-	defer func() {
-		f.life.leave(place, &err)
-		if err != nil {
-			out = nil
-		}
-	}()
-	defer osfile.Protect().Catch(&err)
+	return out, nil
+}
+
+func (f *Function) checkInputNames(inputs map[string]any) error {
 	for name, given := range inputs {
-		if !slices.ContainsFunc(f.Inputs(), func(d coreml.Feature) bool { return d.Name == name }) {
-			return nil, &InputError{Name: name, Err: fmt.Errorf("there is no such input: expected %s", featureNames(f.Inputs()))}
+		if !hasFeature(f.Inputs(), name) {
+			return &InputError{Name: name, Err: fmt.Errorf("there is no such input: expected %s", featureNames(f.Inputs()))}
 		}
 		if isNil(given) {
-			return nil, &InputError{Name: name, Err: errors.New("it is nil: leave out an optional input, and give every other one")}
+			return &InputError{Name: name, Err: errors.New("it is nil: leave out an optional input, and give every other one")}
 		}
 	}
-	return f.runner.run(ctx, inputs, s)
+	return nil
 }
 
 func featureNames(fs []coreml.Feature) string {

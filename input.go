@@ -26,6 +26,10 @@ func (f *features) array(d coreml.Feature, given any) (*tensor.Tensor, error) {
 	if given == nil {
 		return defaultInput(d)
 	}
+	given, err := plain(d.Type, given)
+	if err != nil {
+		return nil, err
+	}
 	switch typ := d.Type.(type) {
 	case *coreml.ImageType:
 		return f.pictureInput(typ, given)
@@ -96,6 +100,15 @@ func arrayDType(t *coreml.ArrayType) tensor.DType {
 }
 
 func arrayInput(typ *coreml.ArrayType, t *tensor.Tensor) (*tensor.Tensor, error) {
+	t, err := admitted(typ, t)
+	if err != nil {
+		return nil, err
+	}
+	return convertLossless(t, arrayDType(typ))
+}
+
+// admitted is an array in the shape that the feature has for it.
+func admitted(typ *coreml.ArrayType, t *tensor.Tensor) (*tensor.Tensor, error) {
 	shape := t.Shape()
 	if len(shape) == 0 && !typ.Admits(shape) && typ.Admits([]int{1}) {
 		shape = []int{1}
@@ -103,11 +116,7 @@ func arrayInput(typ *coreml.ArrayType, t *tensor.Tensor) (*tensor.Tensor, error)
 	if !typ.Admits(shape) {
 		return nil, fmt.Errorf("expected %v, found %v", typ, t)
 	}
-	t, err := t.Reshape(shape...)
-	if err != nil {
-		return nil, err
-	}
-	return convertLossless(t, arrayDType(typ))
+	return t.Reshape(shape...)
 }
 
 func (f *features) pictureInput(typ *coreml.ImageType, given any) (*tensor.Tensor, error) {
@@ -145,7 +154,13 @@ func describeGiven(given any) string {
 	case image.Image:
 		return fmt.Sprintf("a picture of %d × %d pixels", v.Bounds().Dx(), v.Bounds().Dy())
 	case *tensor.Tensor:
+		if v == nil {
+			return "a nil tensor"
+		}
 		return v.String()
+	}
+	if v := reflect.ValueOf(given); v.Kind() == reflect.Slice {
+		return fmt.Sprintf("a %T of %d elements", given, v.Len())
 	}
 	return fmt.Sprintf("a %T", given)
 }
@@ -153,6 +168,15 @@ func describeGiven(given any) string {
 // fitProgram brings a feature's array to the type of the program's input: a description may say double or
 // [1] where the program says fp32 or a scalar.
 func fitProgram(t *tensor.Tensor, typ mil.Type) (*tensor.Tensor, error) {
+	t, err := fitShape(t, typ)
+	if err != nil {
+		return nil, err
+	}
+	return t.Convert(typ.(*mil.TensorType).DType)
+}
+
+// fitShape brings it to the shape alone.
+func fitShape(t *tensor.Tensor, typ mil.Type) (*tensor.Tensor, error) {
 	want, ok := typ.(*mil.TensorType)
 	if !ok {
 		return nil, fmt.Errorf("the program expects a %v", typ)
@@ -166,5 +190,5 @@ func fitProgram(t *tensor.Tensor, typ mil.Type) (*tensor.Tensor, error) {
 	if !want.AnyRank && !want.Shape.Compatible(tensor.ShapeOf(t.Shape()...)) {
 		return nil, fmt.Errorf("the program expects %v, found %v", want, t)
 	}
-	return t.Convert(want.DType)
+	return t, nil
 }

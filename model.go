@@ -73,7 +73,7 @@ func (c Config) programFunction(from *source, described *features, known ...*com
 	switch {
 	case units == CPUOnly || units == AllUnits && c.Numerics == FP32:
 		f.numerics = c.Numerics.orDefault()
-		f.runner, err = newEvaluator(from, described, f.numerics)
+		f.runner, err = newEvaluator(from, described, f.numerics, c.Threads)
 		return f, err
 	case c.Numerics == FP32:
 		return nil, fmt.Errorf("%w: %s is the host's, which units %q leave out", ErrNumerics, c.Numerics, units)
@@ -82,6 +82,7 @@ func (c Config) programFunction(from *source, described *features, known ...*com
 		return nil, err
 	}
 	v := newVariants(from, described, target, f.numerics, units == EngineOnly)
+	v.threads = c.Threads
 	for _, one := range known {
 		v.add(one)
 	}

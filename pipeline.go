@@ -129,6 +129,10 @@ func (p *pipeline) run(ctx context.Context, inputs map[string]any, _ states) (ma
 	return result, nil
 }
 
+func (p *pipeline) bind(_ context.Context, inputs, outputs map[string]any) (bound, error) {
+	return bindCopies(p, inputs, outputs)
+}
+
 func (p *pipeline) newState() states { return e5rt.NewState() } // no stage has any
 
 func (p *pipeline) source() (*source, error) {

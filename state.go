@@ -3,12 +3,7 @@ package espalier
 import (
 	"context"
 	"fmt"
-	"slices"
 	"sync/atomic"
-
-	"github.com/espalier-ane/espalier/coreml"
-	"github.com/espalier-ane/espalier/internal/osfile"
-	"github.com/espalier-ane/espalier/tensor"
 )
 
 // State is what a function with states keeps from one prediction to the next. Predictions that share one
@@ -17,17 +12,9 @@ type State struct {
 	of   *Function
 	held states
 	busy atomic.Bool
-}
 
-// claim takes the state if nobody has it. release gives it back.
-func (s *State) claim() error {
-	if !s.busy.CompareAndSwap(false, true) {
-		return fmt.Errorf("the state: %w", ErrBusy)
-	}
-	return nil
+	place int // in the lifetime of the model, of who has it
 }
-
-func (s *State) release() { s.busy.Store(false) }
 
 // NewState makes the states of the model's default function, all zero.
 func (m *Model) NewState() *State { return m.functions[0].NewState() }
@@ -35,24 +22,40 @@ func (m *Model) NewState() *State { return m.functions[0].NewState() }
 // NewState makes the function's states, all zero.
 func (f *Function) NewState() *State { return &State{of: f, held: f.runner.newState()} }
 
-// Tensor returns a copy of what a state holds, in its declared element type.
-func (s *State) Tensor(name string) (t *tensor.Tensor, err error) {
-	if !slices.ContainsFunc(s.of.States(), func(d coreml.Feature) bool { return d.Name == name }) {
-		return nil, fmt.Errorf("there is no state %q: expected %s", name, featureNames(s.of.States()))
+// needsNoState refuses a function with states to a caller who gives none.
+func (f *Function) needsNoState() error {
+	if len(f.States()) == 0 {
+		return nil
 	}
-	if err := s.claim(); err != nil {
-		return nil, err
+	return fmt.Errorf("function %q has states (%s): make them with NewState and run it with PredictWithState",
+		f.Name(), featureNames(f.States()))
+}
+
+// takeState begins to use a state that was made for the function: release ends it.
+func (f *Function) takeState(s *State) error {
+	if s == nil || s.of != f {
+		return fmt.Errorf("the state was not made for function %q: make it with its NewState", f.Name())
 	}
-	defer s.release()
+	return s.take()
+}
+
+// take begins to use the state: nobody else may until release, and the model stays open. In which order two predictions would
+// change it, is left open, so that the second is refused.
+func (s *State) take() error {
+	if !s.busy.CompareAndSwap(false, true) {
+		return fmt.Errorf("%s: the state: %w", s.of.path, ErrBusy)
+	}
 	place, err := s.of.life.enter(context.Background())
 	if err != nil {
-		return nil, err
+		s.busy.Store(false)
+		return fmt.Errorf("%s: %w", s.of.path, err)
 	}
-	defer s.of.life.leave(place, &err)
-	defer osfile.Protect().Catch(&err)
-	held, err := s.held.Tensor(name)
-	if err != nil {
-		return nil, err
-	}
-	return held.Clone(), nil
+	s.place = place
+	return nil
+}
+
+func (s *State) release() {
+	var changed error // is told by what reads the files
+	s.of.life.leave(s.place, &changed)
+	s.busy.Store(false)
 }

@@ -4,10 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/espalier-ane/espalier/bundle"
+	"github.com/espalier-ane/espalier/coreml"
 	"github.com/espalier-ane/espalier/e5rt"
 	"github.com/espalier-ane/espalier/hal"
 	"github.com/espalier-ane/espalier/internal/compiler"
@@ -23,6 +26,9 @@ type variants struct {
 	target     *hal.Target
 	numerics   Numerics
 	engineOnly bool
+	threads    int // of a prediction
+
+	only atomic.Pointer[compiled] // the variant of a function that leaves no input open, once it is there
 
 	mu      sync.Mutex
 	byShape map[string]*variant // of the inputs that the function leaves open
@@ -62,6 +68,45 @@ func (v *variants) run(ctx context.Context, inputs map[string]any, s states) (ma
 		return nil, err
 	}
 	return one.compute(ctx, args, s)
+}
+
+func (v *variants) bind(ctx context.Context, inputs, outputs map[string]any) (bound, error) {
+	if only := v.only.Load(); only != nil {
+		return only.bind(ctx, inputs, outputs)
+	}
+	shapes, err := v.openShapes(inputs)
+	if err != nil {
+		return nil, err
+	}
+	one, err := v.variant(ctx, shapes)
+	if err != nil {
+		return nil, err
+	}
+	if shapes == nil {
+		v.only.Store(one.compiled)
+	}
+	return one.bind(ctx, inputs, outputs)
+}
+
+// openShapes are the shapes of the inputs that the function leaves open; nil if there are none.
+func (v *variants) openShapes(inputs map[string]any) (map[string][]int, error) {
+	var shapes map[string][]int
+	for _, in := range v.from.function.OpenInputs() {
+		i := slices.IndexFunc(v.features.Inputs, func(d coreml.Feature) bool { return d.Name == in.Name })
+		given := inputs[in.Name]
+		t, err := v.features.array(v.features.Inputs[i], given)
+		if err == nil {
+			t, err = fitShape(t, in.Type)
+		}
+		if err != nil {
+			return nil, &InputError{Name: in.Name, Missing: given == nil, Err: err}
+		}
+		if shapes == nil {
+			shapes = map[string][]int{}
+		}
+		shapes[in.Name] = t.Shape()
+	}
+	return shapes, nil
 }
 
 // newState makes states that serve every variant: the shapes of inputs change nothing about them.
@@ -191,7 +236,7 @@ func (v *variants) compile(ctx context.Context, shapes map[string][]int) (*compi
 	if err != nil {
 		return nil, err
 	}
-	var options e5rt.Options
+	options := e5rt.Options{Threads: v.threads}
 	if result.Host != nil {
 		if options.Host, err = host.New(result.Host); err != nil {
 			return nil, err

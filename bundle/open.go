@@ -157,7 +157,11 @@ func readManifest(root *os.Root) (*Manifest, string, error) {
 		return nil, "", badFile(manifestName, plain(err))
 	}
 	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxManifest+1))
+	return readManifestOf(f)
+}
+
+func readManifestOf(r io.Reader) (*Manifest, string, error) {
+	data, err := io.ReadAll(io.LimitReader(r, maxManifest+1))
 	if err != nil {
 		return nil, "", badFile(manifestName, plain(err))
 	}
@@ -202,7 +206,11 @@ func (b *Bundle) load(root *os.Root, want File, o opener) error {
 		return badFile(want.Path, plain(err))
 	}
 	b.mappings = append(b.mappings, mapping)
-	data := mapping.Bytes()
+	return b.take(want, mapping.Bytes(), o)
+}
+
+// take checks a file, and keeps it.
+func (b *Bundle) take(want File, data []byte, o opener) (err error) {
 	b.files[want.Path] = data
 	if int64(len(data)) != want.Size {
 		return badFile(want.Path, fmt.Errorf("%w: it has %d bytes instead of %d", ErrDigest, len(data), want.Size))

@@ -76,19 +76,24 @@ func openWith(name string, load loader) (*Model, error) {
 		return nil, err
 	}
 	src.mappings[""] = mapping // closed with the others
-	return openFile(name, src, mapping)
+	return openData(name, mapping, src)
 }
 
-// openFile opens a model that is one file, and closes the source that it is in if that fails.
-func openFile(name string, src source, mapping *osfile.Mapping) (m *Model, err error) {
+// openData opens a file by its content. Files that it refers to are in the source beside it, which it closes, and the
+// mapping with it, if that fails.
+func openData(name string, mapping *osfile.Mapping, beside source) (m *Model, err error) {
 	defer func() {
 		if err != nil {
-			src.close()
 			m = nil
+			mapping.Close()
+			beside.close()
 		}
 	}()
 	defer osfile.Protect().Catch(&err)
 	data := mapping.Bytes()
+	if err := checkPointer(name, data); err != nil {
+		return nil, err
+	}
 	if isZip(data) {
 		archive, err := newArchive(name, mapping)
 		if err != nil {
@@ -96,7 +101,7 @@ func openFile(name string, src source, mapping *osfile.Mapping) (m *Model, err e
 		}
 		return openSource(archive)
 	}
-	file := &modelFile{format: Specification, name: name, src: src, weights: newWeightStore(src, "")}
+	file := &modelFile{format: Specification, name: name, src: beside, weights: newWeightStore(beside, "")}
 	if isText(name, data) {
 		file.format = Text
 		m, err = openText(file, data)

@@ -19,6 +19,9 @@ import (
 type Options struct {
 	// Host runs host segments. A bundle without any needs none.
 	Host Host
+	// Threads bounds the goroutines that a run computes on; 0 is GOMAXPROCS. A host
+	// finds it in its context (internal/pool). Results do not depend on it.
+	Threads int
 }
 
 // A Library is a bundle made ready to run. It is safe for concurrent use.
@@ -44,7 +47,9 @@ func OpenContext(ctx context.Context, b *bundle.Bundle, o Options) (lib *Library
 		return nil, err
 	}
 	lib = &Library{bundle: b}
-	l := &loader{ctx: ctx, library: lib, bundle: b, host: o.Host, numerics: numerics, programs: map[programKey]*program{}}
+	l := &loader{
+		ctx: ctx, library: lib, bundle: b, host: o.Host, threads: o.Threads, numerics: numerics, programs: map[programKey]*program{},
+	}
 	for i, described := range b.Program.Functions {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -87,6 +92,7 @@ type Function struct {
 	slots                   []slot
 	symbols                 map[string]int
 	steps                   []step
+	threads                 int // of a run; 0: GOMAXPROCS
 }
 
 // Name returns the name of the function.
@@ -137,6 +143,7 @@ type loader struct {
 	library  *Library
 	bundle   *bundle.Bundle
 	host     Host
+	threads  int
 	numerics hal.Numerics
 	programs map[programKey]*program
 }
@@ -160,7 +167,8 @@ func (l *loader) program(a e5.AneInferenceAttrs, weights string) (*program, erro
 		return p, nil
 	}
 	p := &program{}
-	if p.Program, err = engine.LoadContext(l.ctx, file, engine.Options{Numerics: l.numerics, Weights: l.bundle.Bytes(weights)}); err != nil {
+	options := engine.Options{Numerics: l.numerics, Weights: l.bundle.Bytes(weights), Threads: l.threads}
+	if p.Program, err = engine.LoadContext(l.ctx, file, options); err != nil {
 		return fail(err)
 	}
 	ports, err := file.Ports()

@@ -9,6 +9,7 @@ import (
 
 	"github.com/espalier-ane/espalier/internal/engine"
 	"github.com/espalier-ane/espalier/internal/osfile"
+	"github.com/espalier-ane/espalier/internal/pool"
 	"github.com/espalier-ane/espalier/tensor"
 )
 
@@ -395,7 +396,7 @@ func (o *Operation) runHost(ctx context.Context, s *hostStep, b *boundStep) erro
 			b.outputs[k] = nil
 		}
 	}
-	if err := s.function.Run(ctx, b.inputs, b.outputs); err != nil {
+	if err := s.function.Run(pool.WithThreads(ctx, o.function.threads), b.inputs, b.outputs); err != nil {
 		return err
 	}
 	for k, slot := range s.outputs {

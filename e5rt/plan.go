@@ -49,7 +49,8 @@ type planner struct {
 
 func (l *loader) function(described *e5.Function, m *bundle.Function) (*Function, error) {
 	p := &planner{
-		loader: l, f: &Function{library: l.library, name: described.Name, symbols: map[string]int{}}, function: described, manifest: m,
+		loader: l, f: &Function{library: l.library, name: described.Name, symbols: map[string]int{}, threads: l.threads},
+		function: described, manifest: m,
 		isState: map[string]bool{}, isOutput: map[int]bool{}, arrays: map[string]*bundle.Array{},
 	}
 	for _, list := range [][]bundle.Feature{m.Inputs, m.Outputs, m.States} {

@@ -87,7 +87,7 @@ func (p *Program) pack(ctx context.Context) {
 		memory[i] = p.memories[i].data
 	}
 	p.packed = p.packs.New()
-	pool.For(len(p.packed), 1, func(lo, hi int) {
+	pool.ForUpTo(p.threads, len(p.packed), 1, func(lo, hi int) {
 		for i := lo; i < hi && ctx.Err() == nil; i++ {
 			p.packs.Fill(p.packed, i, memory)
 		}

@@ -19,6 +19,7 @@ type Program struct {
 	numerics hal.Numerics
 	rules    *strided.Rules // that they make; nil: plain arithmetic
 	gemm     *gemm.Row      // of products; nil: one that suits them
+	threads  int            // of a dispatch; 0: GOMAXPROCS
 
 	steps   []step
 	once    []step         // make the derived memory
@@ -49,6 +50,10 @@ type Options struct {
 	// gemm.Usable. Without it, one is chosen that suits each product. Results may
 	// differ as the rows say.
 	Gemm string
+
+	// Threads bounds the goroutines that a dispatch, and loading, compute on; 0 is
+	// GOMAXPROCS. Results do not depend on it.
+	Threads int
 }
 
 // Load makes a container ready to run with the given numerics. The container
@@ -83,7 +88,7 @@ func LoadContext(ctx context.Context, file *hwx.File, o Options) (*Program, erro
 	if o.Gemm != "" && row == nil {
 		return nil, programError("there is no micro-kernel %q for this processor", o.Gemm)
 	}
-	p := &Program{gemm: row, bases: thread.Bases, numerics: o.Numerics, rules: strided.RulesOf(o.Numerics),
+	p := &Program{gemm: row, threads: o.Threads, bases: thread.Bases, numerics: o.Numerics, rules: strided.RulesOf(o.Numerics),
 		weights: make(map[weightKey]*strided.Weights), tables: make(map[weightKey]*strided.Activation),
 	}
 	if p.memories, err = mapMemory(file, ports, target.Sizes.OnChip, o.Weights); err != nil {

@@ -36,7 +36,11 @@ func (v *workers) share(k strided.Kernel) {
 // of the context, where ports may be bound to others later.
 func newWorkers(need strided.Need, c *Context) *workers {
 	v := new(workers)
-	v.team = pool.NewTeam(runtime.GOMAXPROCS(0), func(worker, lo, hi int) {
+	size := runtime.GOMAXPROCS(0)
+	if n := c.program.threads; n > 0 {
+		size = min(size, n)
+	}
+	v.team = pool.NewTeam(size, func(worker, lo, hi int) {
 		for ; lo < hi && !c.stop(); lo += v.grain {
 			v.kernel.Run(v.scratch[worker], lo, min(lo+v.grain, hi))
 		}

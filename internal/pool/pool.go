@@ -37,14 +37,7 @@ var helpers atomic.Int64
 // mapped memory is such a panic where a helper meets it; see osfile.Protect for the
 // goroutine of the caller.
 func For(n, grain int, body func(lo, hi int)) {
-	if n <= 0 {
-		return
-	}
-	j := &job{n: n, ranges: ranges(n, grain), body: body}
-	j.runAll()
-	if j.panic != nil {
-		panic(j.panic) // re-raise
-	}
+	ForUpTo(0, n, grain, body)
 }
 
 // A Panic is what For panics with when the body does.
@@ -84,11 +77,12 @@ func bounds(n, count, i int) (lo, hi int) {
 // out are always completed, so the lowest one that panics does not depend on
 // timing.
 type job struct {
-	n      int
-	ranges int
-	body   func(lo, hi int)
-	next   atomic.Int64 // the range to hand out next
-	wg     sync.WaitGroup
+	n       int
+	ranges  int
+	threads int // that may work on it; 0: as many as there are
+	body    func(lo, hi int)
+	next    atomic.Int64 // the range to hand out next
+	wg      sync.WaitGroup
 
 	mu     sync.Mutex
 	panic  *Panic // of range failed, nil if none failed
@@ -97,7 +91,7 @@ type job struct {
 
 func (j *job) runAll() {
 	defer j.wg.Wait() // deferred for a body that calls runtime.Goexit, as t.Fatal does
-	for range claim(j.ranges - 1) {
+	for range claim(helpersFor(j.ranges, j.threads)) {
 		j.wg.Go(func() {
 			defer helpers.Add(-1)
 			debug.SetPanicOnFault(true) // the caller's goroutine is told, and decides

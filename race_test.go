@@ -1,0 +1,5 @@
+//go:build race
+
+package espalier_test
+
+const raceEnabled = true
