@@ -65,6 +65,9 @@ func (p *Program) Run(ctx context.Context, c *Context) error {
 	c.done = ctx.Done()
 	c.stopped.Store(false)
 	c.shareMemory()
+	for i := range p.ports {
+		c.surface(p.ports[i].memory)
+	}
 	for i, b := range c.between {
 		if b != nil {
 			copy(c.memories[i], b.given)
@@ -82,15 +85,11 @@ func (p *Program) Run(ctx context.Context, c *Context) error {
 	return nil
 }
 
-// shareMemory gives the context what all contexts share, and memory to the ports
-// that have none yet.
+// shareMemory gives the context what all contexts share.
 func (c *Context) shareMemory() {
 	for i := range c.program.memories {
-		switch m := &c.program.memories[i]; {
-		case m.kind.shared():
+		if m := &c.program.memories[i]; m.kind.shared() {
 			c.memories[i] = m.data
-		case m.kind.port():
-			c.surface(i)
 		}
 	}
 	for _, s := range c.workers.scratch {
@@ -98,7 +97,7 @@ func (c *Context) shareMemory() {
 	}
 }
 
-// surface is the memory of a port, as the caller knows it.
+// surface is the memory of a port, as the caller knows it, made when it is first asked for.
 func (c *Context) surface(memory int) []byte {
 	if c.memories[memory] == nil {
 		c.memories[memory] = make([]byte, c.program.memories[memory].size)

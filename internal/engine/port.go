@@ -60,13 +60,11 @@ func (p *Program) addPort(port *hwx.Port) error {
 	if _, ok := tensor.Count(q.Shape[:]); !ok || q.Type.Size() == 0 {
 		return programError("port %q: shape %d of %v", port.Name, q.Shape, q.Type)
 	}
-	q.bytes = int(port.Bytes)
-	if q.Len() > 0 { // the section may count one batch element (oracles 4)
-		end := q.Type.Size()
+	if q.Len() > 0 { // the section may count one batch element (oracles 4), or any number
+		q.bytes = q.Type.Size()
 		for a, n := range q.Shape {
-			end += (n - 1) * q.Strides[a]
+			q.bytes += (n - 1) * q.Strides[a]
 		}
-		q.bytes = max(q.bytes, end)
 	}
 	p.ports = append(p.ports, q)
 	return nil

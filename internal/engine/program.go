@@ -109,6 +109,7 @@ func LoadContext(ctx context.Context, file *hwx.File, o Options) (*Program, erro
 	for i := range p.ports { // now that it is known what tasks touch
 		q := &p.ports[i]
 		q.bytes = max(q.bytes, p.memories[q.memory].reach)
+		p.memories[q.memory].size = q.bytes
 	}
 	// What no task writes, none reads: a context need not have all that the chip
 	// has, nor all that the container asks for.
