@@ -9,6 +9,7 @@ import (
 	"github.com/espalier-ane/espalier/hal"
 	"github.com/espalier-ane/espalier/hwx"
 	"github.com/espalier-ane/espalier/internal/engine"
+	"github.com/espalier-ane/espalier/internal/limit"
 	"github.com/espalier-ane/espalier/tensor"
 )
 
@@ -16,6 +17,13 @@ import (
 type Options struct {
 	// Host runs host segments. A bundle without any needs none.
 	Host Host
+
+	// Limits are how much a call may need, bytes and steps: a *limit.Error says
+	// that a function needs more. Host segments have their own.
+	Limits limit.Limits
+
+	// Done, when it is closed, ends the loading with an error. Nil never is.
+	Done <-chan struct{}
 }
 
 // A Library is a bundle made ready to run. It is safe for concurrent use.
@@ -31,7 +39,7 @@ func Open(b *bundle.Bundle, o Options) (*Library, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &loader{bundle: b, host: o.Host, numerics: numerics, programs: map[programKey]*program{}}
+	l := &loader{bundle: b, host: o.Host, limits: o.Limits, done: o.Done, numerics: numerics, programs: map[programKey]*program{}}
 	lib := &Library{}
 	for i, described := range b.Program.Functions {
 		f, err := l.function(described, &b.Manifest.Functions[i])
@@ -112,6 +120,8 @@ type program struct {
 type loader struct {
 	bundle   *bundle.Bundle
 	host     Host
+	limits   limit.Limits
+	done     <-chan struct{}
 	numerics hal.Numerics
 	programs map[programKey]*program
 }
@@ -135,7 +145,9 @@ func (l *loader) program(a e5.AneInferenceAttrs, weights string) (*program, erro
 		return p, nil
 	}
 	p := &program{}
-	if p.Program, err = engine.LoadWith(file, engine.Options{Numerics: l.numerics, Weights: l.bundle.Bytes(weights)}); err != nil {
+	if p.Program, err = engine.LoadWith(file, engine.Options{
+		Numerics: l.numerics, Weights: l.bundle.Bytes(weights), Limits: l.limits, Done: l.done,
+	}); err != nil {
 		return fail(err)
 	}
 	ports, err := file.Ports()

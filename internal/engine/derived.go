@@ -58,22 +58,25 @@ func (p *Program) runsOnce(op *td.Op, places []place) (bool, error) {
 	return true, nil
 }
 
-// derive makes the derived memory of the constants that the program has.
-func (p *Program) derive() {
+// derive makes the derived memory of the constants that the program has. It
+// reports false if it was ended before that.
+func (p *Program) derive(done <-chan struct{}) bool {
 	for i := range p.memories {
 		if m := &p.memories[i]; m.kind == derived {
 			m.data = make([]byte, m.reach) // of the rest, nobody reads anything
 		}
 	}
 	if len(p.once) == 0 {
-		return
+		return true
 	}
 	c := p.emptyContext()
+	c.done = done
 	c.workers = newWorkers(p.scratch, c)
 	c.shareMemory()
 	for i := range p.once {
 		p.once[i].run(c)
 	}
+	return !c.stopped.Load()
 }
 
 // pack has the kernels lay out the constants and the derived memory that they

@@ -6,6 +6,8 @@ import (
 	"github.com/espalier-ane/espalier/hal"
 	"github.com/espalier-ane/espalier/hwx"
 	"github.com/espalier-ane/espalier/internal/kernel/gemm"
+	"github.com/espalier-ane/espalier/internal/limit"
+	"github.com/espalier-ane/espalier/internal/osfile"
 	"github.com/espalier-ane/espalier/internal/strided"
 )
 
@@ -30,6 +32,7 @@ type Program struct {
 	tables      map[weightKey]*strided.Activation
 	weightBytes int64
 
+	limits   limit.Limits
 	runs     int64   // while loading: how many countRuns has seen
 	work     float64 // while loading: the steps of the tasks so far
 	onceWork float64 // of those, the steps of once
@@ -48,6 +51,13 @@ type Options struct {
 	// gemm.Usable. Without it, one is chosen that suits each product. Results may
 	// differ as the rows say.
 	Gemm string
+
+	// Limits are how much the program may need; those of the engine itself hold
+	// as well.
+	Limits limit.Limits
+
+	// Done, when it is closed, ends the loading. Nil never is.
+	Done <-chan struct{}
 }
 
 // Load makes a container ready to run with the given numerics. The container
@@ -77,7 +87,7 @@ func LoadWith(file *hwx.File, o Options) (*Program, error) {
 	if o.Gemm != "" && row == nil {
 		return nil, programError("there is no micro-kernel %q for this processor", o.Gemm)
 	}
-	p := &Program{gemm: row, bases: thread.Bases, numerics: o.Numerics, rules: strided.RulesOf(o.Numerics),
+	p := &Program{gemm: row, bases: thread.Bases, numerics: o.Numerics, rules: strided.RulesOf(o.Numerics), limits: o.Limits,
 		weights: make(map[weightKey]*strided.Weights), tables: make(map[weightKey]*strided.Activation),
 	}
 	if p.memories, err = mapMemory(file, ports, target.Sizes.OnChip, o.Weights); err != nil {
@@ -105,10 +115,15 @@ func LoadWith(file *hwx.File, o Options) (*Program, error) {
 	if n := p.dispatchBytes(); n > maxDispatchBytes {
 		return nil, programError("a dispatch needs %#x bytes; want %#x or less", n, int64(maxDispatchBytes))
 	}
+	if n, allowed := p.OwnBytes(), p.limits.MaxMemory(osfile.MemoryLimit); n > allowed {
+		return nil, &limit.Error{Resource: limit.Memory, What: "a dispatch", Asked: n, Allowed: allowed}
+	}
 	for i := range p.memories {
 		p.memories[i].written = coverage{}
 	}
-	p.derive()
+	if !p.derive(o.Done) {
+		return nil, programError("the loading was ended while derived memory was made")
+	}
 	p.pack()
 	return p, nil
 }
@@ -129,6 +144,18 @@ func (b *bufferSizes) grow(o bufferSizes) {
 
 // total is the number of all elements.
 func (b bufferSizes) total() int64 { return b.source1 + b.source2 + b.result + b.weights }
+
+// OwnBytes is the memory of a context without the ports, which a caller may bind
+// to memory of its own, together with what all contexts share.
+func (p *Program) OwnBytes() int64 {
+	n := p.dispatchBytes()
+	for i := range p.memories {
+		if m := &p.memories[i]; m.kind.port() {
+			n -= int64(m.size)
+		}
+	}
+	return n
+}
 
 // dispatchBytes is the memory of a context.
 func (p *Program) dispatchBytes() int64 {

@@ -62,7 +62,7 @@ func (p *Program) Reload(file *hwx.File) error {
 		*p.tables[key] = *a
 	}
 	p.memories = next.memories
-	p.derive()
+	p.derive(nil)
 	p.pack()
 	return nil
 }
