@@ -16,7 +16,12 @@ func (c Config) bundleFunctions(b *bundle.Bundle) ([]*Function, error) {
 	if err != nil {
 		return nil, err
 	}
-	library, err := e5rt.Open(b, e5rt.Options{Host: hosted})
+	options := e5rt.Options{Limits: c.Limits.use()}
+	if hosted != nil {
+		hosted.SetLimits(c.Limits.use())
+		options.Host = hosted
+	}
+	library, err := e5rt.Open(b, options)
 	if err != nil {
 		return nil, err
 	}

@@ -26,7 +26,7 @@ func (c Config) containerFunctions(file *hwx.File) ([]*Function, error) {
 	if err != nil {
 		return nil, err
 	}
-	library, err := e5rt.Open(b, e5rt.Options{})
+	library, err := e5rt.Open(b, e5rt.Options{Limits: c.Limits.use()})
 	if err != nil {
 		return nil, ofContainer(err)
 	}

@@ -35,6 +35,8 @@ type Config struct {
 	Units Units
 	// Resize is what happens to a picture of a size that the model does not take.
 	Resize Resize
+	// Limits are how much a model may ask for.
+	Limits Limits
 }
 
 // Units are what may run a model. The zero value is AllUnits.

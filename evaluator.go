@@ -22,7 +22,11 @@ func newEvaluator(from *source, described *features, n Numerics) (*evaluator, er
 		return nil, err
 	}
 	program, err := ops.NewEvaluator(from.function, numerics)
-	return &evaluator{from, described, program}, err
+	if err != nil {
+		return nil, err
+	}
+	program.SetLimits(described.limits.use())
+	return &evaluator{from, described, program}, nil
 }
 
 func (e *evaluator) run(ctx context.Context, inputs map[string]any, s states) (map[string]*Value, error) {

@@ -84,6 +84,10 @@ func (v *variants) variant(ctx context.Context, shapes map[string][]int) (*varia
 	for {
 		one := v.find(key)
 		one.once.Do(func() { one.compiled, one.err = v.compile(ctx, shapes) })
+		if isCompileLimit(one.err) {
+			v.forget(key, one) // the next one may be luckier
+			return one, one.err
+		}
 		if !errors.Is(one.err, context.Canceled) && !errors.Is(one.err, context.DeadlineExceeded) {
 			return one, one.err
 		}
@@ -160,7 +164,15 @@ func (v *variants) key(shapes map[string][]int) string {
 	return b.String()
 }
 
-func (v *variants) compile(ctx context.Context, shapes map[string][]int) (*compiled, error) {
+func (v *variants) compile(ctx context.Context, shapes map[string][]int) (made *compiled, err error) {
+	err = v.features.limits.compile(ctx, func(ctx context.Context) error {
+		made, err = v.compileWithin(ctx, shapes)
+		return err
+	})
+	return made, err
+}
+
+func (v *variants) compileWithin(ctx context.Context, shapes map[string][]int) (*compiled, error) {
 	result, err := compiler.Compile(ctx, &compiler.Job{
 		Target: v.target, Numerics: string(v.numerics), Program: v.from.program, EngineOnly: v.engineOnly,
 		Functions: []compiler.Entry{{Function: v.from.function, Shapes: shapes, Features: v.manifest}},
@@ -168,13 +180,19 @@ func (v *variants) compile(ctx context.Context, shapes map[string][]int) (*compi
 	if err != nil {
 		return nil, err
 	}
-	var options e5rt.Options
+	options := e5rt.Options{Limits: v.features.limits.use(), Done: ctx.Done()}
 	if result.Host != nil {
-		if options.Host, err = host.New(result.Host); err != nil {
+		hosted, err := host.New(result.Host)
+		if err != nil {
 			return nil, err
 		}
+		hosted.SetLimits(options.Limits)
+		options.Host = hosted
 	}
 	library, err := e5rt.Open(result.Bundle, options)
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	if err != nil {
 		return nil, err
 	}
