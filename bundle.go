@@ -18,7 +18,12 @@ func (c Config) bundleFunctions(ctx context.Context, b *bundle.Bundle) ([]*Funct
 	if err != nil {
 		return nil, err
 	}
-	library, err := e5rt.OpenContext(ctx, b, e5rt.Options{Host: hosted, Threads: c.Threads})
+	options := e5rt.Options{Limits: c.Limits.use(), Threads: c.Threads}
+	if hosted != nil {
+		hosted.SetLimits(c.Limits.use())
+		options.Host = hosted
+	}
+	library, err := e5rt.OpenContext(ctx, b, options)
 	if err != nil {
 		return nil, err
 	}

@@ -105,7 +105,11 @@ func (m *Model) Compile(ctx context.Context, o CompileOptions) (p *Program, err 
 			})
 		}
 	}
-	result, err := compiler.Compile(ctx, job)
+	var result *compiler.Result
+	err = config.Limits.compile(ctx, func(ctx context.Context) (err error) {
+		result, err = compiler.Compile(ctx, job)
+		return err
+	})
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", m.functions[0].path, err)
 	}

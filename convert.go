@@ -23,19 +23,55 @@ func convertLossless(t *tensor.Tensor, d tensor.DType) (*tensor.Tensor, error) {
 		same = func(a, b float64) bool { return math.IsInf(a, 0) || !math.IsInf(b, 0) }
 	}
 	if from.IsInteger() && d.IsInteger() || from.IsInteger() && d.IsFloat() {
-		return out, checkIntegers(t, out)
+		return out, inPieces(t, out, func(from int, in, converted *tensor.Tensor) error { return checkIntegers(t, from, in, converted) })
 	}
-	a, b := t.Float64s(), out.Float64s()
-	for i := range a {
-		if !same(a[i], b[i]) {
-			return nil, cannotHold(t, i, a[i], d)
+	return out, inPieces(t, out, func(from int, in, converted *tensor.Tensor) error {
+		a, b := in.Float64s(), converted.Float64s()
+		for i := range a {
+			if !same(a[i], b[i]) {
+				return cannotHold(t, from+i, a[i], d)
+			}
 		}
-	}
-	return out, nil
+		return nil
+	})
 }
 
-// checkIntegers compares converted integers exactly: float64 cannot tell large ones apart.
-func checkIntegers(in, out *tensor.Tensor) error {
+// inPieces calls f with parts of two arrays of the same shape, and with where in them the part begins: to compare two arrays
+// must not take many times their memory.
+func inPieces(a, b *tensor.Tensor, f func(from int, a, b *tensor.Tensor) error) error {
+	const piece = 1 << 16
+	n := a.Len()
+	if n <= piece {
+		return f(0, a, b)
+	}
+	flatA, err := a.Reshape(n)
+	if err != nil {
+		return err
+	}
+	flatB, err := b.Reshape(n)
+	if err != nil {
+		return err
+	}
+	for from := 0; from < n; from += piece {
+		count := min(piece, n-from)
+		partA, err := flatA.Slice(0, from, count, 1)
+		if err != nil {
+			return err
+		}
+		partB, err := flatB.Slice(0, from, count, 1)
+		if err != nil {
+			return err
+		}
+		if err := f(from, partA, partB); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkIntegers compares converted integers exactly: float64 cannot tell large ones apart. They are part of an array, from a
+// place on.
+func checkIntegers(whole *tensor.Tensor, from int, in, out *tensor.Tensor) error {
 	a, b := in.Int64s(), out.Int64s()
 	unsigned := func(t *tensor.Tensor) bool { return t.DType() == tensor.UInt64 }
 	for i := range a {
@@ -44,9 +80,9 @@ func checkIntegers(in, out *tensor.Tensor) error {
 		clamped := out.DType().IsFloat() && b[i] == math.MaxInt64
 		if a[i] != b[i] || clamped || unsigned(in) != unsigned(out) && a[i] < 0 {
 			if unsigned(in) {
-				return cannotHold(in, i, uint64(a[i]), out.DType())
+				return cannotHold(whole, from+i, uint64(a[i]), out.DType())
 			}
-			return cannotHold(in, i, a[i], out.DType())
+			return cannotHold(whole, from+i, a[i], out.DType())
 		}
 	}
 	return nil

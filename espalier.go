@@ -50,6 +50,8 @@ type Config struct {
 	// Threads bounds the goroutines that the engine computes a prediction on, the caller's among them. 0 is GOMAXPROCS. The
 	// results are the same for any number.
 	Threads int
+	// Limits are how much a model may ask for.
+	Limits Limits
 }
 
 // Weights are how the files of a model are held while it is open. The zero value is MappedWeights.

@@ -24,7 +24,11 @@ func newEvaluator(from *source, described *features, n Numerics, threads int) (*
 		return nil, err
 	}
 	program, err := ops.NewEvaluator(from.function, numerics)
-	return &evaluator{from, described, program, threads}, err
+	if err != nil {
+		return nil, err
+	}
+	program.SetLimits(described.limits.use())
+	return &evaluator{from, described, program, threads}, nil
 }
 
 func (e *evaluator) run(ctx context.Context, inputs map[string]any, s states) (map[string]*Value, error) {

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"image"
+	"image/color"
 	"image/draw"
 	_ "image/jpeg" // DecodePicture reads JPEG
 	_ "image/png"  // and PNG
@@ -13,8 +14,12 @@ import (
 	"github.com/espalier-ane/espalier/tensor"
 )
 
-// DecodePicture reads a PNG or JPEG picture and turns it the way its EXIF orientation says.
-func DecodePicture(r io.Reader) (image.Image, error) {
+// DecodePicture reads a PNG or JPEG picture and turns it the way its EXIF orientation says. One that does not fit in memory
+// is a LimitError: a few bytes can be a picture of any size.
+func DecodePicture(r io.Reader) (image.Image, error) { return Limits{}.DecodePicture(r) }
+
+// DecodePicture is DecodePicture within the limits.
+func (l Limits) DecodePicture(r io.Reader) (image.Image, error) {
 	data, err := io.ReadAll(r)
 	if err != nil {
 		return nil, err
@@ -30,11 +35,38 @@ func DecodePicture(r io.Reader) (image.Image, error) {
 	if pixels, ok := tensor.Count([]int{c.Width, c.Height}); !ok || pixels > 1<<20+len(data)<<12 {
 		return nil, fmt.Errorf("a picture of %d × %d pixels cannot be in %d bytes", c.Width, c.Height, len(data))
 	}
+	orientation := exifOrientation(data)
+	what := fmt.Sprintf("a picture of %d × %d pixels", c.Width, c.Height)
+	if err := l.room(what, float64(c.Width)*float64(c.Height)*decodedBytes(c.ColorModel, orientation)); err != nil {
+		return nil, err
+	}
 	img, _, err := image.Decode(bytes.NewReader(data))
 	if err != nil {
 		return nil, err
 	}
-	return orient(img, exifOrientation(data)), nil
+	return orient(img, orientation), nil
+}
+
+// decodedBytes is what a pixel takes while a picture is read, and turned if it must be.
+func decodedBytes(m color.Model, orientation int) float64 {
+	n := 8.0
+	switch m {
+	case color.GrayModel:
+		n = 1
+	case color.Gray16Model:
+		n = 2
+	case color.YCbCrModel:
+		n = 3
+	case color.RGBAModel, color.NRGBAModel, color.CMYKModel:
+		n = 4
+	}
+	if _, ok := m.(color.Palette); ok {
+		n = 1
+	}
+	if orientation != 1 {
+		n += 8
+	}
+	return n
 }
 
 // exifOrientation finds the orientation tag of a JPEG or PNG file: 1 to 8, 1 if there is none.

@@ -14,9 +14,12 @@ import (
 type features struct {
 	coreml.FunctionDescription
 	resize Resize // what happens to a picture of a size that the function does not take
+	limits Limits
 }
 
-func (c Config) features(d coreml.FunctionDescription) *features { return &features{d, c.Resize} }
+func (c Config) features(d coreml.FunctionDescription) *features {
+	return &features{d, c.Resize, c.Limits}
+}
 
 // arguments makes what a program takes of what the caller gave. argument is the type in which it takes an input.
 func (f *features) arguments(inputs map[string]any, argument func(name string) mil.Type) (map[string]*tensor.Tensor, error) {

@@ -24,7 +24,7 @@ func (e *InputError) Unwrap() error { return e.Err }
 // array makes an array of what was given for a feature, and checks it against the description.
 func (f *features) array(d coreml.Feature, given any) (*tensor.Tensor, error) {
 	if given == nil {
-		return defaultInput(d)
+		return defaultInput(d, f.limits)
 	}
 	given, err := plain(d.Type, given)
 	if err != nil {
@@ -66,7 +66,7 @@ func scalarDType(t coreml.FeatureType) tensor.DType {
 }
 
 // defaultInput is what an optional input is when it is left out: its default value throughout, in its default shape.
-func defaultInput(d coreml.Feature) (*tensor.Tensor, error) {
+func defaultInput(d coreml.Feature, l Limits) (*tensor.Tensor, error) {
 	missing := fmt.Errorf("it is missing: expected %v", d.Type)
 	t, ok := d.Type.(*coreml.ArrayType)
 	if !d.Optional || !ok {
@@ -76,7 +76,7 @@ func defaultInput(d coreml.Feature) (*tensor.Tensor, error) {
 	if !ok {
 		return nil, missing
 	}
-	if err := ops.CheckMemory(mil.Tensor(tensor.Float64, tensor.ShapeOf(shape...)...)); err != nil {
+	if err := ops.CheckMemory(l.Memory, mil.Tensor(tensor.Float64, tensor.ShapeOf(shape...)...)); err != nil {
 		return nil, err
 	}
 	n, _ := tensor.Count(shape)
@@ -129,10 +129,17 @@ func (f *features) pictureInput(typ *coreml.ImageType, given any) (*tensor.Tenso
 			}
 			// A description may ask for any size.
 			want := mil.Tensor(tensor.Float32, tensor.ShapeOf(typ.ColorSpace.Channels(), typ.Height, typ.Width)...)
-			if err := ops.CheckMemory(want); err != nil {
+			if err := ops.CheckMemory(f.limits.Memory, want); err != nil {
+				return nil, err
+			}
+			if err := f.limits.room("resizing "+describeGiven(v), resizeBytes(v, typ.Width, typ.Height)); err != nil {
 				return nil, err
 			}
 			v = ResizePicture(v, typ.Width, typ.Height, f.resize)
+		}
+		size := v.Bounds().Size()
+		if err := f.limits.room(describeGiven(v), 4*float64(typ.ColorSpace.Channels())*float64(size.X)*float64(size.Y)); err != nil {
+			return nil, err
 		}
 		return pictureTensor(v, typ.ColorSpace), nil
 	case *tensor.Tensor:

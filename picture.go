@@ -51,8 +51,31 @@ func ResizePicture(src image.Image, width, height int, how Resize) image.Image {
 		from = centred(b, float64(width)/s, float64(height)/s)
 	}
 	draw.Draw(dst, dst.Bounds(), image.Black, image.Point{}, draw.Src)
-	draw.BiLinear.Scale(dst, to, opaque{src}, from, draw.Src, nil)
+	draw.BiLinear.Scale(dst, to, withoutAlpha(src), from, draw.Src, nil)
 	return dst
+}
+
+// resizeBytes is what resizing a picture takes: the result, and every row of the source at the width of the result.
+func resizeBytes(src image.Image, width, height int) float64 {
+	return float64(width) * (8*float64(height) + 32*float64(src.Bounds().Dy()))
+}
+
+// withoutAlpha is a picture without its alpha. One that has none stays what it is: there are fast ways through the pixels
+// of those that are frequent, and none through what is wrapped.
+func withoutAlpha(src image.Image) image.Image {
+	switch p := src.(type) {
+	case *image.Gray, *image.YCbCr:
+		return src
+	case *image.RGBA:
+		if p.Opaque() {
+			return src
+		}
+	case *image.NRGBA:
+		if p.Opaque() {
+			return src
+		}
+	}
+	return opaque{src}
 }
 
 // centred is a rectangle of the given size in the middle of another one.

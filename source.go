@@ -59,7 +59,7 @@ func (s *source) check(described *features) error {
 		if !isConcreteState(v.Type) {
 			return fmt.Errorf("state %q is described, but the program takes a %v", d.Name, v.Type)
 		}
-		if err := ops.CheckMemory(v.Type.(*mil.StateType).Elem); err != nil {
+		if err := ops.CheckMemory(described.limits.Memory, v.Type.(*mil.StateType).Elem); err != nil {
 			return fmt.Errorf("state %q: %w", d.Name, err)
 		}
 	}

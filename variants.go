@@ -155,6 +155,9 @@ func (v *variants) make(ctx context.Context, one *variant, key string, shapes ma
 		close(one.ready)
 	}()
 	compiled, err := v.compile(ctx, shapes)
+	if isCompileLimit(err) {
+		v.forget(key, one) // the next one may be luckier
+	}
 	if ctx.Err() == nil || !errors.Is(err, ctx.Err()) {
 		one.compiled, one.err = compiled, err
 	}
@@ -228,7 +231,15 @@ func (v *variants) key(shapes map[string][]int) string {
 	return b.String()
 }
 
-func (v *variants) compile(ctx context.Context, shapes map[string][]int) (*compiled, error) {
+func (v *variants) compile(ctx context.Context, shapes map[string][]int) (made *compiled, err error) {
+	err = v.features.limits.compile(ctx, func(ctx context.Context) error {
+		made, err = v.compileWithin(ctx, shapes)
+		return err
+	})
+	return made, err
+}
+
+func (v *variants) compileWithin(ctx context.Context, shapes map[string][]int) (*compiled, error) {
 	result, err := compiler.Compile(ctx, &compiler.Job{
 		Target: v.target, Numerics: string(v.numerics), Program: v.from.program, EngineOnly: v.engineOnly,
 		Functions: []compiler.Entry{{Function: v.from.function, Shapes: shapes, Features: v.manifest}},
@@ -236,11 +247,14 @@ func (v *variants) compile(ctx context.Context, shapes map[string][]int) (*compi
 	if err != nil {
 		return nil, err
 	}
-	options := e5rt.Options{Threads: v.threads}
+	options := e5rt.Options{Threads: v.threads, Limits: v.features.limits.use()}
 	if result.Host != nil {
-		if options.Host, err = host.New(result.Host); err != nil {
+		hosted, err := host.New(result.Host)
+		if err != nil {
 			return nil, err
 		}
+		hosted.SetLimits(options.Limits)
+		options.Host = hosted
 	}
 	library, err := e5rt.OpenContext(ctx, result.Bundle, options)
 	if err != nil {

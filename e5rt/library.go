@@ -11,6 +11,7 @@ import (
 	"github.com/espalier-ane/espalier/hwx"
 	"github.com/espalier-ane/espalier/internal/engine"
 	"github.com/espalier-ane/espalier/internal/gate"
+	"github.com/espalier-ane/espalier/internal/limit"
 	"github.com/espalier-ane/espalier/internal/osfile"
 	"github.com/espalier-ane/espalier/tensor"
 )
@@ -22,6 +23,10 @@ type Options struct {
 	// Threads bounds the goroutines that a run computes on; 0 is GOMAXPROCS. A host
 	// finds it in its context (internal/pool). Results do not depend on it.
 	Threads int
+
+	// Limits are how much a call may need, bytes and steps: a *limit.Error says
+	// that a function needs more. Host segments have their own.
+	Limits limit.Limits
 }
 
 // A Library is a bundle made ready to run. It is safe for concurrent use.
@@ -48,7 +53,8 @@ func OpenContext(ctx context.Context, b *bundle.Bundle, o Options) (lib *Library
 	}
 	lib = &Library{bundle: b}
 	l := &loader{
-		ctx: ctx, library: lib, bundle: b, host: o.Host, threads: o.Threads, numerics: numerics, programs: map[programKey]*program{},
+		ctx: ctx, library: lib, bundle: b, host: o.Host, threads: o.Threads, limits: o.Limits, numerics: numerics,
+		programs: map[programKey]*program{},
 	}
 	for i, described := range b.Program.Functions {
 		if err := ctx.Err(); err != nil {
@@ -144,6 +150,7 @@ type loader struct {
 	bundle   *bundle.Bundle
 	host     Host
 	threads  int
+	limits   limit.Limits
 	numerics hal.Numerics
 	programs map[programKey]*program
 }
@@ -167,7 +174,7 @@ func (l *loader) program(a e5.AneInferenceAttrs, weights string) (*program, erro
 		return p, nil
 	}
 	p := &program{}
-	options := engine.Options{Numerics: l.numerics, Weights: l.bundle.Bytes(weights), Threads: l.threads}
+	options := engine.Options{Numerics: l.numerics, Weights: l.bundle.Bytes(weights), Threads: l.threads, Limits: l.limits}
 	if p.Program, err = engine.LoadContext(l.ctx, file, options); err != nil {
 		return fail(err)
 	}

@@ -7,6 +7,9 @@ import (
 
 	"github.com/espalier-ane/espalier/bundle"
 	"github.com/espalier-ane/espalier/e5"
+	"github.com/espalier-ane/espalier/internal/engine"
+	"github.com/espalier-ane/espalier/internal/limit"
+	"github.com/espalier-ane/espalier/internal/osfile"
 	"github.com/espalier-ane/espalier/tensor"
 )
 
@@ -92,14 +95,15 @@ func (l *loader) function(described *e5.Function, m *bundle.Function) (*Function
 		return fail(s.operation, "", err)
 	}
 	p.describePorts()
-	if operation, symbol, err := p.f.checkBytes(); err != nil {
+	if operation, symbol, err := p.f.checkBytes(p.limits.MaxMemory(osfile.MemoryLimit)); err != nil {
 		return fail(operation, symbol, err)
 	}
 	return p.f, nil
 }
 
-// checkBytes bounds the memory of an operation: the buffers of slots, and surfaces.
-func (f *Function) checkBytes() (operation, symbol string, err error) {
+// checkBytes bounds the memory of an operation: the buffers of slots, surfaces, and
+// what the programs need beside them.
+func (f *Function) checkBytes(allowed int64) (operation, symbol string, err error) {
 	total := 0
 	add := func(bytes int) error {
 		if total += bytes; bytes > maxCallBytes || total > maxCallBytes {
@@ -114,10 +118,16 @@ func (f *Function) checkBytes() (operation, symbol string, err error) {
 			}
 		}
 	}
+	own := int64(0)
+	counted := map[*engine.Program]bool{}
 	for _, s := range f.steps {
 		do, ok := s.do.(*engineStep)
 		if !ok {
 			continue
+		}
+		if !counted[do.program] {
+			own += do.program.OwnBytes()
+			counted[do.program] = true
 		}
 		for port, padded := range do.padded {
 			if padded == nil {
@@ -127,6 +137,9 @@ func (f *Function) checkBytes() (operation, symbol string, err error) {
 				return s.operation, f.slots[do.slots[port]].symbol, err
 			}
 		}
+	}
+	if need := int64(total) + own; need > allowed {
+		return "", "", &limit.Error{Resource: limit.Memory, What: "a call", Asked: need, Allowed: allowed}
 	}
 	return "", "", nil
 }

@@ -11,6 +11,9 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/espalier-ane/espalier/internal/limit"
+	"github.com/espalier-ane/espalier/internal/osfile"
 )
 
 // NumPy's array file, format versions 1 to 3:
@@ -33,11 +36,35 @@ func IsNPY(data []byte) bool { return bytes.HasPrefix(data, []byte(npyMagic)) }
 
 // ReadNPY reads an array file. Text arrays ("<U7", "|S7") become String tensors.
 func ReadNPY(r io.Reader) (*Tensor, error) {
+	return readNPY(r, room{there: math.MaxInt64, memory: osfile.MemoryLimit()})
+}
+
+// room is how much an array file can have and may take.
+type room struct {
+	there        int64 // bytes that the file has at most
+	used, memory int64 // bytes of other arrays, and of all together
+}
+
+// textOverhead is what a string takes beside its characters.
+const textOverhead = 16
+
+// check refuses an array of so many bytes in the file that takes so many in memory.
+func (m room) check(size, taken int) error {
+	switch {
+	case int64(size) > m.there:
+		return fmt.Errorf("expected %d bytes of elements, found %d or less", size, m.there)
+	case int64(taken) > m.memory-m.used:
+		return &limit.Error{Resource: limit.Memory, What: "the array", Asked: int64(taken), InUse: m.used, Allowed: m.memory}
+	}
+	return nil
+}
+
+func readNPY(r io.Reader, m room) (*Tensor, error) {
 	h, err := readNPYHeader(r)
 	if err != nil {
 		return nil, fmt.Errorf("npy: %w", err)
 	}
-	t, err := readNPYData(r, h)
+	t, err := readNPYData(r, h, m)
 	if err != nil {
 		return nil, fmt.Errorf("npy: %s array of shape %v: %w", h.descr, ShapeOf(h.shape...), err)
 	}
@@ -157,7 +184,7 @@ func pyTuple(s string) (dims []int, rest string, ok bool) {
 	return dims, s[end+1:], true
 }
 
-func readNPYData(r io.Reader, h npyHeader) (*Tensor, error) {
+func readNPYData(r io.Reader, h npyHeader, m room) (*Tensor, error) {
 	n, ok := Count(h.shape)
 	if !ok {
 		return nil, errors.New("the shape has too many elements")
@@ -177,7 +204,7 @@ func readNPYData(r io.Reader, h npyHeader) (*Tensor, error) {
 		if err != nil || width < 0 || width > 1<<20 {
 			return nil, errors.New("the element type is not known")
 		}
-		if t, err = readText(r, code[0], width, order == '>', n, shape); err != nil {
+		if t, err = readText(r, m, code[0], width, order == '>', n, shape); err != nil {
 			return nil, err
 		}
 	case 'O':
@@ -188,7 +215,7 @@ func readNPYData(r io.Reader, h npyHeader) (*Tensor, error) {
 			return nil, errors.New("the element type is not supported")
 		}
 		size, _ := d.ByteLen(n)
-		data, err := readExactly(r, size)
+		data, err := readExactly(r, m, size)
 		if err != nil {
 			return nil, err
 		}
@@ -227,8 +254,19 @@ func npyDType(code string) DType {
 	return Invalid
 }
 
-// readExactly reads n bytes, its memory growing with what is there: a header may promise anything.
-func readExactly(r io.Reader, n int) ([]byte, error) {
+// readExactly reads n bytes. Its memory grows with what is there, for a header may promise anything; where it is known how
+// much there is, it is taken once.
+func readExactly(r io.Reader, m room, n int) ([]byte, error) {
+	if err := m.check(n, n); err != nil {
+		return nil, err
+	}
+	if m.there < math.MaxInt64 {
+		data := make([]byte, n)
+		if got, err := io.ReadFull(r, data); err != nil {
+			return nil, fmt.Errorf("expected %d bytes of elements, found %d: %w", n, got, err)
+		}
+		return data, nil
+	}
 	var buf bytes.Buffer
 	buf.Grow(min(n, 1<<20))
 	got, err := io.Copy(&buf, io.LimitReader(r, int64(n)))
@@ -242,15 +280,18 @@ func readExactly(r io.Reader, n int) ([]byte, error) {
 }
 
 // readText reads fixed-width strings: UTF-32 for 'U', bytes for 'S', padded with NUL.
-func readText(r io.Reader, kind byte, width int, bigEndian bool, n int, shape []int) (*Tensor, error) {
+func readText(r io.Reader, m room, kind byte, width int, bigEndian bool, n int, shape []int) (*Tensor, error) {
 	unit := 1
 	if kind == 'U' {
 		unit = 4
 	}
-	if width > 0 && n > math.MaxInt64/8/width {
+	if n > math.MaxInt64/8/(width+textOverhead) {
 		return nil, errors.New("the array is too large")
 	}
-	data, err := readExactly(r, n*width*unit)
+	if err := m.check(0, n*(width*unit+textOverhead)); err != nil {
+		return nil, err
+	}
+	data, err := readExactly(r, m, n*width*unit)
 	if err != nil {
 		return nil, err
 	}

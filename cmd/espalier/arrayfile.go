@@ -40,8 +40,8 @@ func readInputFile(path string) (fileContent, error) {
 	if sniff(head) == otherFile { // a file that is none of ours may have any size
 		return fileContent{}, fmt.Errorf("%s: %w", path, errUnknownFile)
 	}
-	if info, err := f.Stat(); err == nil && osfile.Memory() > 0 && info.Size() > osfile.Memory() {
-		return fileContent{}, fmt.Errorf("%s: the file is larger than the memory of this machine", path)
+	if info, err := f.Stat(); err == nil && info.Size() > osfile.MemoryLimit() {
+		return fileContent{}, fmt.Errorf("%s: the file, of %d bytes, is larger than the memory that this process may take, %d", path, info.Size(), osfile.MemoryLimit())
 	}
 	data, err := io.ReadAll(r)
 	if err != nil {

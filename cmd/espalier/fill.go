@@ -6,11 +6,15 @@ import (
 	"math/rand/v2"
 
 	"github.com/espalier-ane/espalier/coreml"
+	"github.com/espalier-ane/espalier/internal/osfile"
 	"github.com/espalier-ane/espalier/tensor"
 )
 
 // maxGenerated bounds the elements of generated values: a model may describe inputs larger than any memory.
 const maxGenerated = 1 << 28
+
+// bytesPerGenerated is what a generated element takes: an integer is drawn as an int64, and then is what the input wants.
+const bytesPerGenerated = 16
 
 // smallInt is the number of different values that random integers have, from 0 on.
 const smallInt = 10
@@ -22,9 +26,10 @@ func (s inputSpec) generate(d coreml.Feature) (*tensor.Tensor, error) {
 		return nil, err
 	}
 	n, ok := tensor.Count(shape)
-	if !ok || n > maxGenerated {
+	most := min(maxGenerated, int(osfile.MemoryLimit()/bytesPerGenerated))
+	if !ok || n > most {
 		return nil, fmt.Errorf("input %q: an array of shape %v is too large to be generated: at most %d elements are",
-			d.Name, tensor.ShapeOf(shape...), maxGenerated)
+			d.Name, tensor.ShapeOf(shape...), most)
 	}
 	draw := s.source(d.Name)
 	switch typ := d.Type.(type) {

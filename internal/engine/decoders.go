@@ -9,6 +9,7 @@ import (
 
 	v256 "github.com/espalier-ane/espalier/internal/engine/v256"
 	v7 "github.com/espalier-ane/espalier/internal/engine/v7"
+	"github.com/espalier-ane/espalier/internal/limit"
 	"github.com/espalier-ane/espalier/internal/units"
 	"github.com/espalier-ane/espalier/td"
 )
@@ -99,6 +100,9 @@ func refuse(part units.Part, format string, args ...any) error {
 // taskError says which task an error is about, and which field of it.
 func taskError(task int, d Decoder, err error) error {
 	e := &Error{Task: task, Msg: err.Error()}
+	if limited, ok := errors.AsType[*limit.Error](err); ok {
+		e.Err = limited
+	}
 	var field *td.FieldError
 	var part *partError
 	switch {

@@ -12,7 +12,11 @@ type Error struct {
 	Field *td.Field // the register or header field, nil if none is to blame
 	Value uint32    // what stands in it
 	Msg   string
+	Err   error // the limit that the program is beyond, a *limit.Error; nil: another reason
 }
+
+// Unwrap returns the limit that the program is beyond, if it is.
+func (e *Error) Unwrap() error { return e.Err }
 
 func (e *Error) Error() string {
 	where := "engine: "

@@ -7,6 +7,8 @@ import (
 	"github.com/espalier-ane/espalier/hal"
 	"github.com/espalier-ane/espalier/hwx"
 	"github.com/espalier-ane/espalier/internal/kernel/gemm"
+	"github.com/espalier-ane/espalier/internal/limit"
+	"github.com/espalier-ane/espalier/internal/osfile"
 	"github.com/espalier-ane/espalier/internal/strided"
 )
 
@@ -32,6 +34,7 @@ type Program struct {
 	tables      map[weightKey]*strided.Activation
 	weightBytes int64
 
+	limits   limit.Limits
 	runs     int64   // while loading: how many countRuns has seen
 	work     float64 // while loading: the steps of the tasks so far
 	onceWork float64 // of those, the steps of once
@@ -54,6 +57,10 @@ type Options struct {
 	// Threads bounds the goroutines that a dispatch, and loading, compute on; 0 is
 	// GOMAXPROCS. Results do not depend on it.
 	Threads int
+
+	// Limits are how much the program may need; those of the engine itself hold
+	// as well.
+	Limits limit.Limits
 }
 
 // Load makes a container ready to run with the given numerics. The container
@@ -88,7 +95,7 @@ func LoadContext(ctx context.Context, file *hwx.File, o Options) (*Program, erro
 	if o.Gemm != "" && row == nil {
 		return nil, programError("there is no micro-kernel %q for this processor", o.Gemm)
 	}
-	p := &Program{gemm: row, threads: o.Threads, bases: thread.Bases, numerics: o.Numerics, rules: strided.RulesOf(o.Numerics),
+	p := &Program{gemm: row, threads: o.Threads, bases: thread.Bases, numerics: o.Numerics, rules: strided.RulesOf(o.Numerics), limits: o.Limits,
 		weights: make(map[weightKey]*strided.Weights), tables: make(map[weightKey]*strided.Activation),
 	}
 	if p.memories, err = mapMemory(file, ports, target.Sizes.OnChip, o.Weights); err != nil {
@@ -121,6 +128,9 @@ func LoadContext(ctx context.Context, file *hwx.File, o Options) (*Program, erro
 	if n := p.dispatchBytes(); n > maxDispatchBytes {
 		return nil, programError("a dispatch needs %#x bytes; want %#x or less", n, int64(maxDispatchBytes))
 	}
+	if n, allowed := p.OwnBytes(), p.limits.MaxMemory(osfile.MemoryLimit); n > allowed {
+		return nil, &limit.Error{Resource: limit.Memory, What: "a dispatch", Asked: n, Allowed: allowed}
+	}
 	for i := range p.memories {
 		p.memories[i].written = coverage{}
 	}
@@ -148,6 +158,18 @@ func (b *bufferSizes) grow(o bufferSizes) {
 
 // total is the number of all elements.
 func (b bufferSizes) total() int64 { return b.source1 + b.source2 + b.result + b.weights }
+
+// OwnBytes is the memory of a context without the ports, which a caller may bind
+// to memory of its own, together with what all contexts share.
+func (p *Program) OwnBytes() int64 {
+	n := p.dispatchBytes()
+	for i := range p.memories {
+		if m := &p.memories[i]; m.kind.port() {
+			n -= int64(m.size)
+		}
+	}
+	return n
+}
 
 // dispatchBytes is the memory of a context.
 func (p *Program) dispatchBytes() int64 {

@@ -1,6 +1,10 @@
 package engine
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/espalier-ane/espalier/internal/limit"
+)
 
 // How much a program may compute. A few bytes that broadcast over every axis
 // could ask for any amount.
@@ -19,6 +23,9 @@ func (p *Program) countWork(steps, perTile float64, once bool) error {
 	p.work += steps
 	if once {
 		p.onceWork += steps
+	}
+	if allowed := p.limits.Steps; allowed > 0 && p.work > float64(allowed) {
+		return &limit.Error{Resource: limit.Steps, What: "the task", Asked: limit.Clamp(steps), InUse: limit.Clamp(p.work - steps), Allowed: allowed}
 	}
 	switch {
 	case p.onceWork > maxOnceWork:

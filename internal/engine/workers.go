@@ -47,7 +47,7 @@ func newWorkers(need strided.Need, c *Context) *workers {
 	})
 	for range v.team.Size() {
 		s := strided.NewScratch(need)
-		s.Memory, s.Dense = c.memories, &c.dense
+		s.Memory, s.Dense, s.Stop = c.memories, &c.dense, c.stop
 		v.scratch = append(v.scratch, s)
 	}
 	return v

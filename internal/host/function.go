@@ -59,7 +59,7 @@ func (f *function) Run(ctx context.Context, inputs, outputs []e5rt.Value) error 
 		case inputs[i] == nil:
 			return fmt.Errorf("input %q has no value", v.Name)
 		case f.inputs[i].State:
-			state, err := readState(v.Type.(*mil.StateType).Elem.(*mil.TensorType), inputs[i].(*tensor.Tensor))
+			state, err := readState(ctx, v.Type.(*mil.StateType).Elem.(*mil.TensorType), inputs[i].(*tensor.Tensor))
 			if err != nil {
 				return fmt.Errorf("state %q: %w", v.Name, err)
 			}
@@ -84,7 +84,7 @@ func (f *function) Run(ctx context.Context, inputs, outputs []e5rt.Value) error 
 			outputs[i] = results[i]
 			continue
 		}
-		if err := fill(buffer, results[i]); err != nil {
+		if err := fill(ctx, buffer, results[i]); err != nil {
 			return fmt.Errorf("output %q: %w", v.Name, err)
 		}
 	}
@@ -93,7 +93,7 @@ func (f *function) Run(ctx context.Context, inputs, outputs []e5rt.Value) error 
 		if !ok || s.Read() == before[v.Name] {
 			continue // no state, or not written
 		}
-		if err := fill(inputs[i].(*tensor.Tensor), s.Read()); err != nil {
+		if err := fill(ctx, inputs[i].(*tensor.Tensor), s.Read()); err != nil {
 			return fmt.Errorf("state %q: %w", v.Name, err)
 		}
 	}
@@ -102,25 +102,17 @@ func (f *function) Run(ctx context.Context, inputs, outputs []e5rt.Value) error 
 
 // readState makes a state of the evaluator from the buffer of one. It is a copy:
 // what reads the state now must not see what is written to the buffer later.
-func readState(t *mil.TensorType, buffer *tensor.Tensor) (*ops.State, error) {
+func readState(ctx context.Context, t *mil.TensorType, buffer *tensor.Tensor) (*ops.State, error) {
 	s := ops.NewState(t)
-	held, err := buffer.Convert(s.Read().DType())
-	if err != nil {
-		return nil, err
-	}
-	return s, s.Read().CopyFrom(held)
+	return s, ops.Copy(ctx, s.Read(), buffer)
 }
 
 // fill writes a value of the evaluator into a buffer, in the buffer's type. The
 // evaluator has rounded it to that already.
-func fill(buffer *tensor.Tensor, v ops.Value) error {
+func fill(ctx context.Context, buffer *tensor.Tensor, v ops.Value) error {
 	t, ok := v.(*tensor.Tensor)
 	if !ok {
 		return fmt.Errorf("the function gives a %T, and the descriptor has a tensor", v)
 	}
-	t, err := t.Convert(buffer.DType())
-	if err != nil {
-		return err
-	}
-	return buffer.CopyFrom(t)
+	return ops.Copy(ctx, buffer, t)
 }

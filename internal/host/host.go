@@ -18,6 +18,7 @@ import (
 	"github.com/espalier-ane/espalier/bundle"
 	"github.com/espalier-ane/espalier/coreml"
 	"github.com/espalier-ane/espalier/e5rt"
+	"github.com/espalier-ane/espalier/internal/limit"
 	"github.com/espalier-ane/espalier/internal/ops"
 	"github.com/espalier-ane/espalier/mil"
 )
@@ -49,7 +50,7 @@ func New(p *mil.Program) (*Host, error) {
 
 // FromBundle makes the functions of a bundle's host program ready, and returns the program too. Both are nil if the
 // bundle has none. It must stay open as long as they are in use.
-func FromBundle(b *bundle.Bundle) (e5rt.Host, *mil.Program, error) {
+func FromBundle(b *bundle.Bundle) (*Host, *mil.Program, error) {
 	text := b.Bytes(bundle.HostPath)
 	if text == nil {
 		return nil, nil, nil
@@ -69,6 +70,13 @@ func FromBundle(b *bundle.Bundle) (e5rt.Host, *mil.Program, error) {
 		return nil, nil, fmt.Errorf("%s: %w", bundle.HostPath, err)
 	}
 	return h, p, nil
+}
+
+// SetLimits says how much a run of a function may need, before the first one.
+func (h *Host) SetLimits(l limit.Limits) {
+	for _, f := range h.functions {
+		f.eval.SetLimits(l)
+	}
 }
 
 // Function finds a function by its name.

@@ -193,7 +193,7 @@ func evalSoftmax(c *Call) error {
 	n, inner := shape[axis], lengthOf(shape[axis+1:])
 	x, narrow := c.Floats("x"), narrowing(c.Out(0).DType)
 	out := make([]float32, len(x))
-	forRows(len(x), n, func(lo, hi int) {
+	c.forRows(len(x), n, func(lo, hi int) {
 		e := make([]float64, n)
 		for line := lo; line < hi; line++ {
 			at := line/inner*n*inner + line%inner // of the line's first element; the others follow at a distance of inner
@@ -202,12 +202,16 @@ func evalSoftmax(c *Call) error {
 				top = max(top, float64(x[at+i*inner]))
 			}
 			sum := 0.0
-			for i := range n {
-				e[i] = math.Exp(float64(x[at+i*inner]) - top)
-				sum += e[i]
+			for first, last := range c.pieces(n) {
+				for i := first; i < last; i++ {
+					e[i] = math.Exp(float64(x[at+i*inner]) - top)
+					sum += e[i]
+				}
 			}
-			for i := range n {
-				out[at+i*inner] = narrow(e[i] / sum)
+			for first, last := range c.pieces(n) {
+				for i := first; i < last; i++ {
+					out[at+i*inner] = narrow(e[i] / sum)
+				}
 			}
 		}
 	})

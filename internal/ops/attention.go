@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/espalier-ane/espalier/internal/pool"
 	"github.com/espalier-ane/espalier/mil"
 	"github.com/espalier-ane/espalier/tensor"
 )
@@ -92,14 +91,14 @@ func evalAttention(c *Call) error {
 	rows := min(max(l, 1), 256, 1+(1<<18)/max(1, s))
 	blocks := (l + rows - 1) / rows
 	batches, _ := tensor.Count(batch)
-	pool.For(batches*blocks, 1, func(lo, hi int) {
+	c.For(batches*blocks, 1, func(lo, hi int) {
 		buf := make([]float32, rows*s)
 		for x := lo; x < hi; x++ {
 			b, first := x/blocks, x%blocks*rows
 			m := min(rows, l-first)
 			block := buf[:m*s]
 			clear(block)
-			gemm(m, s, e, matrix{qs[(b*l+first)*e:], e, 1}, matrix{ks[kAt.at(b):], 1, e}, block)
+			gemm(c.halt, m, s, e, matrix{qs[(b*l+first)*e:], e, 1}, matrix{ks[kAt.at(b):], 1, e}, block)
 			scale := float32(math.Sqrt(float64(e)))
 			for i := range block {
 				block[i] /= scale
@@ -110,7 +109,7 @@ func evalAttention(c *Call) error {
 			for i := range m {
 				softmaxRow(block[i*s : (i+1)*s])
 			}
-			gemm(m, width, s, matrix{block, s, 1}, matrix{vs[vAt.at(b):], width, 1}, out[(b*l+first)*width:])
+			gemm(c.halt, m, width, s, matrix{block, s, 1}, matrix{vs[vAt.at(b):], width, 1}, out[(b*l+first)*width:])
 		}
 	})
 	c.ReturnFloats(0, out)

@@ -122,7 +122,7 @@ func inferPair(c *Call, d tensor.DType) ([]mil.Type, error) {
 // mapPairs applies a function to the pairs of elements of x and y.
 func mapPairs[T, R any](c *Call, x, y []T, f func(a, b T) R) []R {
 	out := make([]R, c.OutLen(0))
-	newBroadcast(c.OutShape(0), c.Tensor("x").Shape(), c.Tensor("y").Shape()).each(func(s stretch) {
+	newBroadcast(c.OutShape(0), c.Tensor("x").Shape(), c.Tensor("y").Shape()).each(c.halt, func(s stretch) {
 		i, j := s.at[0], s.at[1]
 		for k := range s.n {
 			out[s.out+k] = f(x[i], y[j])

@@ -3,7 +3,6 @@ package ops
 import (
 	"fmt"
 
-	"github.com/espalier-ane/espalier/internal/pool"
 	"github.com/espalier-ane/espalier/tensor"
 )
 
@@ -51,7 +50,7 @@ func newBlocking(shape, grid []int, what string) (*blocking, error) {
 }
 
 // each calls f, on all processors, with ranges that cover all elements.
-func (b *blocking) each(f func(lo, hi int)) { pool.For(b.n, elementGrain, f) }
+func (b *blocking) each(h *halt, f func(lo, hi int)) { h.For(b.n, elementGrain, f) }
 
 // runs cuts a range of elements, in row-major order, where the block changes, and calls f with each piece and
 // the number of its block.

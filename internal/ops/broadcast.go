@@ -1,7 +1,5 @@
 package ops
 
-import "github.com/espalier-ane/espalier/internal/pool"
-
 // broadcast walks dense arrays that meet under NumPy's rule, a run of the result's last axis at a time.
 type broadcast struct {
 	shape   []int   // of the result
@@ -31,8 +29,9 @@ type stretch struct {
 	at, step []int
 }
 
-// each calls f for all stretches, concurrently.
-func (b *broadcast) each(f func(s stretch)) {
+// each calls f for all stretches, concurrently, or for none any more once the halt is asked for. A long row of the
+// result is several stretches.
+func (b *broadcast) each(h *halt, f func(s stretch)) {
 	n, rows := 1, 1
 	for i, d := range b.shape {
 		if i == len(b.shape)-1 {
@@ -44,15 +43,15 @@ func (b *broadcast) each(f func(s stretch)) {
 	if n == 0 {
 		return
 	}
-	pool.For(rows, 1+(1<<13)/n, func(lo, hi int) {
-		s := stretch{n: n, at: make([]int, len(b.strides)), step: make([]int, len(b.strides))}
+	h.For(rows, 1+(1<<13)/n, func(lo, hi int) {
+		s := stretch{at: make([]int, len(b.strides)), step: make([]int, len(b.strides))}
 		for k, strides := range b.strides {
 			if len(strides) > 0 {
 				s.step[k] = strides[len(strides)-1]
 			}
 		}
 		for row := lo; row < hi; row++ {
-			s.out = row * n
+			s.out, s.n = row*n, min(n, piece)
 			clear(s.at)
 			for i, rest := len(b.shape)-2, row; i >= 0; i-- {
 				for k := range s.at {
@@ -60,7 +59,14 @@ func (b *broadcast) each(f func(s stretch)) {
 				}
 				rest /= b.shape[i]
 			}
-			f(s)
+			for end := s.out + n; s.out < end && !h.asked(); {
+				f(s)
+				s.out += s.n
+				for k, step := range s.step {
+					s.at[k] += s.n * step
+				}
+				s.n = min(s.n, end-s.out)
+			}
 		}
 	})
 }

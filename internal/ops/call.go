@@ -20,6 +20,10 @@ type Call struct {
 	results []Value    // evaluation only
 	blocks  blockRunner
 	ctx     context.Context
+	memory  int64                     // bytes that it may need; 0: the default
+	inUse   func() int64              // how many of them the evaluation holds already; nil: none
+	charge  func(steps float64) error // counts work; nil in constant folding
+	*halt                             // of the evaluation; nil in constant folding
 }
 
 // argument is what one parameter, or one element of a variadic parameter, is bound to.

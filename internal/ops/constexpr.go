@@ -176,7 +176,7 @@ func evalAffineDequantize(c *Call) error {
 func dequantizeBlocks(c *Call, blocks *blocking, param string, s shiftScale) {
 	data := numbersOf(c.Tensor(param))
 	out := make([]float32, blocks.n)
-	blocks.each(func(lo, hi int) {
+	blocks.each(c.halt, func(lo, hi int) {
 		data.read(out[lo:hi], lo)
 		blocks.runs(lo, hi, func(lo, hi, block int) { s.apply(out[lo:hi], block) })
 	})

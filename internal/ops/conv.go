@@ -133,7 +133,7 @@ func evalConv(c *Call, weight []float32) error {
 		}
 	}
 	groups := c.Int("groups")
-	v := convolution{newGrid(axes), x[0], groups, w[1], w[0] / groups}
+	v := convolution{newGrid(axes), c.halt, x[0], groups, w[1], w[0] / groups}
 	v.addTo(out, c.Floats("x"), weight)
 	c.ReturnFloats(0, out)
 	return nil

@@ -139,7 +139,7 @@ func TestConvolutionByDefinition(t *testing.T) {
 				axes[i].offsets = append(axes[i].offsets, r.IntN(12)-6)
 			}
 		}
-		v := &convolution{newGrid(axes), 1 + r.IntN(2), 1 + r.IntN(3), 1 + r.IntN(4), 1 + r.IntN(9)}
+		v := &convolution{newGrid(axes), nil, 1 + r.IntN(2), 1 + r.IntN(3), 1 + r.IntN(4), 1 + r.IntN(9)}
 		x := randomFloats(r, v.batch*v.groups*v.cin*v.inputs())
 		weight := randomFloats(r, v.groups*v.cout*v.cin*v.taps())
 		got := randomFloats(r, v.batch*v.groups*v.cout*v.outputs())
@@ -167,7 +167,7 @@ func BenchmarkConv(b *testing.B) {
 			for t := range bm.k {
 				axis.offsets = append(axis.offsets, t-bm.k/2)
 			}
-			v := &convolution{newGrid([]gridAxis{axis, axis}), 1, bm.groups, bm.cin, bm.cout}
+			v := &convolution{newGrid([]gridAxis{axis, axis}), nil, 1, bm.groups, bm.cin, bm.cout}
 			x, weight := randomFloats(r, bm.groups*bm.cin*v.inputs()), randomFloats(r, bm.groups*bm.cout*bm.cin*v.taps())
 			out := make([]float32, bm.groups*bm.cout*v.outputs())
 			for b.Loop() {

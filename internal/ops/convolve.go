@@ -1,7 +1,5 @@
 package ops
 
-import "github.com/espalier-ane/espalier/internal/pool"
-
 // grid is where the taps of a kernel find their inputs, on three spatial axes. Operations on fewer have axes of
 // length 1 in front.
 type grid [3]gridAxis
@@ -31,6 +29,7 @@ func (g *grid) taps() int    { return len(g[0].offsets) * len(g[1].offsets) * le
 // convolution is a grouped convolution: of groups × cin input channels and groups × cout output channels.
 type convolution struct {
 	*grid
+	*halt
 	batch, groups, cin, cout int
 }
 
@@ -45,15 +44,15 @@ func (v *convolution) addTo(out, x, weight []float32) {
 		return
 	}
 	k := v.cin * v.taps()
-	pool.For(v.groups, 1, func(lo, hi int) {
+	v.For(v.groups, 1, func(lo, hi int) {
 		for g := lo; g < hi; g++ {
-			filters := packPanels(v.cout, k, matrix{weight[g*v.cout*k:], k, 1})
-			pool.For(v.batch, 1, func(lo, hi int) {
+			filters := packPanels(v.halt, v.cout, k, matrix{weight[g*v.cout*k:], k, 1})
+			v.For(v.batch, 1, func(lo, hi int) {
 				for b := lo; b < hi; b++ {
 					src := x[(b*v.groups+g)*v.cin*v.inputs():]
 					dst := out[(b*v.groups+g)*v.cout*v.outputs():]
-					pack := func(strips [][tileCols]float32, lo, hi int) { v.packPatches(strips, v.cin, src, lo, hi) }
-					filters.multiply(v.outputs(), pack, dst)
+					pack := func(strips [][tileCols]float32, lo, hi int) { v.packPatches(v.halt, strips, v.cin, src, lo, hi) }
+					filters.multiply(v.halt, v.outputs(), pack, dst)
 				}
 			})
 		}
@@ -62,7 +61,7 @@ func (v *convolution) addTo(out, x, weight []float32) {
 
 // packPatches is packColumns for the matrix that a convolution multiplies its weights with: its columns are
 // the outputs, and column o has what the taps of o read, channel by channel.
-func (g *grid) packPatches(dst [][tileCols]float32, channels int, x []float32, lo, hi int) {
+func (g *grid) packPatches(halt *halt, dst [][tileCols]float32, channels int, x []float32, lo, hi int) {
 	taps, plane := g.taps(), g.inputs()
 	k := channels * taps
 	for o := lo; o < hi; o += tileCols {
@@ -78,6 +77,9 @@ func (g *grid) packPatches(dst [][tileCols]float32, channels int, x []float32, l
 		t := 0
 		for _, d := range g[0].offsets {
 			for _, h := range g[1].offsets {
+				if halt.asked() {
+					return
+				}
 				for _, w := range g[2].offsets {
 					g.packTap(strip[t:], taps, channels, x, plane, &origin, d, h, w)
 					t++
@@ -123,7 +125,7 @@ func (v *convolution) addDirectly(out, x, weight []float32) {
 	width, rows := g[2].out, g[0].out*g[1].out
 	channels := v.groups * v.cout
 	cost := v.cin * v.taps() * width
-	pool.For(v.batch*channels*rows, 1+(1<<15)/max(1, cost), func(lo, hi int) {
+	v.For(v.batch*channels*rows, 1+(1<<15)/max(1, cost), func(lo, hi int) {
 		acc := make([]float32, width)
 		for r := lo; r < hi; r++ {
 			o0, o1 := r/g[1].out%g[0].out, r%g[1].out
@@ -131,7 +133,7 @@ func (v *convolution) addDirectly(out, x, weight []float32) {
 			group, filter := channel/v.cout, channel%channels
 			clear(acc)
 			for c := range v.cin {
-				g.addRow(acc, x[(group*v.cin+c)*v.inputs():], weight[(filter*v.cin+c)*v.taps():], o0, o1)
+				g.addRow(v.halt, acc, x[(group*v.cin+c)*v.inputs():], weight[(filter*v.cin+c)*v.taps():], o0, o1)
 			}
 			dst := out[r*width:][:width]
 			for i := range dst {
@@ -142,18 +144,21 @@ func (v *convolution) addDirectly(out, x, weight []float32) {
 }
 
 // addRow adds one input channel's share to the outputs (o0, o1, 0…).
-func (g *grid) addRow(acc, plane, weight []float32, o0, o1 int) {
+func (g *grid) addRow(halt *halt, acc, plane, weight []float32, o0, o1 int) {
 	t := 0
 	for _, d := range g[0].offsets {
 		for _, h := range g[1].offsets {
 			i0, i1 := o0*g[0].step+d, o1*g[1].step+h
-			if uint(i0) >= uint(g[0].in) || uint(i1) >= uint(g[1].in) {
+			if uint(i0) >= uint(g[0].in) || uint(i1) >= uint(g[1].in) || halt.asked() {
 				t += len(g[2].offsets)
 				continue
 			}
 			row := plane[(i0*g[1].in+i1)*g[2].in:][:g[2].in]
 			for _, w := range g[2].offsets {
 				lo, hi := g[2].inside(w)
+				if halt.asked() {
+					return
+				}
 				if lo < hi && g[2].step == 1 {
 					addScaled(acc[lo:hi], weight[t], row[lo+w:])
 				} else {

@@ -2,6 +2,7 @@ package ops
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/espalier-ane/espalier/mil"
@@ -146,25 +147,28 @@ type phase struct {
 
 // phases cuts an axis. Outputs that no tap meets are in none of the phases.
 func (s *outAxis) phases() []phase {
-	all := make([]phase, min(s.stride, int(s.out)))
+	all := map[int]*phase{} // by the first output: there may be far fewer than the stride has
 	for t := range int(s.kernel) {
 		// Output first + q·stride reads input (first + q·stride + crop − t·dilation) / stride.
 		first := (t*s.dilation - s.crop) % s.stride
 		if first < 0 {
 			first += s.stride
 		}
-		if first < len(all) {
-			p := &all[first]
+		if first < min(s.stride, int(s.out)) {
+			p := all[first]
+			if p == nil {
+				p = &phase{}
+				all[first] = p
+			}
 			p.taps = append(p.taps, t)
 			p.offsets = append(p.offsets, (first+s.crop-t*s.dilation)/s.stride)
 		}
 	}
 	var used []phase
-	for first, p := range all {
-		if len(p.taps) > 0 {
-			p.first, p.in, p.out, p.step = first, int(s.in), (int(s.out)-first+s.stride-1)/s.stride, 1
-			used = append(used, p)
-		}
+	for _, first := range slices.Sorted(maps.Keys(all)) {
+		p := all[first]
+		p.first, p.in, p.out, p.step = first, int(s.in), (int(s.out)-first+s.stride-1)/s.stride, 1
+		used = append(used, *p)
 	}
 	return used
 }
@@ -172,6 +176,7 @@ func (s *outAxis) phases() []phase {
 // transposedConv is a transposed convolution of three spatial axes; those that an operation does not have
 // are of length 1.
 type transposedConv struct {
+	*halt
 	axes                     [3]outAxis
 	batch, groups, cin, cout int // channels of a group
 	x, weight                []float32
@@ -187,15 +192,20 @@ func evalConvTranspose(c *Call) error {
 	}
 	w, groups := c.Tensor("weight").Shape(), c.Int("groups")
 	t := transposedConv{
+		halt:  c.halt,
 		axes:  [3]outAxis(outAxes),
 		batch: c.Tensor("x").Shape()[0], groups: groups, cin: w[0] / groups, cout: w[1],
 		x: c.Floats("x"), weight: c.Floats("weight"),
 	}
 	out := c.filledWithBias()
 	if len(out) > 0 && len(t.weight) > 0 {
-		for _, d := range t.axes[0].phases() {
-			for _, h := range t.axes[1].phases() {
-				for _, w := range t.axes[2].phases() {
+		deep, high, wide := t.axes[0].phases(), t.axes[1].phases(), t.axes[2].phases()
+		for _, d := range deep {
+			for _, h := range high {
+				for _, w := range wide {
+					if c.asked() {
+						return nil
+					}
 					t.addPhase(out, d, h, w)
 				}
 			}
@@ -212,7 +222,7 @@ func (t *transposedConv) outputs() int {
 // addPhase convolves for the outputs of one phase on each axis and adds the result where they lie.
 func (t *transposedConv) addPhase(out []float32, d, h, w phase) {
 	g := newGrid([]gridAxis{d.gridAxis, h.gridAxis, w.gridAxis})
-	v := convolution{g, t.batch, t.groups, t.cin, t.cout}
+	v := convolution{g, t.halt, t.batch, t.groups, t.cin, t.cout}
 	part := make([]float32, t.batch*t.groups*t.cout*g.outputs())
 	v.addTo(part, t.x, t.filters(d.taps, h.taps, w.taps))
 	height, width := int(t.axes[1].out), int(t.axes[2].out)

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/espalier-ane/espalier/internal/pool"
 	"github.com/espalier-ane/espalier/mil"
 	"github.com/espalier-ane/espalier/tensor"
 )
@@ -273,7 +272,7 @@ func evalCropResize(c *Call, crops []crop) error {
 		padding = c.Float("pad_value")
 	}
 	size := channels * toHeight * toWidth
-	pool.For(len(crops), 1+1<<14/size, func(lo, hi int) {
+	c.For(len(crops), 1+1<<14/size, func(lo, hi int) {
 		for k := lo; k < hi; k++ {
 			v, h := spans(crops[k].box)
 			rows := span{v.start * scaleH, v.end * scaleH}.taps(mode, height, toHeight)
@@ -282,6 +281,9 @@ func evalCropResize(c *Call, crops []crop) error {
 				plane := x[(crops[k].image*channels+ch)*height*width:]
 				dst := out[k*size+ch*toHeight*toWidth:]
 				for i, r := range rows {
+					if c.asked() {
+						return
+					}
 					for j, q := range cols {
 						dst[i*toWidth+j] = mixPixel(plane, width, r, q, padding)
 					}

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/espalier-ane/espalier/internal/pool"
 	"github.com/espalier-ane/espalier/mil"
 	"github.com/espalier-ane/espalier/tensor"
 )
@@ -117,7 +116,7 @@ func evalEinsum(c *Call) error {
 	var acc labelled
 	for i, labels := range eq.operands {
 		t := c.TensorAt("values", i)
-		x := label(labels, t.Shape(), t.Float32s())
+		x := label(c.halt, labels, t.Shape(), t.Float32s())
 		if i == 0 {
 			acc = x
 			if len(eq.operands) > 1 {
@@ -125,7 +124,7 @@ func evalEinsum(c *Call) error {
 			}
 			x = labelled{data: []float32{1}}
 		}
-		acc, err = contract(acc, x, func(label rune) bool {
+		acc, err = contract(c, acc, x, func(label rune) bool {
 			return slices.Contains(eq.result, label) ||
 				slices.ContainsFunc(eq.operands[i+1:], func(op []rune) bool { return slices.Contains(op, label) })
 		})
@@ -133,7 +132,7 @@ func evalEinsum(c *Call) error {
 			return err
 		}
 	}
-	c.ReturnFloats(0, acc.ordered(eq.result).data)
+	c.ReturnFloats(0, acc.ordered(c.halt, eq.result).data)
 	return nil
 }
 
@@ -149,7 +148,7 @@ func haveElements(c *Call) bool {
 }
 
 // label takes the diagonal over axes with the same label and drops axes of length 1.
-func label(labels []rune, shape []int, data []float32) labelled {
+func label(h *halt, labels []rune, shape []int, data []float32) labelled {
 	var out labelled
 	var steps []int
 	step := 1
@@ -168,12 +167,12 @@ func label(labels []rune, shape []int, data []float32) labelled {
 	slices.Reverse(out.labels)
 	slices.Reverse(out.shape)
 	slices.Reverse(steps)
-	out.data = stridedCopy(out.shape, steps, data)
+	out.data = stridedCopy(h, out.shape, steps, data)
 	return out
 }
 
 // stridedCopy makes a dense array of elements that lie steps apart; data itself if it is that.
-func stridedCopy(shape, steps []int, data []float32) []float32 {
+func stridedCopy(h *halt, shape, steps []int, data []float32) []float32 {
 	n, _ := tensor.Count(shape)
 	dense, size := true, 1
 	for i := len(shape) - 1; i >= 0; i-- {
@@ -189,7 +188,7 @@ func stridedCopy(shape, steps []int, data []float32) []float32 {
 	if n > 0 {
 		rows = n / shape[last]
 	}
-	pool.For(rows, 1+(1<<13)/max(1, n/max(1, rows)), func(lo, hi int) {
+	h.For(rows, 1+(1<<13)/max(1, n/max(1, rows)), func(lo, hi int) {
 		for r := lo; r < hi; r++ {
 			at := 0
 			for i, rest := last-1, r; i >= 0; i-- {
@@ -207,7 +206,7 @@ func stridedCopy(shape, steps []int, data []float32) []float32 {
 }
 
 // ordered transposes to an order of labels. Those that x does not have are axes of length 1.
-func (x labelled) ordered(labels []rune) labelled {
+func (x labelled) ordered(h *halt, labels []rune) labelled {
 	steps := make([]int, len(x.shape))
 	for i, step := len(x.shape)-1, 1; i >= 0; i-- {
 		steps[i] = step
@@ -220,7 +219,7 @@ func (x labelled) ordered(labels []rune) labelled {
 			out.labels, out.shape, outSteps = append(out.labels, l), append(out.shape, x.shape[i]), append(outSteps, steps[i])
 		}
 	}
-	out.data = stridedCopy(out.shape, outSteps, x.data)
+	out.data = stridedCopy(h, out.shape, outSteps, x.data)
 	return out
 }
 
@@ -236,8 +235,8 @@ func (x labelled) count(labels []rune) int {
 }
 
 // contract multiplies two tensors and sums over the labels that are not to be kept: a batch of matrix products.
-func contract(a, b labelled, keep func(rune) bool) (labelled, error) {
-	a, b = a.sumAlone(b, keep), b.sumAlone(a, keep)
+func contract(c *Call, a, b labelled, keep func(rune) bool) (labelled, error) {
+	a, b = a.sumAlone(c.halt, b, keep), b.sumAlone(c.halt, a, keep)
 	var batch, rows, cols, inner []rune
 	var shape []int
 	for i, l := range a.labels {
@@ -264,23 +263,26 @@ func contract(a, b labelled, keep func(rune) bool) (labelled, error) {
 	if !ok {
 		return labelled{}, fmt.Errorf("the product of operands has shape %v, which is beyond reason", shape)
 	}
-	if err := CheckMemory(mil.Tensor(tensor.Float32, tensor.ShapeOf(shape...)...)); err != nil {
+	if err := c.checkMemory(mil.Tensor(tensor.Float32, tensor.ShapeOf(shape...)...)); err != nil {
+		return labelled{}, err
+	}
+	if err := c.steps(float64(size) * float64(a.count(inner))); err != nil {
 		return labelled{}, err
 	}
 	m, n, k := a.count(rows), b.count(cols), a.count(inner)
-	left := a.ordered(slices.Concat(batch, rows, inner)).data
-	right := b.ordered(slices.Concat(batch, inner, cols)).data
+	left := a.ordered(c.halt, slices.Concat(batch, rows, inner)).data
+	right := b.ordered(c.halt, slices.Concat(batch, inner, cols)).data
 	out := labelled{slices.Concat(batch, rows, cols), shape, make([]float32, size)}
-	pool.For(a.count(batch), 1, func(lo, hi int) {
+	c.For(a.count(batch), 1, func(lo, hi int) {
 		for i := lo; i < hi; i++ {
-			gemm(m, n, k, matrix{left[i*m*k:], k, 1}, matrix{right[i*k*n:], n, 1}, out.data[i*m*n:])
+			gemm(c.halt, m, n, k, matrix{left[i*m*k:], k, 1}, matrix{right[i*k*n:], n, 1}, out.data[i*m*n:])
 		}
 	})
 	return out, nil
 }
 
 // sumAlone sums over the labels that neither the other operand nor the result has.
-func (x labelled) sumAlone(other labelled, keep func(rune) bool) labelled {
+func (x labelled) sumAlone(h *halt, other labelled, keep func(rune) bool) labelled {
 	var stay, alone []rune
 	for _, l := range x.labels {
 		if keep(l) || slices.Contains(other.labels, l) {
@@ -293,9 +295,12 @@ func (x labelled) sumAlone(other labelled, keep func(rune) bool) labelled {
 		return x
 	}
 	n := x.count(alone)
-	y := x.ordered(slices.Concat(stay, alone))
+	y := x.ordered(h, slices.Concat(stay, alone))
 	sums := make([]float32, x.count(stay))
 	for i := range sums {
+		if h.asked() {
+			break
+		}
 		for _, v := range y.data[i*n : (i+1)*n] {
 			sums[i] += v
 		}

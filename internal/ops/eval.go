@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/espalier-ane/espalier/internal/limit"
 	"github.com/espalier-ane/espalier/mil"
 	"github.com/espalier-ane/espalier/tensor"
 )
@@ -16,6 +17,7 @@ type Evaluator struct {
 	f        *mil.Function
 	opset    Opset
 	numerics Numerics
+	limits   limit.Limits
 	uses     map[*mil.Operation][]*mil.Value // values that nothing needs after the operation
 
 	mu     sync.Mutex
@@ -33,16 +35,21 @@ func NewEvaluator(f *mil.Function, n Numerics) (*Evaluator, error) {
 	return ev, nil
 }
 
+// SetLimits says how much a run may need, before the first one. A *limit.Error is about one that would need more.
+func (ev *Evaluator) SetLimits(l limit.Limits) { ev.limits = l }
+
 // Run evaluates the function. Each input is bound by name: a tensor of the declared element type, held as
 // it is or wider, a list or a state. It returns the outputs in the order of the function's body.
 func (ev *Evaluator) Run(ctx context.Context, inputs map[string]Value) ([]Value, error) {
-	r := &run{Evaluator: ev, env: map[*mil.Value]Value{}}
+	h, release := haltWith(ctx)
+	defer release()
+	r := &run{Evaluator: ev, env: map[*mil.Value]Value{}, halt: h}
 	for _, in := range ev.f.Inputs {
 		v, ok := inputs[in.Name]
 		if !ok {
 			return nil, fmt.Errorf("function %s: input %q is missing", ev.f.Name, in.Name)
 		}
-		v, err := store(v, in.Type, ev.numerics)
+		v, err := store(r.halt, v, in.Type, ev.numerics)
 		if err != nil {
 			return nil, fmt.Errorf("function %s: input %q: %w", ev.f.Name, in.Name, err)
 		}
@@ -54,7 +61,9 @@ func (ev *Evaluator) Run(ctx context.Context, inputs map[string]Value) ([]Value,
 // run is one evaluation in progress.
 type run struct {
 	*Evaluator
-	env map[*mil.Value]Value
+	*halt
+	env   map[*mil.Value]Value
+	steps float64 // so far
 }
 
 func (r *run) block(ctx context.Context, b *mil.Block) ([]Value, error) {
@@ -103,7 +112,8 @@ func (r *run) compute(ctx context.Context, op *mil.Operation) ([]Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.blocks, c.ctx = r, ctx
+	c.blocks, c.ctx, c.halt = r, ctx, r.halt
+	c.memory, c.inUse, c.charge = r.limits.Memory, r.memoryInUse, r.charge
 	if c.outs, err = c.infer(); err != nil {
 		return nil, err
 	}
@@ -111,11 +121,18 @@ func (r *run) compute(ctx context.Context, op *mil.Operation) ([]Value, error) {
 		return nil, fmt.Errorf("the operation has %d outputs, found %d", len(c.outs), len(op.Outputs))
 	}
 	if op.Kind != "const" { // which is as large as the program's files
-		if err := r.checkMemory(c.outs); err != nil {
+		if err := c.checkMemory(c.outs...); err != nil {
+			return nil, err
+		}
+		if err := c.steps(c.work()); err != nil {
 			return nil, err
 		}
 	}
-	if err := c.eval(); err != nil {
+	err = c.eval()
+	if end := ctx.Err(); end != nil { // what the operation says is of what was left undone
+		return nil, end
+	}
+	if err != nil {
 		return nil, err
 	}
 	if len(c.results) != len(op.Outputs) {
@@ -125,7 +142,11 @@ func (r *run) compute(ctx context.Context, op *mil.Operation) ([]Value, error) {
 		if !mil.Compatible(c.outs[i], v.Type) {
 			return nil, fmt.Errorf("value %q is declared %v, but the operation gives %v", v.Name, v.Type, c.outs[i])
 		}
-		if c.results[i], err = store(c.results[i], refine(c.outs[i], v.Type), r.numerics); err != nil {
+		c.results[i], err = store(r.halt, c.results[i], refine(c.outs[i], v.Type), r.numerics)
+		if end := ctx.Err(); end != nil {
+			return nil, end
+		}
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -205,7 +226,7 @@ func (r *run) runBlock(ctx context.Context, b *mil.Block, args []Value) ([]Value
 		return nil, fmt.Errorf("a nested block has %d inputs, expected %d", len(b.Inputs), len(args))
 	}
 	for i, v := range b.Inputs {
-		stored, err := store(args[i], v.Type, r.numerics)
+		stored, err := store(r.halt, args[i], v.Type, r.numerics)
 		if err != nil {
 			return nil, fmt.Errorf("input %q of a nested block: %w", v.Name, err)
 		}

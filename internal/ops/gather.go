@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/espalier-ane/espalier/internal/pool"
 	"github.com/espalier-ane/espalier/mil"
 	"github.com/espalier-ane/espalier/tensor"
 )
@@ -121,7 +120,7 @@ func evalGather(c *Call) error {
 	axis, _ := c.Axis("axis", x.Rank())
 	batch, _ := gatherBatch(c)
 	s := x.Shape()
-	c.Return(0, takeBlocks(x, blockLayout{
+	c.Return(0, takeBlocks(c.halt, x, blockLayout{
 		batch:  lengthOf(s[:batch]),
 		before: lengthOf(s[batch:axis]),
 		n:      s[axis],
@@ -167,7 +166,7 @@ func evalGatherND(c *Call) error {
 		return nil
 	}
 	count := lengthOf(indices[:len(indices)-1])
-	c.Return(0, takeBlocks(x, blockLayout{
+	c.Return(0, takeBlocks(c.halt, x, blockLayout{
 		batch:  lengthOf(s[:batch]),
 		before: 1,
 		n:      lengthOf(s[batch:end]),
@@ -181,7 +180,7 @@ type blockLayout struct{ batch, before, n, inner int }
 
 // takeBlocks makes an array [batch, before, m, inner] of which block (b, p, j) is block (b, p, at[b, j]) of x,
 // or zeros if that is nowhere. It moves bytes: any element type of whole bytes will do.
-func takeBlocks(x *tensor.Tensor, l blockLayout, at []int, shape []int) *tensor.Tensor {
+func takeBlocks(h *halt, x *tensor.Tensor, l blockLayout, at []int, shape []int) *tensor.Tensor {
 	out := tensor.New(x.DType(), shape...)
 	if out.Len() == 0 {
 		return out
@@ -189,7 +188,7 @@ func takeBlocks(x *tensor.Tensor, l blockLayout, at []int, shape []int) *tensor.
 	m := len(at) / l.batch
 	src, dst := x.Bytes(), out.Bytes()
 	size := l.inner * x.DType().Size()
-	pool.For(l.batch*l.before*m, 1+moveGrain/size, func(lo, hi int) {
+	h.For(l.batch*l.before*m, 1+moveGrain/size, func(lo, hi int) {
 		for k := lo; k < hi; k++ {
 			row := k / m // (b, p)
 			from := at[row/l.before*m+k%m]
@@ -242,11 +241,11 @@ func evalGatherAlongAxis(c *Call) error {
 	at := positions(c, x.Shape()[axis])
 	switch x.DType().Size() {
 	case 1:
-		c.Return(0, takeElements[uint8](x, axis, at, c.OutShape(0)))
+		c.Return(0, takeElements[uint8](c.halt, x, axis, at, c.OutShape(0)))
 	case 2:
-		c.Return(0, takeElements[uint16](x, axis, at, c.OutShape(0)))
+		c.Return(0, takeElements[uint16](c.halt, x, axis, at, c.OutShape(0)))
 	case 4:
-		c.Return(0, takeElements[uint32](x, axis, at, c.OutShape(0)))
+		c.Return(0, takeElements[uint32](c.halt, x, axis, at, c.OutShape(0)))
 	default:
 		panic("bug: gather_along_axis of " + x.String())
 	}
@@ -254,11 +253,11 @@ func evalGatherAlongAxis(c *Call) error {
 }
 
 // takeElements gathers elements as T, an unsigned integer of their size.
-func takeElements[T tensor.Number](x *tensor.Tensor, axis int, at []int, shape []int) *tensor.Tensor {
+func takeElements[T tensor.Number](h *halt, x *tensor.Tensor, axis int, at []int, shape []int) *tensor.Tensor {
 	src := tensor.Data[T](x)
 	dst := make([]T, len(at))
 	n, m, inner := x.Shape()[axis], shape[axis], lengthOf(shape[axis+1:])
-	pool.For(len(at), moveGrain, func(lo, hi int) {
+	h.For(len(at), moveGrain, func(lo, hi int) {
 		for k := lo; k < hi; k++ {
 			if at[k] != nowhere {
 				dst[k] = src[(k/(m*inner)*n+at[k])*inner+k%inner]

@@ -18,20 +18,20 @@ func (a matrix) transposed() matrix { return matrix{a.data, a.col, a.row} }
 // gemm adds a·b to c: c[i·n+j] += Σ a(i,p)·b(p,j), for m×k by k×n. Products and sums are fp32, each sum
 // starts at zero and goes in the order of p, so results depend neither on the blocking nor on the number
 // of threads.
-func gemm(m, n, k int, a, b matrix, c []float32) {
+func gemm(h *halt, m, n, k int, a, b matrix, c []float32) {
 	switch {
 	case m == 0 || n == 0 || k == 0:
 	case m < thin:
 		for i := range m {
-			gemv(n, k, column(k, a.data[i*a.row:], a.col), b, c[i*n:], 1)
+			gemv(h, n, k, column(k, a.data[i*a.row:], a.col), b, c[i*n:], 1)
 		}
 	case n < thin:
 		for j := range n {
-			gemv(m, k, column(k, b.data[j*b.col:], b.row), a.transposed(), c[j:], n)
+			gemv(h, m, k, column(k, b.data[j*b.col:], b.row), a.transposed(), c[j:], n)
 		}
 	default:
 		pack := func(dst [][tileCols]float32, lo, hi int) { packColumns(dst, k, b, lo, hi) }
-		packPanels(m, k, a).multiply(n, pack, c)
+		packPanels(h, m, k, a).multiply(h, n, pack, c)
 	}
 }
 
@@ -54,10 +54,10 @@ type panels struct {
 	data    [][tileRows]float32
 }
 
-func packPanels(m, k int, a matrix) *panels {
+func packPanels(h *halt, m, k int, a matrix) *panels {
 	count := (m + tileRows - 1) / tileRows
 	out := &panels{rows: m, k: k, data: make([][tileRows]float32, count*k)}
-	pool.For(count, 1+(1<<14)/max(1, k), func(lo, hi int) {
+	h.For(count, 1+(1<<14)/max(1, k), func(lo, hi int) {
 		for r := lo; r < hi; r++ {
 			panel := out.data[r*k : (r+1)*k]
 			for i := 0; i < tileRows && r*tileRows+i < m; i++ {
@@ -112,7 +112,7 @@ var blockBuffers = sync.Pool{New: func() any { return new([][tileCols]float32) }
 // multiply adds the product to c, an a.rows×n matrix. pack fills a buffer with columns lo to hi of
 // the right factor as packColumns does; it is called concurrently, and more than once for a column when
 // there are many rows.
-func (a *panels) multiply(n int, pack func(dst [][tileCols]float32, lo, hi int), c []float32) {
+func (a *panels) multiply(h *halt, n int, pack func(dst [][tileCols]float32, lo, hi int), c []float32) {
 	if a.rows == 0 || n == 0 || a.k == 0 {
 		return
 	}
@@ -132,20 +132,23 @@ func (a *panels) multiply(n int, pack func(dst [][tileCols]float32, lo, hi int),
 			// The blocks of one set of columns follow each other.
 			x, y := b/down, b%down
 			j0, j1 := x*cols, min((x+1)*cols, n)
+			if h.asked() {
+				return
+			}
 			if packed != x {
 				pack(strips, j0, j1)
 				packed = x
 			}
-			a.block(y*rows, min((y+1)*rows, a.rows), strips, n, j0, j1, c)
+			a.block(h, y*rows, min((y+1)*rows, a.rows), strips, n, j0, j1, c)
 		}
 	})
 }
 
 // block computes rows i0 to i1 and columns j0 to j1 of the product. i0 is even.
-func (a *panels) block(i0, i1 int, strips [][tileCols]float32, n, j0, j1 int, c []float32) {
+func (a *panels) block(h *halt, i0, i1 int, strips [][tileCols]float32, n, j0, j1 int, c []float32) {
 	for i := i0; i < i1; i += tileRows {
 		panel := a.data[i/tileRows*a.k:][:a.k]
-		for j := j0; j < j1; j += tileCols {
+		for j := j0; j < j1 && !h.asked(); j += tileCols {
 			sums := tile(panel, strips[(j-j0)/tileCols*a.k:][:a.k])
 			for r := 0; r < min(tileRows, i1-i); r++ {
 				out := c[(i+r)*n+j:][:min(tileCols, j1-j)]

@@ -50,7 +50,7 @@ func TestGemmIsTheTripleLoop(t *testing.T) {
 			}
 			start := randomFloats(r, m*n)
 			got, want := append([]float32{}, start...), append([]float32{}, start...)
-			gemm(m, n, k, a, b, got)
+			gemm(nil, m, n, k, a, b, got)
 			tripleLoop(m, n, k, a, b, want)
 			sameBits(t, fmt.Sprintf("%d×%d×%d, layout %d", m, n, k, layout), got, want)
 		}
@@ -58,7 +58,7 @@ func TestGemmIsTheTripleLoop(t *testing.T) {
 	// Every second element of every third row.
 	a, b := matrix{randomFloats(r, 3*21*22), 66, 2}, matrix{randomFloats(r, 3*11*40), 120, 2}
 	got, want := make([]float32, 21*13), make([]float32, 21*13)
-	gemm(21, 13, 11, a, b, got)
+	gemm(nil, 21, 13, 11, a, b, got)
 	tripleLoop(21, 13, 11, a, b, want)
 	sameBits(t, "sparse", got, want)
 }
@@ -89,7 +89,7 @@ func BenchmarkGemm(b *testing.B) {
 				}
 				c := make([]float32, m*n)
 				for b.Loop() {
-					gemm(m, n, k, x, y, c)
+					gemm(nil, m, n, k, x, y, c)
 				}
 				reportRate(b, m*n*k)
 			})

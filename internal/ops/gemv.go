@@ -1,7 +1,5 @@
 package ops
 
-import "github.com/espalier-ane/espalier/internal/pool"
-
 // column copies k elements that lie step apart.
 func column(k int, data []float32, step int) []float32 {
 	if step == 1 {
@@ -15,13 +13,13 @@ func column(k int, data []float32, step int) []float32 {
 }
 
 // gemv adds v·b to c: c[j·step] += Σ v[p]·b(p,j), for a vector of k by k×n, under the law of gemm.
-func gemv(n, k int, v []float32, b matrix, c []float32, step int) {
+func gemv(h *halt, n, k int, v []float32, b matrix, c []float32, step int) {
 	sums := gemvByRows
 	if b.row == 1 {
 		sums = gemvByColumns
 	}
 	const chunk = 256
-	pool.For((n+chunk-1)/chunk, 1+(1<<15)/(k*chunk), func(lo, hi int) {
+	h.For((n+chunk-1)/chunk, 1+(1<<15)/(k*chunk), func(lo, hi int) {
 		var buf [chunk]float32
 		for x := lo; x < hi; x++ {
 			j := x * chunk

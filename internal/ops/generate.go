@@ -141,16 +141,20 @@ func evalRange(c *Call) error {
 	if !c.DType("start").IsFloat() {
 		start, step := c.Int("start"), c.Int("step")
 		vals := make([]int64, n)
-		for i := range vals {
-			vals[i] = int64(start + i*step)
+		for lo, hi := range c.pieces(n) {
+			for i := lo; i < hi; i++ {
+				vals[i] = int64(start + i*step)
+			}
 		}
 		c.ReturnInts(0, vals)
 		return nil
 	}
 	start, step := c.Float("start"), c.Float("step")
 	vals := make([]float32, n)
-	for i := range vals {
-		vals[i] = start + float32(float32(i)*step)
+	for lo, hi := range c.pieces(n) {
+		for i := lo; i < hi; i++ {
+			vals[i] = start + float32(float32(i)*step)
+		}
 	}
 	c.ReturnFloats(0, vals)
 	return nil
@@ -239,6 +243,9 @@ func evalTile(c *Call) error {
 		return err
 	}
 	if y, err = y.BroadcastTo(repeated...); err != nil {
+		return err
+	}
+	if y, err = c.dense(y); err != nil {
 		return err
 	}
 	if y, err = y.Reshape(c.OutShape(0)...); err != nil {

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/espalier-ane/espalier/internal/osfile"
 	"github.com/espalier-ane/espalier/mil"
 	"github.com/espalier-ane/espalier/tensor"
 )
@@ -22,7 +23,7 @@ import (
 // run of all tests it holds that each operation of the catalogue was evaluated by one.
 func TestMain(m *testing.M) {
 	debug.SetMemoryLimit(1 << 28)
-	memoryLimit()                       // which reads it once
+	osfile.MemoryLimit()                // which reads it once
 	debug.SetMemoryLimit(math.MaxInt64) // a limit that is near would make the garbage collector run all the time
 	code := m.Run()
 	all := flag.Lookup("test.run").Value.String() == "" && flag.Lookup("test.skip").Value.String() == ""

@@ -149,7 +149,7 @@ func evalConcat(c *Call) error {
 		if err != nil {
 			return err
 		}
-		if err := part.CopyFrom(v); err != nil {
+		if err := c.halt.copy(part, v); err != nil {
 			return err
 		}
 		begin += count
@@ -190,7 +190,7 @@ func evalStack(c *Call) error {
 		if err != nil {
 			return err
 		}
-		if err := part.CopyFrom(v); err != nil {
+		if err := c.halt.copy(part, v); err != nil {
 			return err
 		}
 	}

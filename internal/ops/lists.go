@@ -124,7 +124,7 @@ func inferMakeList(c *Call) ([]mil.Type, error) {
 		}
 	}
 	elem := &mil.TensorType{DType: d, Shape: shape}
-	if err := CheckMemory(elem); err != nil {
+	if err := c.checkMemory(elem); err != nil {
 		return nil, err
 	}
 	if err := c.oneElement("init_length"); err != nil {
@@ -277,7 +277,7 @@ func evalListGather(c *Call) error {
 		return err
 	}
 	shape := append([]int{len(indices)}, first.Shape()...)
-	if err := CheckMemory(&mil.TensorType{DType: first.DType(), Shape: tensor.ShapeOf(shape...)}); err != nil {
+	if err := c.checkMemory(&mil.TensorType{DType: first.DType(), Shape: tensor.ShapeOf(shape...)}); err != nil {
 		return err
 	}
 	out := tensor.New(first.DType(), shape...)

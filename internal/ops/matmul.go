@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/espalier-ane/espalier/internal/pool"
 	"github.com/espalier-ane/espalier/mil"
 	"github.com/espalier-ane/espalier/tensor"
 )
@@ -69,7 +68,7 @@ func evalLinear(c *Call) error {
 				copy(out[i*n:], bias)
 			}
 		}
-		gemm(m, n, k, matrix{c.Floats("x"), k, 1}, matrix{c.Floats("weight"), 1, k}, out)
+		gemm(c.halt, m, n, k, matrix{c.Floats("x"), k, 1}, matrix{c.Floats("weight"), 1, k}, out)
 		c.Return(0, tensor.Of(out, c.OutShape(0)...))
 		return nil
 	}
@@ -80,7 +79,7 @@ func evalLinear(c *Call) error {
 			out[i] = bias[i%n]
 		}
 	}
-	gemmInts(m, n, k, intMatrix{c.Int64s("x"), k, 1}, intMatrix{c.Int64s("weight"), 1, k}, out)
+	gemmInts(c.halt, m, n, k, intMatrix{c.Int64s("x"), k, 1}, intMatrix{c.Int64s("weight"), 1, k}, out)
 	c.ReturnInts(0, out)
 	return nil
 }
@@ -195,9 +194,9 @@ func evalMatmul(c *Call) error {
 	}
 	if c.Tensor("x").DType().IsFloat() || c.Tensor("y").DType().IsFloat() {
 		xs, ys, out := c.Floats("x"), c.Floats("y"), make([]float32, c.OutLen(0))
-		pool.For(batches, 1, func(lo, hi int) {
+		c.For(batches, 1, func(lo, hi int) {
 			for b := lo; b < hi; b++ {
-				gemm(m, n, k, matrix{xs[x.at(b):], x.row, x.col}, matrix{ys[y.at(b):], y.row, y.col}, out[b*m*n:])
+				gemm(c.halt, m, n, k, matrix{xs[x.at(b):], x.row, x.col}, matrix{ys[y.at(b):], y.row, y.col}, out[b*m*n:])
 			}
 		})
 		c.Return(0, tensor.Of(out, c.OutShape(0)...))
@@ -205,7 +204,7 @@ func evalMatmul(c *Call) error {
 	}
 	xs, ys, out := c.Int64s("x"), c.Int64s("y"), make([]int64, c.OutLen(0))
 	for b := range batches {
-		gemmInts(m, n, k, intMatrix{xs[x.at(b):], x.row, x.col}, intMatrix{ys[y.at(b):], y.row, y.col}, out[b*m*n:])
+		gemmInts(c.halt, m, n, k, intMatrix{xs[x.at(b):], x.row, x.col}, intMatrix{ys[y.at(b):], y.row, y.col}, out[b*m*n:])
 	}
 	c.ReturnInts(0, out)
 	return nil
@@ -257,8 +256,8 @@ type intMatrix struct {
 }
 
 // gemmInts adds a·b to c. Sums wrap; so does what they are stored as, and bits above those do not reach down.
-func gemmInts(m, n, k int, a, b intMatrix, c []int64) {
-	pool.For(m*n, 1+(1<<14)/max(1, k), func(lo, hi int) {
+func gemmInts(h *halt, m, n, k int, a, b intMatrix, c []int64) {
+	h.For(m*n, 1+(1<<14)/max(1, k), func(lo, hi int) {
 		for o := lo; o < hi; o++ {
 			i, j := o/n*a.row, o%n*b.col
 			for p := range k {

@@ -2,10 +2,10 @@ package ops
 
 import (
 	"fmt"
-	"math"
-	"runtime/debug"
-	"sync"
+	"runtime"
+	"runtime/metrics"
 
+	"github.com/espalier-ane/espalier/internal/limit"
 	"github.com/espalier-ane/espalier/internal/osfile"
 	"github.com/espalier-ane/espalier/mil"
 	"github.com/espalier-ane/espalier/tensor"
@@ -14,48 +14,70 @@ import (
 // A shape in a file may ask for any amount of memory, and a program that runs out of it cannot be saved. So arrays
 // are counted before they are made.
 
-// memoryLimit is GOMEMLIMIT where that is set, else half of the machine's memory, which is not ours alone.
-var memoryLimit = sync.OnceValue(func() int64 {
-	if limit := debug.SetMemoryLimit(-1); limit != math.MaxInt64 {
-		return limit
-	}
-	if n := osfile.Memory(); n > 0 {
-		return n / 2
-	}
-	return 1 << 35
-})
-
 // bytesPerElement is what an operation needs for each element of its results: an integer is computed as an int64,
 // a float and what it is rounded to are both there for a moment.
 const bytesPerElement = 8
 
-// CheckMemory refuses arrays that cannot fit together.
-func CheckMemory(types ...mil.Type) error { return checkMemory(types, func() int64 { return 0 }) }
+// foldMemory bounds what constant folding takes: it is for shapes, axes and indices.
+const foldMemory = 1 << 26
 
-// checkMemory refuses the results of an operation that do not fit beside what the evaluation holds already.
-func (r *run) checkMemory(results []mil.Type) error { return checkMemory(results, r.memoryInUse) }
+// CheckMemory refuses arrays that cannot fit together, by a limit of bytes; 0 is the default. The error is a
+// *limit.Error.
+func CheckMemory(bytes int64, types ...mil.Type) error {
+	return (&Call{memory: bytes}).checkMemory(types...)
+}
 
-// checkMemory asks how much memory is in use only if that could matter.
-func checkMemory(types []mil.Type, inUse func() int64) error {
-	limit := memoryLimit()
-	need := int64(0)
+// checkMemory refuses arrays that do not fit beside what the evaluation holds already.
+func (c *Call) checkMemory(types ...mil.Type) error {
+	need := 0.0
 	for _, t := range types {
 		tt, ok := t.(*mil.TensorType)
 		if !ok || !tt.Shape.Known() {
 			continue
 		}
-		n, ok := tt.Shape.Count()
-		if !ok || int64(n) > limit/bytesPerElement {
-			return fmt.Errorf("%v does not fit in memory (limit %d MiB)", t, limit>>20)
-		}
-		if need += int64(n) * bytesPerElement; need < limit/64 {
-			continue
-		}
-		if used := inUse(); need > limit-used {
-			return fmt.Errorf("%v does not fit in memory (limit %d MiB, %d of them in use)", t, limit>>20, used>>20)
+		need += bytesPerElement * countOf(tt.Shape)
+		if err := c.room(need, tt); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// room refuses bytes that do not fit beside what the evaluation holds already: arrays of results, or what an operation
+// needs beside them. How much is in use is asked only if that could matter.
+func (c *Call) room(need float64, what fmt.Stringer) error {
+	limit := c.memoryLimit()
+	used := int64(0)
+	if need >= float64(limit/64) && c.inUse != nil {
+		used = c.inUse()
+	}
+	if need > float64(limit-used) {
+		return beyondMemory(what, need, used, limit)
+	}
+	makeRoom(need)
+	return nil
+}
+
+func beyondMemory(what fmt.Stringer, need float64, used, allowed int64) error {
+	return &limit.Error{Resource: limit.Memory, What: what.String(), Asked: limit.Clamp(need), InUse: used, Allowed: allowed}
+}
+
+func (c *Call) memoryLimit() int64 {
+	return limit.Limits{Memory: c.memory}.MaxMemory(osfile.MemoryLimit)
+}
+
+// makeRoom collects garbage before it, with what comes, outgrows what the system lets the process have. The collector
+// by itself would let it grow to as much as there is in use.
+func makeRoom(need float64) {
+	const worthwhile = 1 << 26
+	if need < worthwhile {
+		return
+	}
+	heap := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
+	metrics.Read(heap)
+	if float64(heap[0].Value.Uint64())+need > 1.5*float64(osfile.MemoryLimit()) {
+		runtime.GC()
+	}
 }
 
 // memoryInUse is the number of bytes of the arrays that have been computed and are still needed. Views of one array count

@@ -130,7 +130,7 @@ func suppress(c *Call, boxes, scores *tensor.Tensor, threshold *float32) (outBox
 	}
 	for b := range batch {
 		candidates := rankBoxes(allBoxes[b*n*4:(b+1)*n*4], allScores[b*n*classes:(b+1)*n*classes], classes)
-		selected := selectBoxes(candidates, c.Float("iou_threshold"), threshold, slots, c.Bool("per_class_suppression"))
+		selected := selectBoxes(c.halt, candidates, c.Float("iou_threshold"), threshold, slots, c.Bool("per_class_suppression"))
 		for k, box := range selected {
 			from, to := b*n+box.index, b*slots+k
 			copy(outBoxes[to*4:(to+1)*4], allBoxes[from*4:])
@@ -177,10 +177,10 @@ func rankBoxes(boxes, scores []float32, classes int) []candidate {
 }
 
 // selectBoxes walks down the candidates and keeps each that overlaps none of those kept before.
-func selectBoxes(ranked []candidate, iouThreshold float32, scoreThreshold *float32, slots int, perClass bool) []candidate {
+func selectBoxes(h *halt, ranked []candidate, iouThreshold float32, scoreThreshold *float32, slots int, perClass bool) []candidate {
 	var kept []candidate
 	for _, box := range ranked {
-		if len(kept) == slots {
+		if len(kept) == slots || h.asked() {
 			break
 		}
 		if scoreThreshold != nil && !(box.score >= *scoreThreshold) { // nor do those that follow

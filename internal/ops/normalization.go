@@ -159,7 +159,7 @@ func normalizeRows(c *Call, x []float32, n int, gamma, beta func(row, i int) flo
 	epsilon := float64(c.Float("epsilon"))
 	narrow := narrowing(c.Out(0).DType)
 	out := make([]float32, len(x))
-	forRows(len(x), n, func(lo, hi int) {
+	c.forRows(len(x), n, func(lo, hi int) {
 		for r := lo; r < hi; r++ {
 			row := x[r*n : (r+1)*n]
 			m := meanOf(row)
@@ -168,8 +168,10 @@ func normalizeRows(c *Call, x []float32, n int, gamma, beta func(row, i int) flo
 				variance += float64((float64(v) - m) * (float64(v) - m))
 			}
 			scale := 1 / math.Sqrt(variance/float64(n)+epsilon)
-			for i, v := range row {
-				out[r*n+i] = narrow(float64((float64(v)-m)*scale*gamma(r, i)) + beta(r, i))
+			for lo, hi := range c.pieces(n) {
+				for i := lo; i < hi; i++ {
+					out[r*n+i] = narrow(float64((float64(row[i])-m)*scale*gamma(r, i)) + beta(r, i))
+				}
 			}
 		}
 	})
@@ -182,7 +184,7 @@ func evalL2Norm(c *Call) error {
 	epsilon, narrow := float64(c.Float("epsilon")), narrowing(c.Out(0).DType)
 	x := c.Floats("x")
 	out := make([]float32, len(x))
-	forRows(len(x), n, func(lo, hi int) {
+	c.forRows(len(x), n, func(lo, hi int) {
 		for r := lo; r < hi; r++ {
 			row := x[r*n : (r+1)*n]
 			scale := math.Sqrt(sumSquare(row) + epsilon)
@@ -204,11 +206,14 @@ func evalLocalResponseNorm(c *Call) error {
 	alpha, beta, k := float64(c.Float("alpha")), float64(c.Float("beta")), float64(c.Float("k"))
 	x, narrow := c.Floats("x"), narrowing(c.Out(0).DType)
 	out := make([]float32, len(x))
-	forRows(len(x), inner, func(lo, hi int) {
+	c.forRows(len(x), inner, func(lo, hi int) {
 		for row := lo; row < hi; row++ {
 			ch := row % channels
 			first, last := max(0, ch-size/2), min(channels-1, ch+(size-1)/2)
 			for i := range inner {
+				if c.asked() {
+					return
+				}
 				s := 0.0
 				for near := first; near <= last; near++ {
 					v := float64(x[(row-ch+near)*inner+i])

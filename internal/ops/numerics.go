@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"sync/atomic"
 
-	"github.com/espalier-ane/espalier/internal/pool"
 	"github.com/espalier-ane/espalier/mil"
 	"github.com/espalier-ane/espalier/tensor"
 )
@@ -49,7 +48,7 @@ var roundings = map[tensor.DType]func(float32) float32{
 }
 
 // store turns the result of an operation into what the evaluator keeps for a value of type t.
-func store(v Value, t mil.Type, n Numerics) (Value, error) {
+func store(h *halt, v Value, t mil.Type, n Numerics) (Value, error) {
 	x, ok := v.(*tensor.Tensor)
 	tt, ok2 := t.(*mil.TensorType)
 	if !ok || !ok2 {
@@ -58,23 +57,23 @@ func store(v Value, t mil.Type, n Numerics) (Value, error) {
 	if !tt.AnyRank && !tt.Shape.Compatible(tensor.ShapeOf(x.Shape()...)) {
 		return nil, fmt.Errorf("the result has shape %v, expected %v", x.Shape(), tt.Shape)
 	}
-	x, err := x.Convert(held(tt.DType))
+	x, err := h.convert(x, held(tt.DType))
 	if err != nil {
 		return nil, err
 	}
 	if round := roundings[tt.DType]; round != nil && n == Virtual {
-		x = rounded(x, round)
+		x = rounded(h, x, round)
 	}
 	return x, nil
 }
 
 // rounded applies a rounding to every element. It leaves x alone, which may share its memory, and returns
 // it if no element changes: data that is only moved has been rounded before.
-func rounded(x *tensor.Tensor, round func(float32) float32) *tensor.Tensor {
+func rounded(h *halt, x *tensor.Tensor, round func(float32) float32) *tensor.Tensor {
 	in := x.Float32s()
 	out := make([]float32, len(in))
 	var changed atomic.Bool
-	pool.For(len(in), 1<<14, func(lo, hi int) {
+	h.For(len(in), 1<<14, func(lo, hi int) {
 		diff := false
 		for i := lo; i < hi; i++ {
 			out[i] = round(in[i])

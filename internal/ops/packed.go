@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"math/bits"
 
-	"github.com/espalier-ane/espalier/internal/pool"
 	"github.com/espalier-ane/espalier/tensor"
 )
 
@@ -42,7 +41,7 @@ func (c codes) unpack(dst []uint8, from int) {
 }
 
 // fromCodes makes a tensor of bit patterns, one to a byte, of an element type of at most 8 bits.
-func fromCodes(d tensor.DType, vals []uint8, shape []int) (*tensor.Tensor, error) {
+func fromCodes(h *halt, d tensor.DType, vals []uint8, shape []int) (*tensor.Tensor, error) {
 	if !d.SubByte() {
 		return tensor.FromBytes(d, shape, vals)
 	}
@@ -50,7 +49,7 @@ func fromCodes(d tensor.DType, vals []uint8, shape []int) (*tensor.Tensor, error
 	size, _ := d.ByteLen(len(vals))
 	data := make([]byte, size)
 	// Eight elements fill whole bytes whatever their width, so goroutines never share one.
-	pool.For((len(vals)+7)/8, elementGrain/8, func(lo, hi int) {
+	h.For((len(vals)+7)/8, elementGrain/8, func(lo, hi int) {
 		for i := lo * 8; i < min(hi*8, len(vals)); i++ {
 			bit := i * n
 			v := uint16(vals[i]) << (bit % 8)

@@ -96,7 +96,7 @@ func evalPad(c *Call) error {
 	}
 	source := padSource[c.Str("mode")]
 	if source == nil {
-		y, err := padConstant(x, c.Tensor("constant_val"), pad)
+		y, err := padConstant(c.halt, x, c.Tensor("constant_val"), pad)
 		if err != nil {
 			return err
 		}
@@ -104,7 +104,7 @@ func evalPad(c *Call) error {
 		return nil
 	}
 	for a := range x.Shape() {
-		if x, err = padAxis(x, a, pad[2*a], pad[2*a+1], source); err != nil {
+		if x, err = padAxis(c.halt, x, a, pad[2*a], pad[2*a+1], source); err != nil {
 			return err
 		}
 	}
@@ -113,7 +113,7 @@ func evalPad(c *Call) error {
 }
 
 // padConstant surrounds x by a value. pad has the lengths before and after each axis.
-func padConstant(x, value *tensor.Tensor, pad []int) (*tensor.Tensor, error) {
+func padConstant(h *halt, x, value *tensor.Tensor, pad []int) (*tensor.Tensor, error) {
 	shape := slices.Clone(x.Shape())
 	for a := range shape {
 		shape[a] += pad[2*a] + pad[2*a+1]
@@ -125,18 +125,21 @@ func padConstant(x, value *tensor.Tensor, pad []int) (*tensor.Tensor, error) {
 	if value, err = value.BroadcastTo(shape...); err != nil {
 		return nil, err
 	}
-	out := value.Clone()
+	out := tensor.New(x.DType(), shape...)
+	if err := h.copy(out, value); err != nil {
+		return nil, err
+	}
 	inside := out
 	for a, n := range x.Shape() {
 		if inside, err = inside.Slice(a, pad[2*a], n, 1); err != nil {
 			return nil, err
 		}
 	}
-	return out, inside.CopyFrom(x)
+	return out, h.copy(inside, x)
 }
 
 // padAxis makes one axis longer by elements of x.
-func padAxis(x *tensor.Tensor, axis, before, after int, source func(i, n int) int) (*tensor.Tensor, error) {
+func padAxis(h *halt, x *tensor.Tensor, axis, before, after int, source func(i, n int) int) (*tensor.Tensor, error) {
 	if before == 0 && after == 0 {
 		return x, nil
 	}
@@ -156,12 +159,15 @@ func padAxis(x *tensor.Tensor, axis, before, after int, source func(i, n int) in
 		if err != nil {
 			return err
 		}
-		return dst.CopyFrom(src)
+		return h.copy(dst, src)
 	}
 	if err := move(before, 0, n); err != nil {
 		return nil, err
 	}
 	for i := range before + after {
+		if h.asked() {
+			break
+		}
 		at := i - before
 		if i >= before {
 			at = n + i - before

@@ -100,17 +100,17 @@ func evalPalette(c *Call) error {
 func (p *palette) returnDense(c *Call, indices codes) error {
 	lut := c.Tensor("lut")
 	if lut.DType().IsFloat() {
-		c.ReturnFloats(0, lookUp(p, indices, lut.Float32s()))
+		c.ReturnFloats(0, lookUp(c.halt, p, indices, lut.Float32s()))
 		return nil
 	}
-	t, err := fromCodes(lut.DType(), lookUp(p, indices, tensor.Data[uint8](lut)), p.shape)
+	t, err := fromCodes(c.halt, lut.DType(), lookUp(c.halt, p, indices, tensor.Data[uint8](lut)), p.shape)
 	c.Return(0, t)
 	return err
 }
 
-func lookUp[T any](p *palette, indices codes, lut []T) []T {
+func lookUp[T any](h *halt, p *palette, indices codes, lut []T) []T {
 	out := make([]T, p.blocks.n*p.vector)
-	p.blocks.each(func(lo, hi int) {
+	p.blocks.each(h, func(lo, hi int) {
 		part := make([]uint8, hi-lo)
 		indices.unpack(part, lo)
 		p.blocks.runs(lo, hi, func(a, b, block int) {

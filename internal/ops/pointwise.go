@@ -3,7 +3,6 @@ package ops
 import (
 	"fmt"
 
-	"github.com/espalier-ane/espalier/internal/pool"
 	"github.com/espalier-ane/espalier/mil"
 	"github.com/espalier-ane/espalier/tensor"
 )
@@ -16,7 +15,7 @@ import (
 func pointwise(c *Call, f func(float64) float64) error {
 	in, narrow := c.Floats("x"), narrowing(c.Out(0).DType)
 	out := make([]float32, len(in))
-	pool.For(len(in), 1<<12, func(lo, hi int) {
+	c.For(len(in), 1<<12, func(lo, hi int) {
 		for i := lo; i < hi; i++ {
 			out[i] = narrow(f(float64(in[i])))
 		}
@@ -31,7 +30,7 @@ func pointwiseByChannel(c *Call, f func(channel int, x float64) float64) error {
 	out := make([]float32, len(in))
 	shape := c.OutShape(0)
 	channels, inner := shape[1], lengthOf(shape[2:])
-	forRows(len(in), inner, func(lo, hi int) {
+	c.forRows(len(in), inner, func(lo, hi int) {
 		for row := lo; row < hi; row++ {
 			for i := row * inner; i < (row+1)*inner; i++ {
 				out[i] = narrow(f(row%channels, float64(in[i])))
@@ -40,14 +39,6 @@ func pointwiseByChannel(c *Call, f func(channel int, x float64) float64) error {
 	})
 	c.ReturnFloats(0, out)
 	return nil
-}
-
-// forRows calls f with ranges of rows of n elements each that together cover all count elements, concurrently. It
-// counts rows by their elements: where there are none, the lengths beside one of zero may be beyond all loops.
-func forRows(count, n int, f func(lo, hi int)) {
-	if count > 0 {
-		pool.For(count/n, 1+(1<<12)/n, f)
-	}
 }
 
 // narrowing rounds fp64 to the fp32 in which values of a type are held.

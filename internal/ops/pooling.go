@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/espalier-ane/espalier/internal/pool"
 	"github.com/espalier-ane/espalier/mil"
 	"github.com/espalier-ane/espalier/td"
 	"github.com/espalier-ane/espalier/tensor"
@@ -19,12 +18,20 @@ var poolOps = []Def{
 		lowerPool(td.PoolMax, td.PadNegative)),
 }
 
-// pooler reduces the part of a window that lies over input, [d0, d1)×[h0, h1)×[w0, w1) of a plane, to
-// one number. count is what an average divides by.
-type pooler func(plane []float32, at *[3]indexRange, height, width int, count float64) float32
+// pooler reduces the part of a window that lies over input to one number. count is what an average divides by.
+type pooler func(plane []float32, at *underWindow, height, width int, count float64) float32
+
+// underWindow is the part of a plane that lies under a window: [d0, d1)×[h0, h1)×[w0, w1). What is padding is not
+// walked over, be it ever so wide.
+type underWindow struct {
+	*halt
+	axes [3]indexRange
+}
 
 // indexRange is a range of indices on an axis.
 type indexRange struct{ lo, hi int }
+
+func (r indexRange) length() int { return r.hi - r.lo }
 
 func poolOp(name, doc string, f pooler, lower LowerFunc, more ...Param) Def {
 	return Def{
@@ -118,22 +125,22 @@ func evalPool(c *Call, f pooler) error {
 		return nil
 	}
 	cost := rowLen * min(plane, int(axes[0].kernel*axes[1].kernel*axes[2].kernel))
-	pool.For(len(out)/rowLen, 1+(1<<14)/max(1, cost), func(lo, hi int) {
-		var at [3]indexRange
+	c.For(len(out)/rowLen, 1+(1<<14)/max(1, cost), func(lo, hi int) {
+		at := underWindow{halt: c.halt}
 		var cells [3]float64 // of a hostile kernel, the product leaves the integers
 		for r := lo; r < hi; r++ {
 			rest := r
 			for i := 1; i >= 0; i-- {
 				n := int(axes[i].out)
-				at[i], cells[i] = axes[i].over(rest % n)
+				at.axes[i], cells[i] = axes[i].over(rest % n)
 				rest /= n
 			}
 			channel := x[rest*plane:][:plane]
 			for o := range rowLen {
-				at[2], cells[2] = axes[2].over(o)
+				at.axes[2], cells[2] = axes[2].over(o)
 				count := cells[0] * cells[1] * cells[2]
 				if onlyInput {
-					count = float64((at[0].hi - at[0].lo) * (at[1].hi - at[1].lo) * (at[2].hi - at[2].lo))
+					count = float64(at.axes[0].length() * at.axes[1].length() * at.axes[2].length())
 				}
 				out[r*rowLen+o] = f(channel, &at, height, width, count)
 			}
@@ -144,16 +151,16 @@ func evalPool(c *Call, f pooler) error {
 }
 
 // rowsUnder calls f for each row of input under a window.
-func rowsUnder(plane []float32, at *[3]indexRange, height, width int, f func(row []float32)) {
-	for d := at[0].lo; d < at[0].hi; d++ {
-		for h := at[1].lo; h < at[1].hi; h++ {
+func rowsUnder(plane []float32, at *underWindow, height, width int, f func(row []float32)) {
+	for d := at.axes[0].lo; d < at.axes[0].hi; d++ {
+		for h := at.axes[1].lo; h < at.axes[1].hi && !at.asked(); h++ {
 			start := (d*height + h) * width
-			f(plane[start+at[2].lo : start+at[2].hi])
+			f(plane[start+at.axes[2].lo : start+at.axes[2].hi])
 		}
 	}
 }
 
-func averagePool(plane []float32, at *[3]indexRange, height, width int, count float64) float32 {
+func averagePool(plane []float32, at *underWindow, height, width int, count float64) float32 {
 	var sum float32
 	rowsUnder(plane, at, height, width, func(row []float32) {
 		for _, v := range row {
@@ -163,7 +170,7 @@ func averagePool(plane []float32, at *[3]indexRange, height, width int, count fl
 	return sum / float32(max(count, 1))
 }
 
-func l2Pool(plane []float32, at *[3]indexRange, height, width int, _ float64) float32 {
+func l2Pool(plane []float32, at *underWindow, height, width int, _ float64) float32 {
 	var sum float32
 	rowsUnder(plane, at, height, width, func(row []float32) {
 		for _, v := range row {
@@ -174,7 +181,7 @@ func l2Pool(plane []float32, at *[3]indexRange, height, width int, _ float64) fl
 }
 
 // maxPool takes padding for −∞, and NaN for the greatest of all.
-func maxPool(plane []float32, at *[3]indexRange, height, width int, _ float64) float32 {
+func maxPool(plane []float32, at *underWindow, height, width int, _ float64) float32 {
 	top := float32(math.Inf(-1))
 	rowsUnder(plane, at, height, width, func(row []float32) {
 		for _, v := range row {

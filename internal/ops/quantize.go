@@ -131,7 +131,7 @@ func evalQuantize(c *Call) error {
 	lo8, hi8 := float64(least), float64(most)
 	in, scale, zero := c.Floats("input"), c.Floats("scale"), zeroPoints(c)
 	out := make([]uint8, blocks.n)
-	blocks.each(func(lo, hi int) {
+	blocks.each(c.halt, func(lo, hi int) {
 		blocks.runs(lo, hi, func(lo, hi, block int) {
 			s, z := ofBlock(scale, block), float64(ofBlock(zero, block))
 			for i := lo; i < hi; i++ {

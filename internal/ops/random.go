@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"sort"
 
-	"github.com/espalier-ane/espalier/internal/pool"
 	"github.com/espalier-ane/espalier/mil"
 	"github.com/espalier-ane/espalier/tensor"
 )
@@ -124,7 +124,7 @@ func fraction(word uint32, bits int) float64 {
 // fillRandom computes each element of the result from its place.
 func fillRandom(c *Call, element func(i int) float32) {
 	out := make([]float32, c.OutLen(0))
-	pool.For(len(out), 1<<12, func(lo, hi int) {
+	c.For(len(out), 1<<12, func(lo, hi int) {
 		for i := lo; i < hi; i++ {
 			out[i] = element(i)
 		}
@@ -201,11 +201,11 @@ func evalCategorical(c *Call) error {
 			return fmt.Errorf("distribution %d: %w", row, err)
 		}
 		for k := row * size; k < (row+1)*size; k++ {
-			at := fraction(g.word(k), 24) * sums[classes-1]
-			class := 0
-			for class < classes-1 && sums[class] <= at {
-				class++
+			if k%piece == 0 && c.asked() {
+				return nil
 			}
+			at := fraction(g.word(k), 24) * sums[classes-1]
+			class := sort.Search(classes-1, func(i int) bool { return sums[i] > at })
 			out[k] = float32(class)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 // layer runs a cell over a sequence in one direction. What the input contributes to the gates is known for all
 // steps at once and is one matrix product; the cell adds what its state contributes, step by step.
 type layer struct {
+	*halt
 	steps, batch, input, hidden, gates int
 
 	x        []float32
@@ -21,7 +22,7 @@ type layer struct {
 // newLayer makes a layer over the arguments of one direction; the operation adds its step.
 func newLayer(c *Call, gates int, suffix string) *layer {
 	x := c.Tensor("x").Shape()
-	l := &layer{steps: x[0], batch: x[1], input: x[2], gates: gates, x: c.Floats("x"), weightIH: c.Floats("weight_ih" + suffix)}
+	l := &layer{halt: c.halt, steps: x[0], batch: x[1], input: x[2], gates: gates, x: c.Floats("x"), weightIH: c.Floats("weight_ih" + suffix)}
 	l.hidden = c.Tensor("weight_hh" + suffix).Shape()[1]
 	if c.Has("bias" + suffix) {
 		l.bias = c.Floats("bias" + suffix)
@@ -74,7 +75,7 @@ func (l *layer) project(pre []float32, first, n int) {
 		}
 	}
 	x := l.x[first*l.batch*l.input:]
-	gemm(n*l.batch, w, l.input, matrix{x, l.input, 1}, matrix{l.weightIH, 1, l.input}, pre)
+	gemm(l.halt, n*l.batch, w, l.input, matrix{x, l.input, 1}, matrix{l.weightIH, 1, l.input}, pre)
 }
 
 // addState adds W·h to gate values: rows rows of weights from row, for each element of the batch.
@@ -82,11 +83,11 @@ func (l *layer) addState(pre, weights, h []float32, row, rows int) {
 	k, width := l.hidden, l.width()
 	w := matrix{weights[row*k:], 1, k}
 	if rows == width {
-		gemm(l.batch, rows, k, matrix{h, k, 1}, w, pre)
+		gemm(l.halt, l.batch, rows, k, matrix{h, k, 1}, w, pre)
 		return
 	}
 	for b := range l.batch {
-		gemm(1, rows, k, matrix{h[b*k:], k, 1}, w, pre[b*width+row:])
+		gemm(l.halt, 1, rows, k, matrix{h[b*k:], k, 1}, w, pre[b*width+row:])
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/espalier-ane/espalier/internal/pool"
 	"github.com/espalier-ane/espalier/mil"
 	"github.com/espalier-ane/espalier/td"
 	"github.com/espalier-ane/espalier/tensor"
@@ -156,16 +155,16 @@ func evalReduction(c *Call, r reduction) error {
 	}
 	if c.DType("x").IsFloat() {
 		narrow := narrowing(c.DType("x"))
-		c.ReturnFloats(0, mapRows(x.Float32s(), kept, gone, func(row []float32) float32 { return narrow(r.float(row)) }))
+		c.ReturnFloats(0, mapRows(c.halt, x.Float32s(), kept, gone, func(row []float32) float32 { return narrow(r.float(row)) }))
 	} else {
-		c.ReturnInts(0, mapRows(x.Int64s(), kept, gone, r.int))
+		c.ReturnInts(0, mapRows(c.halt, x.Int64s(), kept, gone, r.int))
 	}
 	return nil
 }
 
-func mapRows[T, R any](x []T, rows, n int, f func([]T) R) []R {
+func mapRows[T, R any](h *halt, x []T, rows, n int, f func([]T) R) []R {
 	out := make([]R, rows)
-	pool.For(rows, 1+(1<<13)/max(1, n), func(lo, hi int) {
+	h.For(rows, 1+(1<<13)/max(1, n), func(lo, hi int) {
 		for i := lo; i < hi; i++ {
 			out[i] = f(x[i*n : (i+1)*n])
 		}
@@ -183,7 +182,7 @@ func evalArg(c *Call, better func(a, b float64) bool) error {
 		return err
 	}
 	// fp64 holds every fp32 and every int32.
-	c.ReturnInts(0, mapRows(x.Float64s(), kept, gone, func(row []float64) int64 {
+	c.ReturnInts(0, mapRows(c.halt, x.Float64s(), kept, gone, func(row []float64) int64 {
 		best := 0
 		for i, v := range row {
 			if v != v {

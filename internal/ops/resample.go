@@ -5,7 +5,6 @@ import (
 	"math"
 	"strings"
 
-	"github.com/espalier-ane/espalier/internal/pool"
 	"github.com/espalier-ane/espalier/mil"
 	"github.com/espalier-ane/espalier/tensor"
 )
@@ -151,6 +150,9 @@ func evalAffine(c *Call) error {
 			m = matrices[6*image : 6*image+6]
 		}
 		for i := range h {
+			if c.asked() {
+				break
+			}
 			for j := range w {
 				x, y := gridCoordinate(j, w, align), gridCoordinate(i, h, align)
 				at := coords[2*(i*w+j):]
@@ -231,12 +233,14 @@ func sampleImages(c *Call, coordsOf func(image int) []float64) error {
 	pixels := make([]pixel, points)
 	for image := range shape[0] {
 		coords := coordsOf(image)
-		for k := range pixels {
-			px := bounded(toPixel(coords[2*k], float64(width), align))
-			py := bounded(toPixel(coords[2*k+1], float64(height), align))
-			pixels[k] = pixelAt(px, py, width, height, pad, nearest)
-		}
-		pool.For(channels*points, 1<<12, func(lo, hi int) {
+		c.For(points, 1<<10, func(lo, hi int) {
+			for k := lo; k < hi; k++ {
+				px := bounded(toPixel(coords[2*k], float64(width), align))
+				py := bounded(toPixel(coords[2*k+1], float64(height), align))
+				pixels[k] = pixelAt(px, py, width, height, pad, nearest)
+			}
+		})
+		c.For(channels*points, 1<<12, func(lo, hi int) {
 			for k := lo; k < hi; k++ {
 				first := (image*channels + k/points) * plane
 				out[image*channels*points+k] = pixels[k%points].mix(x[first:first+plane], padding)

@@ -250,9 +250,9 @@ func evalResize(c *Call) error {
 	case c.OutLen(0) == 0:
 		c.Return(0, tensor.New(x.DType(), c.OutShape(0)...))
 	case c.Str("interpolation_mode") == "NEAREST_NEIGHBOR":
-		c.Return(0, resizeNearest(x, c.OutShape(0), func(n, m int) []int { return roundedPoints(mode, n, m) }))
+		c.Return(0, resizeNearest(c.halt, x, c.OutShape(0), func(n, m int) []int { return roundedPoints(mode, n, m) }))
 	case x.DType() == tensor.Int32: // every int32 is a float64
-		vals := resizeLinear(x.Float64s(), x.Shape(), c.OutShape(0), c.Int("resized_dims"), mode)
+		vals := resizeLinear(c.halt, x.Float64s(), x.Shape(), c.OutShape(0), c.Int("resized_dims"), mode)
 		out := make([]int64, len(vals))
 		for i, v := range vals {
 			out[i] = int64(math.RoundToEven(v))
@@ -270,7 +270,7 @@ func returnLinear(c *Call, axes int, mode string) {
 		c.ReturnFloats(0, nil)
 		return
 	}
-	c.ReturnFloats(0, resizeLinear(c.Floats("x"), c.Tensor("x").Shape(), c.OutShape(0), axes, mode))
+	c.ReturnFloats(0, resizeLinear(c.halt, c.Floats("x"), c.Tensor("x").Shape(), c.OutShape(0), axes, mode))
 }
 
 func evalNearest(c *Call) error {
@@ -278,6 +278,6 @@ func evalNearest(c *Call) error {
 		c.ReturnFloats(0, nil)
 		return nil
 	}
-	c.Return(0, resizeNearest(c.Tensor("x"), c.OutShape(0), flooredPoints))
+	c.Return(0, resizeNearest(c.halt, c.Tensor("x"), c.OutShape(0), flooredPoints))
 	return nil
 }

@@ -107,8 +107,14 @@ func evalReverseSequence(c *Call) error {
 		return err
 	}
 	x := c.Tensor("x")
-	out := x.Clone()
+	out, err := c.cloned(x)
+	if err != nil {
+		return err
+	}
 	for i, n := range c.Ints("lengths") {
+		if c.asked() {
+			return nil
+		}
 		from, err := x.Slice(batch, i, 1, 1)
 		if err != nil {
 			return err
@@ -123,7 +129,7 @@ func evalReverseSequence(c *Call) error {
 		if to, err = to.Slice(seq, 0, n, 1); err != nil {
 			return err
 		}
-		if err := to.CopyFrom(from); err != nil {
+		if err := c.halt.copy(to, from); err != nil {
 			return err
 		}
 	}
@@ -171,6 +177,9 @@ func evalSlidingWindows(c *Call) error {
 		size = 0
 	}
 	for i := range size {
+		if c.asked() {
+			return nil
+		}
 		to, err := out.Slice(axis+1, i, 1, 1)
 		if err != nil {
 			return err
@@ -182,7 +191,7 @@ func evalSlidingWindows(c *Call) error {
 		if from, err = from.Reshape(to.Shape()...); err != nil {
 			return err
 		}
-		if err := to.CopyFrom(from); err != nil {
+		if err := c.halt.copy(to, from); err != nil {
 			return err
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/espalier-ane/espalier/internal/pool"
 	"github.com/espalier-ane/espalier/tensor"
 )
 
@@ -81,23 +80,21 @@ func flooredPoints(n, m int) []int {
 }
 
 // mixAxis resizes the middle axis of an array [before, n, inner] by taps.
-func mixAxis[T float32 | float64](x []T, before, n, inner int, taps []tap) []T {
+func mixAxis[T float32 | float64](h *halt, x []T, before, n, inner int, taps []tap) []T {
 	m := len(taps)
 	out := make([]T, before*m*inner)
-	pool.For(before, 1+moveGrain/(1+m*inner), func(first, last int) {
-		for p := first; p < last; p++ {
-			src, dst := x[p*n*inner:(p+1)*n*inner], out[p*m*inner:(p+1)*m*inner]
-			for j, tap := range taps {
-				a, b := src[tap.lo*inner:(tap.lo+1)*inner], src[tap.hi*inner:(tap.hi+1)*inner]
-				row := dst[j*inner : (j+1)*inner]
-				if tap.t == 0 { // b may be infinite, and 0·∞ is not a number
-					copy(row, a)
-					continue
-				}
-				s, t := T(1-tap.t), T(tap.t)
-				for i := range row {
-					row[i] = T(a[i]*s) + T(b[i]*t)
-				}
+	h.For(before*m, 1+moveGrain/(1+inner), func(first, last int) {
+		for r := first; r < last; r++ {
+			src, tap := x[r/m*n*inner:][:n*inner], taps[r%m]
+			a, b := src[tap.lo*inner:(tap.lo+1)*inner], src[tap.hi*inner:(tap.hi+1)*inner]
+			row := out[r*inner : (r+1)*inner]
+			if tap.t == 0 { // b may be infinite, and 0·∞ is not a number
+				copy(row, a)
+				continue
+			}
+			s, t := T(1-tap.t), T(tap.t)
+			for i := range row {
+				row[i] = T(a[i]*s) + T(b[i]*t)
 			}
 		}
 	})
@@ -106,7 +103,7 @@ func mixAxis[T float32 | float64](x []T, before, n, inner int, taps []tap) []T {
 
 // resizeLinear resizes the last axes of an array, one after the other. Axes that shrink go first, so that
 // nothing in between is larger than the array or the result.
-func resizeLinear[T float32 | float64](x []T, from, to []int, axes int, mode string) []T {
+func resizeLinear[T float32 | float64](h *halt, x []T, from, to []int, axes int, mode string) []T {
 	shape := append([]int(nil), from...)
 	for _, grow := range []bool{false, true} {
 		for axis := len(shape) - 1; axis >= len(shape)-axes; axis-- {
@@ -114,7 +111,7 @@ func resizeLinear[T float32 | float64](x []T, from, to []int, axes int, mode str
 			if n == m && mode != "OFFSET_CORNERS" || (m > n) != grow {
 				continue // of equal lengths, only OFFSET_CORNERS moves the points
 			}
-			x = mixAxis(x, lengthOf(shape[:axis]), n, lengthOf(shape[axis+1:]), linearTaps(mode, n, m))
+			x = mixAxis(h, x, lengthOf(shape[:axis]), n, lengthOf(shape[axis+1:]), linearTaps(mode, n, m))
 			shape[axis] = m
 		}
 	}
@@ -122,7 +119,7 @@ func resizeLinear[T float32 | float64](x []T, from, to []int, axes int, mode str
 }
 
 // resizeNearest resizes an array to a shape of the same rank, by elements that are chosen on each axis.
-func resizeNearest(x *tensor.Tensor, to []int, points func(n, m int) []int) *tensor.Tensor {
+func resizeNearest(h *halt, x *tensor.Tensor, to []int, points func(n, m int) []int) *tensor.Tensor {
 	shape := append([]int(nil), x.Shape()...)
 	for _, grow := range []bool{false, true} {
 		for axis := range shape {
@@ -136,7 +133,7 @@ func resizeNearest(x *tensor.Tensor, to []int, points func(n, m int) []int) *ten
 				continue
 			}
 			shape[axis] = m
-			x = takeBlocks(x, l, at, shape)
+			x = takeBlocks(h, x, l, at, shape)
 		}
 	}
 	return x

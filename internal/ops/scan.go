@@ -61,36 +61,40 @@ func evalCumSum(c *Call) error {
 	n := x.Shape()[axis]
 	inner, _ := tensor.Count(x.Shape()[axis+1:])
 	if x.DType().IsFloat() {
-		c.ReturnFloats(0, cumulate(x.Float32s(), n, inner, c.Bool("exclusive"), c.Bool("reverse")))
+		c.ReturnFloats(0, cumulate(c.halt, x.Float32s(), n, inner, c.Bool("exclusive"), c.Bool("reverse")))
 	} else {
-		c.ReturnInts(0, cumulate(x.Int64s(), n, inner, c.Bool("exclusive"), c.Bool("reverse")))
+		c.ReturnInts(0, cumulate(c.halt, x.Int64s(), n, inner, c.Bool("exclusive"), c.Bool("reverse")))
 	}
 	return nil
 }
 
 // cumulate adds up lines of n elements that lie inner apart.
-func cumulate[T float32 | int64](x []T, n, inner int, exclusive, reverse bool) []T {
+func cumulate[T float32 | int64](h *halt, x []T, n, inner int, exclusive, reverse bool) []T {
 	out := make([]T, len(x))
 	if len(x) == 0 {
 		return out
 	}
-	for line := range len(x) / n {
-		at, step := line/inner*n*inner+line%inner, inner
-		if reverse {
-			at, step = at+(n-1)*inner, -inner
-		}
-		var sum T
-		for range n {
-			if exclusive {
-				out[at] = sum
+	h.For(len(x)/n, 1+(1<<13)/n, func(lo, hi int) {
+		for line := lo; line < hi; line++ {
+			at, step := line/inner*n*inner+line%inner, inner
+			if reverse {
+				at, step = at+(n-1)*inner, -inner
 			}
-			sum += x[at]
-			if !exclusive {
-				out[at] = sum
+			var sum T
+			for first, last := range h.pieces(n) {
+				for range last - first {
+					if exclusive {
+						out[at] = sum
+					}
+					sum += x[at]
+					if !exclusive {
+						out[at] = sum
+					}
+					at += step
+				}
 			}
-			at += step
 		}
-	}
+	})
 	return out
 }
 
@@ -104,6 +108,9 @@ func evalBandPart(c *Call) error {
 		rows = 0
 	}
 	for m := range rows {
+		if c.asked() {
+			return nil
+		}
 		first, end := 0, cols
 		if lower >= 0 {
 			first = min(cols, max(0, m-lower))
@@ -119,7 +126,7 @@ func evalBandPart(c *Call) error {
 		if err != nil {
 			return err
 		}
-		if err := to.CopyFrom(from); err != nil {
+		if err := c.halt.copy(to, from); err != nil {
 			return err
 		}
 	}
@@ -139,19 +146,19 @@ func bandRow(x *tensor.Tensor, m, first, end int) (*tensor.Tensor, error) {
 
 // nonZero is the places in row-major order of the elements of x that are not zero.
 func nonZero(c *Call) []int {
-	var found []int
 	x := c.Tensor("x")
 	if x.DType().IsFloat() {
-		for i, v := range x.Float32s() {
-			if v != 0 {
+		return placesOf(c.halt, x.Float32s())
+	}
+	return placesOf(c.halt, x.Int64s())
+}
+
+func placesOf[T number](h *halt, x []T) (found []int) {
+	for lo, hi := range h.pieces(len(x)) {
+		for i := lo; i < hi; i++ {
+			if x[i] != 0 {
 				found = append(found, i)
 			}
-		}
-		return found
-	}
-	for i, v := range x.Int64s() {
-		if v != 0 {
-			found = append(found, i)
 		}
 	}
 	return found
@@ -162,6 +169,9 @@ func evalNonZero(c *Call) error {
 	found := nonZero(c)
 	out := make([]int64, len(found)*len(shape))
 	for k, place := range found {
+		if k%piece == 0 && c.asked() {
+			break
+		}
 		for a := len(shape) - 1; a >= 0; a-- {
 			out[k*len(shape)+a] = int64(place % shape[a])
 			place /= shape[a]

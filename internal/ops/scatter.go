@@ -178,8 +178,10 @@ func scatterBlocks(c *Call, l blockLayout, at []int) {
 				if to == nowhere {
 					continue
 				}
-				for i := range l.inner {
-					combine((p*l.n+to)*l.inner+i, (p*len(at)+j)*l.inner+i)
+				for lo, hi := range c.pieces(l.inner) {
+					for i := lo; i < hi; i++ {
+						combine((p*l.n+to)*l.inner+i, (p*len(at)+j)*l.inner+i)
+					}
 				}
 			}
 		}
@@ -194,6 +196,9 @@ func evalScatterAlongAxis(c *Call) error {
 	at := positions(c, n)
 	scatterInto(c, func(combine func(data, update int)) {
 		for k, to := range at {
+			if k%piece == 0 && c.asked() {
+				return
+			}
 			if to != nowhere {
 				combine((k/(m*inner)*n+to)*inner+k%inner, k)
 			}

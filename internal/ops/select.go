@@ -39,7 +39,7 @@ func choose[T any](c *Call, a, b []T) []T {
 	cond := c.Int64s("cond")
 	out := make([]T, c.OutLen(0))
 	shapes := newBroadcast(c.OutShape(0), c.Tensor("cond").Shape(), c.Tensor("a").Shape(), c.Tensor("b").Shape())
-	shapes.each(func(s stretch) {
+	shapes.each(c.halt, func(s stretch) {
 		for i := range s.n {
 			if cond[s.at[0]+i*s.step[0]] != 0 {
 				out[s.out+i] = a[s.at[1]+i*s.step[1]]

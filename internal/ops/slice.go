@@ -248,7 +248,10 @@ func evalSliceUpdate(c *Call) error {
 	if err != nil {
 		return err
 	}
-	out := c.Tensor("x").Clone()
+	out, err := c.cloned(c.Tensor("x"))
+	if err != nil {
+		return err
+	}
 	part, err := s.view(out)
 	if err != nil {
 		return err
@@ -257,7 +260,7 @@ func evalSliceUpdate(c *Call) error {
 	if err != nil {
 		return err
 	}
-	if err := part.CopyFrom(update); err != nil {
+	if err := c.halt.copy(part, update); err != nil {
 		return err
 	}
 	c.Return(0, out)

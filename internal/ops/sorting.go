@@ -6,7 +6,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/espalier-ane/espalier/internal/pool"
 	"github.com/espalier-ane/espalier/mil"
 	"github.com/espalier-ane/espalier/tensor"
 )
@@ -28,7 +27,7 @@ var sortOps = []Def{
 			if err != nil {
 				return err
 			}
-			c.ReturnInts(0, sortedIndices(c.Tensor("x"), axis, c.Int("ascending") != 0))
+			c.ReturnInts(0, sortedIndices(c.halt, c.Tensor("x"), axis, c.Int("ascending") != 0))
 			return nil
 		},
 		Lower: lowerArgsort,
@@ -99,16 +98,16 @@ func evalTopK(c *Call) error {
 	if err != nil {
 		return err
 	}
-	order := tensor.Of(sortedIndices(x, axis, c.Bool("ascending")), x.Shape()...)
+	order := tensor.Of(sortedIndices(c.halt, x, axis, c.Bool("ascending")), x.Shape()...)
 	if order, err = order.Slice(axis, 0, c.OutShape(0)[axis], 1); err != nil {
 		return err
 	}
 	inner, _ := tensor.Count(x.Shape()[axis+1:])
 	kept := order.Shape()[axis]
 	if x.DType().IsFloat() {
-		c.ReturnFloats(0, takeLines(x.Float32s(), order.Int64s(), x.Shape()[axis], kept, inner))
+		c.ReturnFloats(0, takeLines(c.halt, x.Float32s(), order.Int64s(), x.Shape()[axis], kept, inner))
 	} else {
-		c.ReturnInts(0, takeLines(x.Int64s(), order.Int64s(), x.Shape()[axis], kept, inner))
+		c.ReturnInts(0, takeLines(c.halt, x.Int64s(), order.Int64s(), x.Shape()[axis], kept, inner))
 	}
 	if len(c.outs) > 1 {
 		c.Return(1, order)
@@ -117,22 +116,24 @@ func evalTopK(c *Call) error {
 }
 
 // takeLines takes from each line of n elements those that order names, kept of them.
-func takeLines[T any](x []T, order []int64, n, kept, inner int) []T {
+func takeLines[T any](h *halt, x []T, order []int64, n, kept, inner int) []T {
 	out := make([]T, len(order))
-	for i, at := range order {
-		line := i / (kept * inner)
-		out[i] = x[(line*n+int(at))*inner+i%inner]
+	for lo, hi := range h.pieces(len(order)) {
+		for i := lo; i < hi; i++ {
+			line := i / (kept * inner)
+			out[i] = x[(line*n+int(order[i]))*inner+i%inner]
+		}
 	}
 	return out
 }
 
 // sortedIndices gives, for every line of x on an axis, the indices of its elements in their order. Equal
 // elements keep theirs, and NaN comes last, as in NumPy, whichever way the order goes.
-func sortedIndices(x *tensor.Tensor, axis int, ascending bool) []int64 {
+func sortedIndices(h *halt, x *tensor.Tensor, axis int, ascending bool) []int64 {
 	n := x.Shape()[axis]
 	inner, _ := tensor.Count(x.Shape()[axis+1:])
 	if x.DType().IsFloat() {
-		return sortLines(x.Float32s(), n, inner, func(a, b float32) int {
+		return sortLines(h, x.Float32s(), n, inner, func(a, b float32) int {
 			switch aNaN, bNaN := math.IsNaN(float64(a)), math.IsNaN(float64(b)); {
 			case aNaN && bNaN:
 				return 0
@@ -146,7 +147,7 @@ func sortedIndices(x *tensor.Tensor, axis int, ascending bool) []int64 {
 			return cmp.Compare(b, a)
 		})
 	}
-	return sortLines(x.Int64s(), n, inner, func(a, b int64) int {
+	return sortLines(h, x.Int64s(), n, inner, func(a, b int64) int {
 		if ascending {
 			return cmp.Compare(a, b)
 		}
@@ -155,19 +156,23 @@ func sortedIndices(x *tensor.Tensor, axis int, ascending bool) []int64 {
 }
 
 // sortLines sorts the indices of each line of n elements that lie inner apart.
-func sortLines[T any](x []T, n, inner int, compare func(a, b T) int) []int64 {
+func sortLines[T any](h *halt, x []T, n, inner int, compare func(a, b T) int) []int64 {
 	out := make([]int64, len(x))
 	if len(x) == 0 {
 		return out
 	}
-	pool.For(len(x)/n, 1+(1<<10)/n, func(lo, hi int) {
+	h.For(len(x)/n, 1+(1<<10)/n, func(lo, hi int) {
 		order := make([]int, n)
+		compared := 0
 		for line := lo; line < hi; line++ {
 			first := line/inner*n*inner + line%inner
 			for i := range order {
 				order[i] = i
 			}
 			slices.SortStableFunc(order, func(i, j int) int {
+				if compared++; compared%piece == 0 && h.asked() {
+					return 0 // equal elements stay where they are: the rest is soon done
+				}
 				return compare(x[first+i*inner], x[first+j*inner])
 			})
 			for i, at := range order {

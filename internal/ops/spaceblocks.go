@@ -110,12 +110,15 @@ func gatherShape(x tensor.Shape, axis, blockH, blockW int) (tensor.Shape, error)
 }
 
 // rearrange reshapes, transposes and reshapes.
-func rearrange(x *tensor.Tensor, apart, perm, out []int) (*tensor.Tensor, error) {
+func rearrange(h *halt, x *tensor.Tensor, apart, perm, out []int) (*tensor.Tensor, error) {
 	x, err := x.Reshape(apart...)
 	if err != nil {
 		return nil, err
 	}
 	if x, err = x.Transpose(perm...); err != nil {
+		return nil, err
+	}
+	if x, err = h.dense(x); err != nil {
 		return nil, err
 	}
 	return x.Reshape(out...)
@@ -161,7 +164,7 @@ func (m blockMove) eval(c *Call) error {
 	default: // N C (H' i) (W' j) → N C i j H' W'
 		apart, perm = []int{in[0], in[1], out[2], f, out[3], f}, []int{0, 1, 3, 5, 2, 4}
 	}
-	y, err := rearrange(x, apart, perm, out)
+	y, err := rearrange(c.halt, x, apart, perm, out)
 	if err != nil {
 		return err
 	}
@@ -218,7 +221,7 @@ func evalBatchToSpace(c *Call) error {
 	x, out := c.Tensor("x"), c.OutShape(0)
 	in := x.Shape()
 	// (i j N') C H W → N' C H i W j
-	y, err := rearrange(x, []int{block[0], block[1], out[0], in[1], in[2], in[3]}, []int{2, 3, 4, 0, 5, 1},
+	y, err := rearrange(c.halt, x, []int{block[0], block[1], out[0], in[1], in[2], in[3]}, []int{2, 3, 4, 0, 5, 1},
 		[]int{out[0], in[1], in[2] * block[0], in[3] * block[1]})
 	if err != nil {
 		return err
@@ -255,13 +258,13 @@ func evalSpaceToBatch(c *Call) error {
 	if err != nil {
 		return err
 	}
-	x, err := padConstant(c.Tensor("x"), tensor.Scalar(float32(0)), append(make([]int, 4), pads...))
+	x, err := padConstant(c.halt, c.Tensor("x"), tensor.Scalar(float32(0)), append(make([]int, 4), pads...))
 	if err != nil {
 		return err
 	}
 	in, out := x.Shape(), c.OutShape(0)
 	// N C (H' i) (W' j) → i j N C H' W'
-	y, err := rearrange(x, []int{in[0], in[1], out[2], block[0], out[3], block[1]}, []int{3, 5, 0, 1, 2, 4}, out)
+	y, err := rearrange(c.halt, x, []int{in[0], in[1], out[2], block[0], out[3], block[1]}, []int{3, 5, 0, 1, 2, 4}, out)
 	if err != nil {
 		return err
 	}

@@ -3,7 +3,6 @@ package ops
 import (
 	"fmt"
 
-	"github.com/espalier-ane/espalier/internal/pool"
 	"github.com/espalier-ane/espalier/mil"
 	"github.com/espalier-ane/espalier/tensor"
 )
@@ -85,19 +84,19 @@ func returnDense(c *Call, shape []int, n int) error {
 	mask := newBitmask(c.Tensor("mask").Bytes(), n)
 	stored := c.Tensor("nonzero_data")
 	if stored.DType().IsFloat() {
-		c.ReturnFloats(0, spread(mask, n, stored.Float32s()))
+		c.ReturnFloats(0, spread(c.halt, mask, n, stored.Float32s()))
 		return nil
 	}
 	vals := make([]uint8, stored.Len())
 	codesOf(stored).unpack(vals, 0)
-	t, err := fromCodes(stored.DType(), spread(mask, n, vals), shape)
+	t, err := fromCodes(c.halt, stored.DType(), spread(c.halt, mask, n, vals), shape)
 	c.Return(0, t)
 	return err
 }
 
-func spread[T any](mask *bitmask, n int, stored []T) []T {
+func spread[T any](h *halt, mask *bitmask, n int, stored []T) []T {
 	out := make([]T, n)
-	pool.For(n, elementGrain, func(lo, hi int) {
+	h.For(n, elementGrain, func(lo, hi int) {
 		mask.each(lo, hi, func(i, rank int) { out[i] = stored[rank] })
 	})
 	return out
@@ -125,7 +124,7 @@ func evalSparseBlockwise(c *Call) error {
 	s := shiftScaleOf(c)
 	data := numbersOf(c.Tensor("nonzero_data"))
 	out := make([]float32, c.Tensor("nonzero_data").Len())
-	blocks.each(func(lo, hi int) {
+	blocks.each(c.halt, func(lo, hi int) {
 		from := mask.rank(lo)
 		data.read(out[from:mask.rank(hi)], from)
 		blocks.runs(lo, hi, func(lo, hi, block int) {
@@ -175,11 +174,11 @@ func evalSparsePalette(c *Call) error {
 	}
 	stored, lut := c.Tensor("indices_nonzero_data"), c.Tensor("lut")
 	if lut.DType().IsFloat() {
-		c.ReturnFloats(1, lookUpSparse(p, mask, stored, lut.Float32s()))
+		c.ReturnFloats(1, lookUpSparse(c.halt, p, mask, stored, lut.Float32s()))
 		return nil
 	}
-	vals := lookUpSparse(p, mask, stored, tensor.Data[uint8](lut))
-	t, err := fromCodes(lut.DType(), vals, []int{len(vals)})
+	vals := lookUpSparse(c.halt, p, mask, stored, tensor.Data[uint8](lut))
+	t, err := fromCodes(c.halt, lut.DType(), vals, []int{len(vals)})
 	c.Return(1, t)
 	return err
 }
@@ -189,10 +188,10 @@ func evalSparsePalette(c *Call) error {
 //
 //	1 0 1       the stored a b c give       a₀ b₀ a₁ b₁ c₀ c₁
 //	0 1 0
-func lookUpSparse[T any](p *palette, mask *bitmask, stored *tensor.Tensor, lut []T) []T {
+func lookUpSparse[T any](h *halt, p *palette, mask *bitmask, stored *tensor.Tensor, lut []T) []T {
 	out := make([]T, stored.Len()*p.vector)
 	indices := codesOf(stored)
-	p.blocks.each(func(lo, hi int) {
+	p.blocks.each(h, func(lo, hi int) {
 		first := mask.rank(lo)
 		part := make([]uint8, mask.rank(hi)-first)
 		indices.unpack(part, first)

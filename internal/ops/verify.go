@@ -210,13 +210,14 @@ func (in *inferrer) fold(c *Call) {
 		}
 		c.outs = append(c.outs, t)
 	}
-	if c.eval() != nil {
+	c.memory = foldMemory
+	if c.work() > foldWork || c.eval() != nil {
 		return // the evaluation will say so, should it come to that
 	}
 	for i, v := range c.Op.Outputs {
 		if i < len(c.results) {
 			a := in.known[v]
-			a.val, _ = store(c.results[i], a.typ, Virtual)
+			a.val, _ = store(nil, c.results[i], a.typ, Virtual)
 			in.known[v] = a
 		}
 	}

@@ -60,6 +60,9 @@ func (k *argument) Run(w *Scratch, lo, hi int) {
 		clear(at)
 		place := i
 		for p := 1; p < k.count; p++ {
+			if w.stop() {
+				break
+			}
 			place[k.along] = p
 			k.x.loadKeys(w, row, place, k.axis, k.order)
 			for j, key := range row {
@@ -110,14 +113,14 @@ func (k *windowArgument) Run(w *Scratch, lo, hi int) {
 		place := i
 		for j := range at {
 			place[axisW] = i[axisW] + j
-			at[j] = k.find(src, place)
+			at[j] = k.find(w, src, place)
 		}
 		k.sink.putIndices(w, at, i, axisW)
 	}
 }
 
 // find returns the tap of the window at o, counted row by row.
-func (k *windowArgument) find(src []byte, o index) (at int64) {
+func (k *windowArgument) find(w *Scratch, src []byte, o index) (at int64) {
 	d0, d1 := k.inside(0, o[axisD], k.in[axisD])
 	h0, h1 := k.inside(1, o[axisH], k.in[axisH])
 	w0, w1 := k.inside(2, o[axisW], k.in[axisW])
@@ -126,6 +129,9 @@ func (k *windowArgument) find(src []byte, o index) (at int64) {
 	for d := d0; d < d1; d++ {
 		i[axisD] = k.under(0, o[axisD], d)
 		for h := h0; h < h1; h++ {
+			if w.stop() {
+				break
+			}
 			i[axisH] = k.under(1, o[axisH], h)
 			for tap := w0; tap < w1; tap++ {
 				i[axisW] = k.under(2, o[axisW], tap)

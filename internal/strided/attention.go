@@ -116,6 +116,9 @@ func (a *attention) tile(w *Scratch, positions lines) {
 	}
 	clear(sums)
 	for key := 0; key < a.keys; key += attnKeys {
+		if w.stop() {
+			break
+		}
 		keys := lines{at: positions.at, first: key, count: min(attnKeys, a.keys-key)}
 		g.right = keys
 		a.score(w)

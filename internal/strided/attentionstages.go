@@ -20,6 +20,9 @@ func (a *attention) stagedTile(w *Scratch, positions lines) {
 	rows := positions.count
 	all := w.float[a.sumsAt:][:rows*a.keys]
 	for key := 0; key < a.keys; key += attnKeys {
+		if w.stop() {
+			break
+		}
 		g.right = lines{at: positions.at, first: key, count: min(attnKeys, a.keys-key)}
 		a.score(w)
 		for r := range rows {

@@ -192,6 +192,10 @@ type Scratch struct {
 	Packed Packed   // what the Packs of the operations have been filled with; the caller sets it
 	Dense  *Buffers // of operations of the units; the caller sets it
 
+	// Stop reports whether the run is to end: what a kernel then leaves undone
+	// does not matter. Nil never does. The caller sets it.
+	Stop func() bool
+
 	steps  []float32
 	float  []float32
 	double []float64
@@ -199,7 +203,24 @@ type Scratch struct {
 	panels []float32
 
 	gemm gemmState
+
+	asks    int  // of stop
+	stopped bool // the last answer
 }
+
+// stop is for loops inside of a tile that a program can make long: those over
+// all that a result is made of. It costs next to nothing for each row.
+func (w *Scratch) stop() bool {
+	if w.asks++; w.asks%asksBetween != 0 && !w.stopped {
+		return false
+	}
+	w.stopped = w.Stop != nil && w.Stop()
+	return w.stopped
+}
+
+// asksBetween is how many rows, of up to chunk elements, lie between two
+// questions.
+const asksBetween = 32
 
 // NewScratch makes the scratch of a thread.
 func NewScratch(n Need) *Scratch {

@@ -89,6 +89,9 @@ func (k *layerNorm) Run(w *Scratch, lo, hi int) {
 		}
 		sum := 0.0
 		for r := range rows {
+			if w.stop() {
+				break
+			}
 			for _, x := range k.load(w, at, r) {
 				sum += float64(x)
 			}
@@ -96,6 +99,9 @@ func (k *layerNorm) Run(w *Scratch, lo, hi int) {
 		mean := sum / float64(k.count)
 		sum = 0
 		for r := range rows {
+			if w.stop() {
+				break
+			}
 			for _, x := range k.load(w, at, r) {
 				d := float64(x) - mean
 				sum += float64(d * d)
@@ -103,6 +109,9 @@ func (k *layerNorm) Run(w *Scratch, lo, hi int) {
 		}
 		scale := 1 / math.Sqrt(sum/float64(k.count)+k.epsilon)
 		for r := range rows {
+			if w.stop() {
+				break
+			}
 			v := k.load(w, at, r)
 			i, _ := k.inner.tile(r)
 			i = i.plus(at)

@@ -50,6 +50,9 @@ func (k *layerNorm) runStages(w *Scratch, at index, rows int) {
 	inverse := inverseOf(k.count)
 	var sum float32
 	for r := range rows {
+		if w.stop() {
+			break
+		}
 		for _, x := range k.load(w, at, r) {
 			x = s.number(x)
 			sum = s.or(sum+x, sum, x)
@@ -58,6 +61,9 @@ func (k *layerNorm) runStages(w *Scratch, at index, rows int) {
 	mean := half.Round(sum * inverse)
 	sum = 0
 	for r := range rows {
+		if w.stop() {
+			break
+		}
 		for _, x := range k.load(w, at, r) {
 			x = s.number(x)
 			d := s.or(x-mean, x, mean)
@@ -66,6 +72,9 @@ func (k *layerNorm) runStages(w *Scratch, at index, rows int) {
 	}
 	rstd := half.Round(float32(1 / math.Sqrt(float64(float32(sum*inverse)+s.epsilon))))
 	for r := range rows {
+		if w.stop() {
+			break
+		}
 		v := k.load(w, at, r)
 		i, _ := k.inner.tile(r)
 		i = i.plus(at)

@@ -27,6 +27,9 @@ func (k *normalizer) Run(w *Scratch, lo, hi int) {
 		at := k.outer.place(t)
 		shift, divisor := k.numbers(w, at, rows)
 		for r := range rows {
+			if w.stop() {
+				break
+			}
 			v := k.load(w, at, r)
 			for j, x := range v {
 				if k.stages != nil && !k.minMax {
@@ -45,6 +48,9 @@ func (k *normalizer) numbers(w *Scratch, at index, rows int) (shift, divisor flo
 	if k.minMax {
 		least, top := math.Inf(1), math.Inf(-1)
 		for r := range rows {
+			if w.stop() {
+				break
+			}
 			for _, x := range k.load(w, at, r) {
 				least, top = min(least, float64(x)), max(top, float64(x))
 			}
@@ -56,6 +62,9 @@ func (k *normalizer) numbers(w *Scratch, at index, rows int) (shift, divisor flo
 	}
 	sum := 0.0
 	for r := range rows {
+		if w.stop() {
+			break
+		}
 		for _, x := range k.load(w, at, r) {
 			sum = plusSquare(sum, float64(x))
 		}
@@ -68,6 +77,9 @@ func (k *normalizer) numbers(w *Scratch, at index, rows int) (shift, divisor flo
 func (k *normalizer) inverse(w *Scratch, at index, rows int) float32 {
 	var sum float32
 	for r := range rows {
+		if w.stop() {
+			break
+		}
 		for _, x := range k.load(w, at, r) {
 			sum += float32(x * x)
 		}
@@ -113,6 +125,9 @@ func (k *lrn) Run(w *Scratch, lo, hi int) {
 		clear(sum)
 		near := i
 		for c := max(0, i[axisC]-k.before); c <= min(k.channels-1, i[axisC]+k.after); c++ {
+			if w.stop() {
+				break
+			}
 			near[axisC] = c
 			k.x.load(w, v, near, k.axis)
 			for j, x := range v {

@@ -113,6 +113,9 @@ func (k *pooling) addRow(w *Scratch, sum []float64, o index, d, h int) {
 	first, _ := k.inside(2, o[axisW]+len(sum)-1, k.in[axisW])
 	_, last := k.inside(2, o[axisW], k.in[axisW])
 	for tap := first; tap < last; tap++ {
+		if w.stop() {
+			break
+		}
 		lo, hi := k.loadInside(w, row, &k.x, i, k.in[axisW], o[axisW], tap)
 		k.joinRow(sum[lo:hi], row[lo:hi])
 	}

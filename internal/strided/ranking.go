@@ -110,9 +110,14 @@ func (k *ranking) Run(w *Scratch, lo, hi int) {
 	h.of, h.src = k, k.x.memory(w)
 	for t := lo; t < hi; t++ {
 		h.line = k.lines.place(t)
-		k.choose(w, &h, row)
-		h.sort()
+		if !k.choose(w, &h, row) {
+			return
+		}
+		h.sort(w)
 		for start := 0; start < k.kept; start += chunk {
+			if w.stop() {
+				break
+			}
 			i := h.line
 			i[k.axis] = start
 			at := h.at[start:min(start+chunk, k.kept)]
@@ -130,13 +135,17 @@ func (k *ranking) Run(w *Scratch, lo, hi int) {
 	}
 }
 
-// choose puts the elements of a line that are kept into a heap.
-func (k *ranking) choose(w *Scratch, h *heap, row []int64) {
+// choose puts the elements of a line that are kept into a heap. It reports false
+// if it was ended before all were there.
+func (k *ranking) choose(w *Scratch, h *heap, row []int64) bool {
 	i, size := h.line, 0
 	if k.vectors() {
 		i[k.vector] = k.keys[0]
 	}
 	for start := 0; start < k.n; start += chunk {
+		if w.stop() {
+			return false
+		}
 		i[k.axis] = start
 		part := row[:min(chunk, k.n-start)]
 		k.x.loadKeys(w, part, i, k.axis, k.order)
@@ -153,6 +162,7 @@ func (k *ranking) choose(w *Scratch, h *heap, row []int64) {
 			}
 		}
 	}
+	return true
 }
 
 // onlyIndices puts the indices themselves.
@@ -263,8 +273,8 @@ func (h *heap) build() {
 }
 
 // sort makes a heap a list, the element that comes first at its beginning.
-func (h *heap) sort() {
-	for n := len(h.first) - 1; n > 0; n-- {
+func (h *heap) sort(w *Scratch) {
+	for n := len(h.first) - 1; n > 0 && !w.stop(); n-- {
 		h.swap(0, n)
 		h.lower(0, n)
 	}

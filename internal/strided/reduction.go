@@ -185,6 +185,9 @@ func (k *reduction) reduceLanes(w *Scratch, sum []float64, i index, start float6
 	row := w.float[chunk:][:len(sum)]
 	var place index
 	for range k.count {
+		if w.stop() {
+			break
+		}
 		k.x.load(w, row, i.plus(place), k.axis)
 		for j, v := range row {
 			sum[j] = join(sum[j], float64(v))
@@ -198,6 +201,9 @@ func (k *reduction) reduceRows(w *Scratch, i index) float64 {
 	sum := k.start
 	tiles, _ := k.innerRow.Tiles()
 	for t := range tiles {
+		if w.stop() {
+			break
+		}
 		place, n := k.innerRow.tile(t)
 		row := w.float[chunk:][:n]
 		k.x.load(w, row, i.plus(place), k.innerRow.axis)
@@ -214,6 +220,9 @@ func (k *reduction) best(w *Scratch, at []int64, i index) {
 	top, row := w.float[:len(at)], w.float[chunk:][:len(at)]
 	clear(at)
 	for p := range k.count {
+		if w.stop() {
+			break
+		}
 		place := i
 		place[k.along] = p
 		k.x.load(w, row, place, k.axis)
@@ -233,6 +242,9 @@ func (k *reduction) logSumExp(w *Scratch, v []float32, i index) {
 	clear(sum)
 	var place index
 	for range k.count {
+		if w.stop() {
+			break
+		}
 		k.x.load(w, row, i.plus(place), k.axis)
 		for j, x := range row {
 			if float64(x) != top[j] {
@@ -283,6 +295,9 @@ func (k *reductionInt) Run(w *Scratch, lo, hi int) {
 		}
 		var place index
 		for p := range k.count {
+			if w.stop() {
+				break
+			}
 			k.x.loadInts(w, row, i.plus(place), k.axis)
 			for j, v := range row {
 				switch {

@@ -50,16 +50,25 @@ func (k *softmax) Run(w *Scratch, lo, hi int) {
 		line := k.lines.place(t)
 		top := float32(math.Inf(-1))
 		for at := 0; at < k.n; at += chunk {
+			if w.stop() {
+				break
+			}
 			for _, x := range k.load(w, v, line, at) {
 				top = max(top, x)
 			}
 		}
 		sum := 0.0
 		for at := 0; at < k.n; at += chunk {
+			if w.stop() {
+				break
+			}
 			sum = k.add(sum, k.powers(w, v, line, at, top))
 		}
 		inverse := k.inverse(sum)
 		for at := 0; at < k.n; at += chunk {
+			if w.stop() {
+				break
+			}
 			e := w.double[:min(chunk, k.n)]
 			if k.n > chunk { // else they are still there
 				e = k.powers(w, v, line, at, top)

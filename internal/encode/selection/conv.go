@@ -265,7 +265,9 @@ func readConv(l *anec.Layer, p *anec.Conv) (*convolution, *diag.Reason) {
 		c.window.SX, c.window.SY = 1, 1
 		return c, nil
 	}
-	c.dilate(p.Dilation[1], p.Dilation[2])
+	if why := c.dilate(p.Dilation[1], p.Dilation[2]); why != nil {
+		return nil, why
+	}
 	return c, c.evenStrides()
 }
 
@@ -308,19 +310,30 @@ func (c *convolution) foldGain(l *anec.Layer) *anec.Layer {
 // dilate writes zeros between the elements of the kernel.
 //
 //	dilation 2   a b c   →   a 0 b 0 c
-func (c *convolution) dilate(dy, dx int) {
+//
+// A window that no array has, not even in two parts, is not written out: dilation can make it of any size.
+func (c *convolution) dilate(dy, dx int) *diag.Reason {
 	if dy == 1 && dx == 1 {
-		return
+		return nil
 	}
 	kh, kw := c.window.KH, c.window.KW
 	c.window.KH, c.window.KW = (kh-1)*dy+1, (kw-1)*dx+1
+	if size := float64(len(c.weights)) / float64(kh*kw) * float64(c.window.KH) * float64(c.window.KW); size > maxDilated {
+		if c.window.KH > maxRows || c.window.KW > 2*maxColumns {
+			return c.meets()
+		}
+	}
 	wide := make([]uint16, len(c.weights)/(kh*kw)*c.window.KH*c.window.KW)
 	for i, v := range c.weights {
 		plane, ky, kx := i/(kh*kw), i/kw%kh, i%kw
 		wide[(plane*c.window.KH+ky*dy)*c.window.KW+kx*dx] = v
 	}
 	c.weights = wide
+	return nil
 }
+
+// maxDilated is how many elements a kernel that the array does not take may have when it is declined by what follows.
+const maxDilated = 1 << 24
 
 // evenStrides makes the strides along both axes the same, as most records have them; along an axis with one result a stride
 // says nothing. A stride of 2 along W alone is known with lanes side by side (record

@@ -1,0 +1,5 @@
+//go:build !linux && !darwin
+
+package osfile
+
+func processMemory() int64 { return 0 }
