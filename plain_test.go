@@ -65,7 +65,7 @@ func TestPlainInputs(t *testing.T) {
 		{floats, [][]float32{{1, 2}, {3, 4}}, "expected fp32 array [2, 2], found a [][]float32 of 2 elements"},
 		{floats, []string{"1", "2", "3", "4"}, "it holds string, expected fp32"},
 		{floats, struct{}{}, "found a struct {}"},
-		{floats, (*tensor.Tensor)(nil), "found a nil tensor"},
+		{floats, (*tensor.Tensor)(nil), "it is nil"},
 		{ints, []float32{1, 2.5, 3, 4}, "element [0, 1] is 2.5, which int32 cannot hold"},
 		{ints, []int{1, 2, 3, 1 << 31}, "element [1, 1] is 2147483648, which int32 cannot hold"},
 	} {

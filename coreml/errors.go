@@ -25,7 +25,7 @@ type MissingWeightsError struct {
 }
 
 func (e *MissingWeightsError) Error() string {
-	return fmt.Sprintf("the weight file %s is missing, which the program calls %s: copy the model with its whole folder, or convert it again; inspect and check do without it", e.File, e.Path)
+	return fmt.Sprintf("the weight file %s is missing, which the program calls %s: copy the model with its whole folder, or convert it again; a model in memory is a zip archive of that folder; inspect and check do without it", e.File, e.Path)
 }
 
 func (e *MissingWeightsError) Unwrap() error { return fs.ErrNotExist }
