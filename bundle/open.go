@@ -25,7 +25,7 @@ type Bundle struct {
 
 	id         string
 	mappings   []*osfile.Mapping
-	before     []func() // that Close calls
+	before     []func() error // that Close calls
 	files      map[string][]byte
 	containers map[string]*hwx.File
 	weights    map[string]Weight
@@ -277,14 +277,18 @@ func (b *Bundle) Changed() error {
 	return nil
 }
 
-// BeforeClose has Close call f first: of somebody who uses the files, and has to
-// end that.
-func (b *Bundle) BeforeClose(f func()) { b.before = append(b.before, f) }
+// BeforeClose has Close call f first: of somebody who uses the files, and ends
+// that. If f cannot, Close returns its error.
+func (b *Bundle) BeforeClose(f func() error) { b.before = append(b.before, f) }
 
-// Close releases the files. Further calls do nothing.
+// Close releases the files, once nobody uses them: a library of package e5rt is
+// closed. If that cannot be, it returns an error, and may be called again. Further
+// calls do nothing.
 func (b *Bundle) Close() error {
 	for _, f := range b.before {
-		f()
+		if err := f(); err != nil {
+			return err
+		}
 	}
 	var all []error
 	for _, m := range b.mappings {

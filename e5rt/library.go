@@ -66,15 +66,21 @@ func OpenContext(ctx context.Context, b *bundle.Bundle, o Options) (lib *Library
 		}
 		lib.functions = append(lib.functions, f)
 	}
-	b.BeforeClose(func() { lib.Close() })
+	b.BeforeClose(lib.Close)
 	return lib, nil
 }
 
 // Close waits for the runs under way, which end by their contexts, and leaves the
 // rest to the collector; the bundle stays open. Later runs give ErrClosed. Where a
 // run that was told to end does not, as one whose host function calls Close, it
-// returns an error after a while. Further calls do nothing.
-func (l *Library) Close() error { return l.gate.Close(func() error { return nil }) }
+// returns an error that wraps ErrBusy after a while. Further calls wait likewise.
+func (l *Library) Close() error {
+	err := l.gate.Close(func() error { return nil })
+	if err != nil {
+		err = fmt.Errorf("%w: %w", ErrBusy, err)
+	}
+	return err
+}
 
 // Functions returns the functions in the order of the bundle.
 func (l *Library) Functions() []*Function { return slices.Clone(l.functions) }

@@ -161,6 +161,30 @@ func TestClose(t *testing.T) {
 	}
 }
 
+// A run that closes its own bundle keeps it until it is done.
+func TestCloseFromWithinARun(t *testing.T) {
+	s := newSlow(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	running := make(chan error, 1)
+	o := s.function.NewOperation()
+	go func() { running <- o.Run(stubborn{ctx}, s.function.NewState()) }()
+	<-s.entered
+	cancel()
+	for range 2 { // as seen from the host function
+		if err := s.bundle.Close(); !errors.Is(err, e5rt.ErrBusy) {
+			t.Errorf("Close: %v", err)
+		}
+	}
+	s.leave <- true
+	<-running
+	check(t, s.bundle.Close())
+}
+
+// stubborn is a context whose end the host function does not see.
+type stubborn struct{ context.Context }
+
+func (c stubborn) Done() <-chan struct{} { return nil }
+
 // ended is a context that is over.
 func ended() context.Context {
 	ctx, cancel := context.WithCancel(context.Background())

@@ -97,13 +97,18 @@ func (g *Gate) Closed() bool {
 // what was kept. It ends none of them: their contexts do. Where all who are left
 // were told to end and do not, as somebody who calls Close from inside, it returns
 // ErrInside after a while, and the last one to leave releases. Further calls wait
-// for the first and return nil.
+// for the first, and return ErrInside as long as somebody is left, nil from then on.
 func (g *Gate) Close(release func() error) error {
 	g.mu.Lock()
 	if g.closed {
 		g.mu.Unlock()
 		<-g.ended
-		return nil
+		select {
+		case <-g.empty:
+			return nil
+		default:
+			return ErrInside
+		}
 	}
 	g.closed, g.release = true, release
 	g.left, g.empty, g.ended = make(chan struct{}, 1), make(chan struct{}), make(chan struct{})

@@ -75,9 +75,15 @@ func TestCloseFromInside(t *testing.T) {
 	if err := g.Close(func() error { released = true; return nil }); err != ErrInside || ctx.Err() == nil || released {
 		t.Errorf("got %v, ended %v, released %v", err, ctx.Err(), released)
 	}
+	if err := g.Close(nil); err != ErrInside {
+		t.Errorf("again: %v", err)
+	}
 	g.Leave(place)
 	if !released {
 		t.Error("it is not released")
+	}
+	if err := g.Close(nil); err != nil {
+		t.Errorf("in the end: %v", err)
 	}
 }
 
