@@ -82,7 +82,7 @@ func printedPlaces(t *testing.T, text string) (tasks [][]string) {
 		case len(tasks) == 0 || words[0] != "reads" && words[0] != "makes":
 		default:
 			place := words[1]
-			if strings.HasPrefix(place, "%") || place == "between" || place == "kernel" {
+			if strings.HasPrefix(place, "%") || place == "between" || place == "constant" || place == "kernel" {
 				if place = words[2]; place == "port" {
 					place = "port" + words[3]
 				}

@@ -54,8 +54,8 @@ func planAlone(s *segment.Segment) error {
 		return nil
 	}
 	s.Alone, s.Selected[c.Layer()], s.Temporaries = true, tasks, c.Bytes
-	s.StandsFor[c.Layer()] = c.Layer()
-	s.Order = order
+	s.StandsFor[c.Layer()], s.Touched[c.Layer()] = c.Layer(), c.Touched
+	s.Order, s.Layout = order, &segment.Layout{Spots: c.Spots}
 	s.Plan = &segment.Plan{Ports: ports, Layers: []*anec.Layer{c.Layer()}, Places: map[*anec.Value]segment.Place{}}
 	for v, at := range c.Spots {
 		s.Plan.Places[v] = segment.Place{Region: segment.InPort, Port: at.Buffer.Port, Offset: at.Offset, Strides: at.Strides}
