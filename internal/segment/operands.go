@@ -1,6 +1,7 @@
 package segment
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/espalier-ane/espalier/internal/anec"
@@ -175,4 +176,27 @@ func (s *Segment) valueAt(values []*anec.Value, o *operand) (around *anec.Value)
 		}
 	}
 	return around
+}
+
+// touchedBytes are the bytes that tasks touch, by region: each operand from its first byte to its last, and what several touch
+// once.
+func touchedBytes(tasks [][]operand) map[Region]int64 {
+	runs := map[Region][][2]int64{}
+	for _, list := range tasks {
+		for i := range list {
+			o := &list[i]
+			set, shift := bytesOf(&o.Operand), o.at.Offset-o.Offset
+			runs[o.at.Region] = append(runs[o.at.Region], [2]int64{set.lo + shift, set.hi() + shift})
+		}
+	}
+	touched := map[Region]int64{}
+	for r, list := range runs {
+		slices.SortFunc(list, func(a, b [2]int64) int { return cmp.Compare(a[0], b[0]) })
+		end := int64(0)
+		for _, run := range list {
+			touched[r] += max(run[1]-max(run[0], end), 0)
+			end = max(end, run[1])
+		}
+	}
+	return touched
 }

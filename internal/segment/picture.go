@@ -8,7 +8,7 @@ import (
 	"github.com/espalier-ane/espalier/internal/anec"
 )
 
-// Picture draws the memory of a segment over its tasks, as SVG: a strip of tasks, on-chip memory if tasks use it, scratch, and
+// Picture draws the memory of a segment over its tasks, as SVG: a strip of tasks, on-chip memory and scratch if tasks use them, and
 // a line for each port. It shows what the tasks do, and nothing else.
 //
 //	tasks     |0|1|2|3|4|            what runs each
@@ -128,9 +128,13 @@ func (p *picture) onChip() {
 
 // scratch draws what lies between tasks in main memory, from the task that makes it to the last that reads it.
 func (p *picture) scratch() {
-	bytes := p.s.ScratchBytes()
-	top, scale := p.panel(fmt.Sprintf("scratch, %d bytes", bytes), bytes)
-	for i, operands := range operandsOf(p.s) {
+	list := operandsOf(p.s)
+	bytes, touched := p.s.ScratchBytes(), touchedBytes(list)[InScratch]
+	if touched == 0 {
+		return
+	}
+	top, scale := p.panel(fmt.Sprintf("scratch, %d of %d bytes touched", touched, bytes), bytes)
+	for i, operands := range list {
 		for _, o := range operands {
 			if !o.made || o.at.Region != InScratch {
 				continue
@@ -180,7 +184,7 @@ func (p *picture) ports() {
 		}
 		p.label(p.y+10, "%s", port.Name)
 		if from, ok := first[i]; ok {
-			bytes, _ := port.Value.Type.Bytes()
+			_, bytes := PortLayout(port.Value.Type, p.s.Target)
 			p.rect(from, last[i], p.y, portHeight-3, fill, fmt.Sprintf("port %d %s %v, %d bytes, tasks %d to %d", i, port.Name, port.Value.Type, bytes, from, last[i]), "")
 		}
 		p.y += portHeight

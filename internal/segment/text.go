@@ -11,9 +11,9 @@ import (
 
 // MemoryText says where everything lies, as the tasks have it: the sizes of the regions, the ports, and by task what it
 // reads and makes, at which address, with which strides, and which task reads it last. Nothing stands here that is
-// not in a task.
+// not in a task. A region has room for what was planned; results that stay on chip leave some of it untouched.
 //
-//	scratch 512 bytes, 1536 if nothing were shared
+//	scratch 512 bytes, 512 touched, 1536 if nothing were shared
 //	port 0 in %x fp16[1,1,3,8,8] 384 bytes
 //	task 0 Conv
 //	  reads %x port 0+0 fp16[1,1,3,8,8]
@@ -24,11 +24,13 @@ import (
 func MemoryText(s *Segment) string {
 	t := &memoryText{}
 	p := s.Plan
-	t.printf("scratch %d bytes, %d if nothing were shared\n", s.ScratchBytes(), p.ScratchSum+s.ScratchBytes()-p.Scratch)
-	t.printf("derived %d bytes\n", p.Derived)
-	t.printf("constants %d bytes\n", len(p.Constants))
+	operands := operandsOf(s)
+	touched := touchedBytes(operands)
+	t.printf("scratch %d bytes, %d touched, %d if nothing were shared\n", s.ScratchBytes(), touched[InScratch], p.ScratchSum+s.ScratchBytes()-p.Scratch)
+	t.printf("derived %d bytes, %d touched\n", p.Derived, touched[InDerived])
+	t.printf("constants %d bytes, %d touched\n", len(p.Constants), touched[InConstants])
 	if n := len(s.Packed.Data); n > 0 {
-		t.printf("packed %d bytes\n", n)
+		t.printf("packed %d bytes, %d touched\n", n, touched[InPacked])
 	}
 	for i, port := range p.Ports {
 		way := "in"
@@ -38,11 +40,10 @@ func MemoryText(s *Segment) string {
 		case port.Out:
 			way = "out"
 		}
-		bytes, _ := port.Value.Type.Bytes()
+		_, bytes := PortLayout(port.Value.Type, s.Target)
 		t.printf("port %d %s %%%s %v %d bytes\n", i, way, port.Name, port.Value.Type, bytes)
 	}
 	derived := DerivedLayers(s.Order)
-	operands := operandsOf(s)
 	for i, task := range BoundTasks(s) {
 		t.printf("task %d %v", i, task.Layer.Kind())
 		if derived[task.Layer] {
