@@ -78,6 +78,9 @@ func taskOperands(t Task) (list []operand) {
 	}
 	if k := u.Kernel; k != nil {
 		for i, bytes := range k.Sizes {
+			if k.Runtime { // the stream ends on a whole row, and there is nothing behind the weights
+				bytes = min(bytes, 2*u.Inputs()*u.Window.KW*u.Window.KH<<u.LanesLog2)
+			}
 			list = append(list, operand{Operand: td.Dense(k.Base, int64(k.Offsets[i]), tensor.UInt8, [td.NumAxes]int{1, 1, 1, 1, bytes})})
 		}
 	}
@@ -133,13 +136,26 @@ func findReaders(tasks []Task, list [][]operand) {
 	}
 }
 
-// valueOf is the value that a task of a layer reads or makes.
+// valueOf is the value that a task of a layer reads or makes. A task may begin to read before a view: what is there is a part of
+// what the view shows.
 func (s *Segment) valueOf(l *anec.Layer, o *operand) *anec.Value {
 	touched := s.Touched[s.StandsFor[l]]
 	if o.made {
 		return s.valueAt(slices.Concat(l.Tops, touched), o)
 	}
-	return s.valueAt(slices.Concat(l.Reads(), touched, l.Tops), o)
+	for values := slices.Concat(l.Reads(), touched, l.Tops); len(values) > 0; {
+		if v := s.valueAt(values, o); v != nil {
+			return v
+		}
+		var shown []*anec.Value
+		for _, v := range values {
+			if v.Def != nil && IsView(v.Def) {
+				shown = append(shown, v.Def.Bottoms[0])
+			}
+		}
+		values = shown
+	}
+	return nil
 }
 
 // nameOf is how an operand of a task is called. What tasks of one layer keep between them has no name of its own, nor has a
@@ -156,7 +172,7 @@ func (s *Segment) nameOf(o *operand, task []operand) string {
 		}
 		return "%" + v.Name
 	case o.at.Region == InPort:
-		return "%" + s.Plan.Ports[o.at.Port].Name
+		return "%" + s.Plan.Ports[o.at.Port].Value.Name
 	case o.at.Region == InPacked:
 		return "constant"
 	}

@@ -41,7 +41,11 @@ func MemoryText(s *Segment) string {
 			way = "out"
 		}
 		_, bytes := PortLayout(port.Value.Type, s.Target)
-		t.printf("port %d %s %%%s %v %d bytes\n", i, way, port.Name, port.Value.Type, bytes)
+		t.printf("port %d %s %%%s %v %d bytes", i, way, port.Value.Name, port.Value.Type, bytes)
+		if port.Name != port.Value.Name {
+			t.printf(", bound as %s", port.Name)
+		}
+		t.printf("\n")
 	}
 	derived := DerivedLayers(s.Order)
 	for i, task := range BoundTasks(s) {
@@ -95,11 +99,13 @@ func (t *memoryText) unit(u *units.Op) {
 		t.end(o)
 	}
 	if k := u.Kernel; k != nil {
-		bytes := 0
+		bytes, engines := 0, 0 // that have a stream
 		for _, n := range k.Sizes {
-			bytes += n
+			if bytes += n; n > 0 {
+				engines++
+			}
 		}
-		t.printf("  reads kernel %v %d bytes for %d engines", t.operands[0].at.At(), bytes, len(k.Sizes))
+		t.printf("  reads kernel %v %d bytes for %d engines", t.operands[0].at.At(), bytes, engines)
 		if k.Producer >= 0 {
 			t.printf(", made by task %d", k.Producer)
 		}
