@@ -23,7 +23,8 @@ func planAlone(s *segment.Segment) error {
 	}
 	order := s.Graph.Order()
 	layers := aloneLayers(s, order, native.Groups(s, order))
-	if layers == nil {
+	declines := func(l *anec.Layer) bool { return !segment.IsView(l) && native.Takes(s, l) != nil }
+	if layers == nil || slices.ContainsFunc(layers, declines) {
 		return nil
 	}
 	c := &segment.Choice{Segment: s, Layers: layers, Spots: map[*anec.Value]segment.Spot{}, IsView: segment.IsView}

@@ -16,7 +16,7 @@ import (
 // native: which register or rule stands in the way.
 type Encoder interface {
 	// Takes reports whether the encoding has tasks for a layer, as far as its kind and its values tell: nil, or why not. It is
-	// asked before anything has a layout.
+	// asked before a value is copied, or a segment laid out, for such tasks. Choose may decline what it takes.
 	Takes(s *segment.Segment, l *anec.Layer) error
 
 	// Layout is how a value lies such that tasks can read and write it: its strides, and the bytes that it takes. Align is
@@ -30,8 +30,9 @@ type Encoder interface {
 	// Groups finds layers that another one's tasks compute along: which one that is.
 	Groups(s *segment.Segment, layers []*anec.Layer) map[*anec.Layer]*anec.Layer
 
-	// Choose selects the tasks of a choice, once. They name memories by their numbers. Fits declines those that words cannot
-	// say, or that the profile of numerics does not allow.
+	// Choose selects the tasks of a choice. It is asked once for a layer, by itself or with others. Tasks name memories by their
+	// numbers. Fits declines those that words cannot say, or that the profile of numerics does not allow; the next encoder is
+	// asked then.
 	Choose(c *segment.Choice) ([]segment.Task, error)
 	Fits(c *segment.Choice, tasks []segment.Task) error
 
@@ -62,7 +63,7 @@ func Add(name string, new func(*hal.Target) Encoder) (remove func()) {
 	}
 }
 
-// Of are the encoders of a target: the native one first, if the chip has one, and last the one that takes every layer.
+// Of are the encoders of a target, one or two: the native one first, if the chip has one, and last the one that takes every layer.
 func Of(t *hal.Target) (list []Encoder) {
 	for _, name := range t.Encoders {
 		i := slices.IndexFunc(encodings, func(e encoding) bool { return e.name == name })
