@@ -12,8 +12,8 @@ import (
 	"github.com/espalier-ane/espalier/td"
 )
 
-// An Encoder makes tasks of layers in one encoding, for one target. It says no with a reason, a *diag.Reason where the encoding is
-// native: which register or rule stands in the way.
+// An Encoder makes tasks of layers in one encoding, for one target. It declines a layer with a reason, a *diag.Reason where the
+// encoding is native: which register or rule stands in the way. Names and Keep decline none, and answer with yes or no.
 type Encoder interface {
 	// Takes reports whether the encoding has tasks for a layer, as far as its kind and its values tell: nil, or why not. It is
 	// asked before a value is copied, or a segment laid out, for such tasks. Choose may decline what it takes.
@@ -24,7 +24,8 @@ type Encoder interface {
 	Layout(t anec.Type) (strides [anec.NumAxes]int64, size int64)
 	Align() int64
 
-	// Names reports whether tasks can name the place of a value.
+	// Names reports whether tasks can name the place of a value. Where they cannot, it is copied to one that they can; a layer
+	// that has no tasks for all that says why in Choose.
 	Names(at segment.Spot, t anec.Type) bool
 
 	// Groups finds layers that another one's tasks compute along: which one that is.
@@ -37,7 +38,7 @@ type Encoder interface {
 	Fits(c *segment.Choice, tasks []segment.Task) error
 
 	// Keep leaves a result on chip that the last task of one layer makes and the first of another reads, and reports whether
-	// it can.
+	// it can. Where it cannot, the result goes through memory, as it was planned: both layers have their tasks either way.
 	Keep(v *anec.Value, at segment.Spot, from, to []segment.Task) bool
 
 	// Encode makes the words of a program's tasks, when addresses are bound: its own, and those of the other encoding.
