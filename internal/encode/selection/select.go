@@ -52,7 +52,7 @@ func (b *builder) join(l *anec.Layer) {
 	b.joinProductParts(l)
 	b.joinAttention(l)
 	p, ok := l.Params.(*anec.ElementWise)
-	if !ok || len(l.Bottoms) != 2 || !planarJoin[p.Type] {
+	if !ok || len(l.Bottoms) != 2 || !units.CombinesPlanar(p.Type) {
 		return
 	}
 	z := l.Bottoms[1]
@@ -76,5 +76,3 @@ func (b *builder) join(l *anec.Layer) {
 		b.joined[z.Def] = true
 	}
 }
-
-var planarJoin = map[td.EWKind]bool{td.EWAdd: true, td.EWSub: true, td.EWMult: true, td.EWMax: true, td.EWMin: true}
