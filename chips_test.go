@@ -170,7 +170,7 @@ This page is made by a test: after a change, run ` + "`go test . -run TestModels
 func checkChipsPage(t *testing.T, names []string, results [][]outcome) {
 	var page bytes.Buffer
 	page.WriteString(chipsHead)
-	fmt.Fprintf(&page, "| Model | Own tasks | %s | Rule |\n|---|--:|%s---|\n", strings.Join(chipTargets, " | "), strings.Repeat("--:|", len(chipTargets)))
+	fmt.Fprintf(&page, "| Model | Native-encoded | %s | Rule |\n|---|--:|%s---|\n", strings.Join(chipTargets, " | "), strings.Repeat("--:|", len(chipTargets)))
 	native, tasks := 0, 0
 	for i, name := range names {
 		fmt.Fprintf(&page, "| %s | ", name)

@@ -213,8 +213,8 @@ type CompiledSegment struct {
 // OnChip is how the tasks of a segment use the memory on chip that they share.
 type OnChip struct {
 	Bytes, Used int64
-	Kept        int    // results that stay there for another task
-	Picture     string // of it and of main memory over the tasks, as SVG
+	Kept        int           // results that stay there for another task
+	Picture     func() string // of it and of main memory over the tasks, as SVG
 }
 
 // Functions are the functions of a program, the default one first.
@@ -230,7 +230,7 @@ func (p *Program) Functions() []CompiledFunction {
 			} else {
 				compiled.Name, compiled.Tasks, compiled.Container = s.Name, len(s.Tasks), s.File
 				if used, kept := segment.OnChipUse(s); used > 0 {
-					compiled.OnChip = &OnChip{int64(s.Target.Sizes.OnChip), used, kept, segment.Picture(s)}
+					compiled.OnChip = &OnChip{int64(s.Target.Sizes.OnChip), used, kept, func() string { return segment.Picture(s) }}
 				}
 			}
 			function.Segments = append(function.Segments, compiled)

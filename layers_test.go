@@ -400,12 +400,19 @@ func buildTags(text []byte) map[string]bool {
 	return tags
 }
 
-// versionName is the name of a version of task descriptors, in code, in a comment or in a text.
-var versionName = regexp.MustCompile(`(?i)\bv(7|10|11|256)(\b|[A-Z_])|\bversion[ -]?(7|10|11|256)\b`)
+// versionName is the name of a version of task descriptors, in code, in a comment or in a text: V7 or v7, alone or as a part of a
+// name; "version 7", "versions 7 and 256", version256Task; and a version that is compared with a number.
+var versionName = regexp.MustCompile(`(?:^|[^A-Za-z0-9])[vV](?:7|10|11|256)(?:\D|$)` +
+	`|[a-z0-9]V(?:7|10|11|256)(?:\D|$)` +
+	`|(?i:versions?[ _-]?(?:\d+,? (?:and|or|to) )?(?:7|10|11|256)(?:\D|$))` +
+	`|(?i:version\w*\)? *(?:[=!<>]=|[<>=:]|:=) *(?:7|10|11|256)(?:\D|$))`)
 
-// checkVersions complains of each line that names a version of task descriptors.
+// checkVersions complains of a file, and of each of its lines, that names a version of task descriptors.
 func checkVersions(file string, text []byte) []string {
 	var complaints []string
+	if versionName.MatchString(path.Base(file)) {
+		complaints = append(complaints, file+": a version of task descriptors is named by the file")
+	}
 	n := 0
 	for line := range strings.Lines(string(text)) {
 		if n++; versionName.MatchString(line) {
@@ -556,6 +563,17 @@ func TestFileNamesBite(t *testing.T) {
 func TestVersionsBite(t *testing.T) {
 	for line, ok := range map[string]bool{
 		"if t.Version == td.V7 {":                         false,
+		"func newV7Build() *build {":                      false,
+		"if isV7 {":                                       false,
+		"layout := td.LayoutV256":                         false,
+		"task_v7 := 1":                                    false,
+		"func version256Task() {":                         false,
+		"// of versions 7 and 256":                        false,
+		"// of versions 11, 256 or others":                false,
+		"// between versions 5 and 7":                     false,
+		"if t.TaskVersion == 7 {":                         false,
+		"if uint16(t.TaskVersion) != 256 {":               false,
+		"x := Task{Version: 11}":                          false,
 		"w.set(td.V7Cout, 1)":                             false,
 		"v7build := newBuild()":                           false,
 		"// as version 256 has it":                        false,
@@ -566,6 +584,11 @@ func TestVersionsBite(t *testing.T) {
 	} {
 		if got := checkVersions("x.go", []byte(line+"\n")); (got == nil) != ok {
 			t.Errorf("%s: got %q", line, got)
+		}
+	}
+	for file, ok := range map[string]bool{"task_v7.go": false, "v256.go": false, "encodeV7.go": false, "v7/task.go": true, "seven.go": true, "convert.go": true} {
+		if got := checkVersions(file, nil); (got == nil) != ok {
+			t.Errorf("%s: got %q", file, got)
 		}
 	}
 }

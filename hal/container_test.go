@@ -13,3 +13,13 @@ func TestEveryTargetHasAContainer(t *testing.T) {
 		}
 	}
 }
+
+// The compiler asks a native encoder, if there is one, and then the one that takes every layer. There is no third.
+func TestEncoders(t *testing.T) {
+	for _, target := range Targets() {
+		n := len(target.Encoders)
+		if n < 1 || n > 2 || target.Encoders[n-1] != "v256" {
+			t.Errorf("%s has the encoders %v", target.Name, target.Encoders)
+		}
+	}
+}

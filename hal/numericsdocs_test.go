@@ -54,8 +54,8 @@ Tasks of version 7, which are native to H13, and of version 256, which all other
   like others. So do most rows of edge behaviour: with inf as 2^16 and NaN as 2^16 and more, inf-inf and 0·inf are 0, NaN is stored as inf, and NaN in a variance is a large finite number.
   That is a reading of the rows, and no rule here follows from it: what inf·0.5 gives was not published.`)
 
-	p.text("## Own tasks and extensions")
-	p.text(`A layer for H13 is Native tasks or an extension. Both follow the same rules, and ` + "`TestNativeTasksAgreeWithExtensions`" + ` holds them to each other: sums of products are added up
+	p.text("## Native tasks and extensions")
+	p.text(`A layer for H13 becomes native tasks or an extension. Both follow the same rules, and ` + "`TestNativeTasksAgreeWithExtensions`" + ` holds them to each other: sums of products are added up
 in the same blocks of 256 with the bias first, softmax, attention and normalizations round between their stages, quotients are products with the reciprocal of a table. Five of six programs there give
 the same bits. The rest differ by the rounding between two tasks where an extension takes one step, or have a function that an extension computes and tasks make of tables.`)
 

@@ -14,8 +14,8 @@ type Residency struct {
 	// Conflict is when rows on chip would fall into the same banks, and what is put between them then, by EngineClass.
 	Conflict [2]RowPad
 
-	// FoldPadding has a convolution read zeros about its operand itself, instead of a layer that writes them.
-	FoldPadding bool
+	// FoldPadding is how many zeros on a side of its operand a convolution reads itself, instead of a layer that writes them.
+	FoldPadding int
 }
 
 // A RowPad adds Pad bytes to a stride that is a multiple of Every bytes. 0: never.
@@ -35,7 +35,7 @@ const (
 	marginSource      = "seed compiler, phase 3: a fraction below one, no source has it; 0.85 leaves the 0.3 MB that guide 21 measured as the margin of the tiler"
 	patchSource       = "oracles 5, register 0x2c of planar tasks: 70 of 72"
 	conflictSource    = "h13 5 and oracles 5: rows of the array get 0x30 where they are a multiple of 0x400, planar ones 0x20 where they are one of 0x100"
-	foldPaddingSource = "seed compiler, phase 4: pad optimization; h13 2.3: a convolution has its padding in register 0x1c"
+	foldPaddingSource = "seed compiler, phase 4: pad optimization; h13 2.3: a convolution has its padding in register 0x1c, five bits for each side"
 )
 
 func residency(t *Target) Residency {
@@ -46,7 +46,7 @@ func residency(t *Target) Residency {
 		Margin:      0.85,
 		PatchPixels: [2]int{512, 256},
 		Conflict:    [2]RowPad{{0x400, 0x30}, {0x100, 0x20}},
-		FoldPadding: true,
+		FoldPadding: 31,
 	}
 }
 
@@ -71,5 +71,5 @@ func (t *Target) residencyValues(add func(name, text string, status Status, sour
 		}
 		add(name, text, measured, conflictSource)
 	}
-	add("fold_padding", yesNo(r.FoldPadding), measured, foldPaddingSource)
+	add("fold_padding", fmt.Sprint(r.FoldPadding), measured, foldPaddingSource)
 }

@@ -88,7 +88,7 @@ func (c *compilation) report(model, target string) compileReport {
 		for _, s := range f.Segments {
 			segment := compiledSegment{Name: s.Name, Backend: s.Backend, Operations: s.Operations, Tasks: s.Tasks}
 			if o := s.OnChip; o != nil {
-				segment.OnChip = &onChipReport{o.Bytes, o.Used, o.Kept, o.Picture}
+				segment.OnChip = &onChipReport{o.Bytes, o.Used, o.Kept, o.Picture()}
 			}
 			function.Segments = append(function.Segments, segment)
 		}

@@ -28,7 +28,7 @@ func (e *StrictError) Error() string {
 	}
 	why, before, between := "the registers of "+e.Target+" are not known, and they would be tasks of ours", " ", "; "
 	if e.Known {
-		why, before, between = "no tasks of "+e.Target+" are certain for them, and they would be extension records", "\n  ", "\n  "
+		why, before, between = "no tasks of "+e.Target+" are certain for them, and they would be tasks of ours", "\n  ", "\n  "
 	}
 	return fmt.Sprintf("strict: %s refused: %s:%s%s", count, why, before, strings.Join(e.names(), between))
 }

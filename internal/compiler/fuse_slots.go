@@ -2,9 +2,9 @@ package compiler
 
 import (
 	"math"
-	"slices"
 
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/units"
 	"github.com/espalier-ane/espalier/td"
 )
 
@@ -124,8 +124,5 @@ func (f *fusion) readsThroughReLU(m *anec.Layer, dims anec.Dims) bool {
 	if p := x.Def; p != nil && len(x.Uses) == 1 && !f.kept[x] && f.hasEpilogue(p) {
 		return false
 	}
-	return s.Code == td.MicroEW && slices.Contains(planarPairs, s.EW) && s.Operand != nil && s.Operand.Type.Dims == dims
+	return s.Code == td.MicroEW && units.CombinesPlanar(s.EW) && s.Operand != nil && s.Operand.Type.Dims == dims
 }
-
-// planarPairs are the kinds that the planar engine has as one operator (h13 2.6).
-var planarPairs = []td.EWKind{td.EWAdd, td.EWSub, td.EWMult, td.EWMax, td.EWMin}

@@ -23,7 +23,8 @@ func planAlone(s *segment.Segment) error {
 	}
 	order := s.Graph.Order()
 	layers := aloneLayers(s, order, native.Groups(s, order))
-	if layers == nil {
+	declines := func(l *anec.Layer) bool { return !segment.IsView(l) && native.Takes(s, l) != nil }
+	if layers == nil || slices.ContainsFunc(layers, declines) {
 		return nil
 	}
 	c := &segment.Choice{Segment: s, Layers: layers, Spots: map[*anec.Value]segment.Spot{}, IsView: segment.IsView}
@@ -54,8 +55,8 @@ func planAlone(s *segment.Segment) error {
 		return nil
 	}
 	s.Alone, s.Selected[c.Layer()], s.Temporaries = true, tasks, c.Bytes
-	s.StandsFor[c.Layer()] = c.Layer()
-	s.Order = order
+	s.StandsFor[c.Layer()], s.Touched[c.Layer()] = c.Layer(), c.Touched
+	s.Order, s.Layout = order, &segment.Layout{Spots: c.Spots}
 	s.Plan = &segment.Plan{Ports: ports, Layers: []*anec.Layer{c.Layer()}, Places: map[*anec.Value]segment.Place{}}
 	for v, at := range c.Spots {
 		s.Plan.Places[v] = segment.Place{Region: segment.InPort, Port: at.Buffer.Port, Offset: at.Offset, Strides: at.Strides}

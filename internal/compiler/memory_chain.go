@@ -67,7 +67,7 @@ func sameGeometry(maker, reader *anec.Layer, v *anec.Value) bool {
 }
 
 // tileRows is how many rows of its result a task computes at a time: the pixels of a patch, with rows on whole powers of
-// two (oracles 5, register 0x2c).
+// two (oracles 5).
 func tileRows(l *anec.Layer, t *hal.Target) int {
 	live := 0
 	for _, v := range l.Reads() {

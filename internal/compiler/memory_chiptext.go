@@ -10,8 +10,10 @@ import (
 
 // ChipText says what the rules of the chip's compiler would keep on chip, and how: the partitions, then by layer the unit that
 // runs it, what it would be chained to and what would run beside it, and the values that it reads from outside and makes.
-// Tasks follow it as far as they can (pass resident); MemoryText says what they do.
+// Tasks follow it as far as they can (pass resident), at other places; MemoryText says what they do, and the first line says so.
+// What a later pass decides is left out.
 //
+//	by the rules of the chip's compiler; tasks may differ, see --emit memory
 //	on chip 2097152 bytes, 1782579 for a partition
 //	partition 0 layers 0-1 pressure 16384 bytes
 //	layer 0 Conv array, pressure 16384 bytes, tiles chip+8192 8192 bytes
@@ -25,6 +27,7 @@ func ChipText(s *segment.Segment) string {
 	if oc == nil {
 		return ""
 	}
+	b.WriteString("by the rules of the chip's compiler; tasks may differ, see --emit memory\n")
 	fmt.Fprintf(b, "on chip %d bytes, %d for a partition\n", oc.Bytes, oc.Budget)
 	for i, p := range oc.Partitions {
 		fmt.Fprintf(b, "partition %d layers %d-%d pressure %d bytes", i, p.First, p.Last, p.Pressure)
@@ -41,7 +44,10 @@ func ChipText(s *segment.Segment) string {
 			b.WriteString(" at load\n")
 			continue
 		}
-		fmt.Fprintf(b, " %v, pressure %d bytes", t.Unit, t.Pressure)
+		fmt.Fprintf(b, " %v", t.Unit)
+		if t.Pressure > 0 {
+			fmt.Fprintf(b, ", pressure %d bytes", t.Pressure)
+		}
 		if t.Tiles > 0 {
 			fmt.Fprintf(b, ", tiles chip+%d %d bytes", t.TileOffset, t.Tiles)
 		}
@@ -54,11 +60,11 @@ func ChipText(s *segment.Segment) string {
 		b.WriteByte('\n')
 		for _, v := range operands[i] {
 			if v.Maker < 0 && v.Readers[0] == i {
-				printChipValue(v, b, s.Target)
+				printChipValue(v, b, oc, s.Target)
 			}
 		}
 		for _, v := range results[i] {
-			printChipValue(v, b, s.Target)
+			printChipValue(v, b, oc, s.Target)
 		}
 	}
 	for _, j := range oc.Joins {
@@ -74,22 +80,40 @@ func ChipText(s *segment.Segment) string {
 	return b.String()
 }
 
-func printChipValue(v *segment.ChipValue, b *strings.Builder, t *hal.Target) {
-	fmt.Fprintf(b, "  %%%s %v", v.Value.Name, v.State)
+func printChipValue(v *segment.ChipValue, b *strings.Builder, oc *segment.OnChip, t *hal.Target) {
+	fmt.Fprintf(b, "  %%%s", v.Value.Name)
+	if oc.Allocated {
+		fmt.Fprintf(b, " %v", v.State)
+	}
 	if v.Over != nil {
 		fmt.Fprintf(b, " over %%%s", v.Over.Value.Name)
 	}
-	if v.State.OnChip() {
+	if oc.Allocated && v.State.OnChip() && v.Offset >= 0 {
 		fmt.Fprintf(b, " chip+%d %d bytes", v.Offset, v.Bytes)
 		if l := v.Layout; l.Row != l.Packed {
 			fmt.Fprintf(b, ", rows %d apart and not %d: %d and not %d in a bank",
 				l.Row, l.Packed, bankRequests(l.Row, l.Rows, t), bankRequests(l.Packed, l.Rows, t))
 		}
 	}
-	if v.Chain != segment.Chainable && v.Chain != segment.NotMade {
-		fmt.Fprintf(b, ", not chained: %v", v.Chain)
-	} else if v.Chain == segment.Chainable && v.State != segment.Chained {
-		b.WriteString(", not chained: another partition")
+	if why := notChained(v, oc); why != "" {
+		fmt.Fprintf(b, ", not chained: %s", why)
 	}
 	b.WriteByte('\n')
+}
+
+// notChained is why a value does not go right into the task that reads it; "" if it does, or if that is not decided yet.
+func notChained(v *segment.ChipValue, oc *segment.OnChip) string {
+	switch {
+	case v.Chain == segment.NotMade:
+		return ""
+	case v.Chain != segment.Chainable:
+		return v.Chain.String()
+	case !oc.Allocated || v.State == segment.Chained:
+		return ""
+	case v.Streams:
+		return "too large to stay"
+	case !stays(oc, v):
+		return "another partition"
+	}
+	return "no room"
 }

@@ -30,7 +30,7 @@ func segmentOf(t testing.TB, target *hal.Target, graph string) *segment.Segment 
 	t.Helper()
 	g := parseGraph(t, graph)
 	s := &segment.Segment{Name: g.Name, Target: target, Graph: g}
-	if target.TaskVersion == uint16(td.V7) { // its own tasks name the ports
+	if target.TaskVersion == uint16(td.V7) { // native tasks name the ports
 		for _, v := range g.Outputs {
 			s.Outputs = append(s.Outputs, v.Name)
 		}

@@ -15,7 +15,7 @@ import (
 //
 // It does so for padding with zeros that the convolution alone reads, and that its fields can say.
 func foldPadding(s *segment.Segment) error {
-	if !keepsOnChip(s) || !s.Target.Residency.FoldPadding {
+	if !keepsOnChip(s) || s.Target.Residency.FoldPadding == 0 {
 		return nil
 	}
 	f := newFusion(s)
@@ -32,7 +32,7 @@ func foldPadding(s *segment.Segment) error {
 		if !ok || !segment.IsBare(pad) || !padsZeros(p) {
 			continue
 		}
-		before, after, ok := windowPadding(p, conv.Window)
+		before, after, ok := windowPadding(p, conv.Window, s.Target.Residency.FoldPadding)
 		if !ok {
 			continue
 		}
@@ -55,18 +55,15 @@ func padsZeros(p *anec.Padding) bool {
 	return p.Mode == td.PadZero || p.Mode == td.PadBackground && p.Value == 0
 }
 
-// maxFoldedPad is the most that a convolution's field holds (h13 2.3, register 0x1c: five bits).
-const maxFoldedPad = 31
-
-// windowPadding adds padding to that of a window; false if it is along other axes or too much.
-func windowPadding(p *anec.Padding, w anec.Window) (before, after [3]int, ok bool) {
+// windowPadding adds padding to that of a window; false if it is along other axes, or more than most.
+func windowPadding(p *anec.Padding, w anec.Window, most int) (before, after [3]int, ok bool) {
 	before, after = w.PadBefore, w.PadAfter
 	rest := *p
 	for i, a := range segment.WindowAxes {
 		before[i] += p.Before[a]
 		after[i] += p.After[a]
 		rest.Before[a], rest.After[a] = 0, 0
-		if max(before[i], after[i]) > maxFoldedPad {
+		if max(before[i], after[i]) > most {
 			return before, after, false
 		}
 	}

@@ -51,6 +51,8 @@ func (p *planner) selectTasks(l *anec.Layer) (added []*anec.Layer, err error) {
 			if declined = p.native.Fits(c, tasks); declined != nil {
 				p.Packed.Reset(packed)
 			}
+			// The copies are made even where words cannot say the tasks: they lie in rows, later layers may read them, and
+			// the containers that are held by their digest have them (gru_bi_ios18).
 			if added, err = p.copyFor(c); err != nil {
 				return nil, err
 			}
@@ -176,7 +178,7 @@ func (p *planner) layOutGroup(all []*anec.Layer, i int) (n int, err error) {
 		if err := p.placeConstants(l); err != nil {
 			return 0, err
 		}
-		if l != root && p.wantsCopy(l) {
+		if p.wantsCopy(l) {
 			return forget()
 		}
 		if p.isView(l) {

@@ -33,6 +33,7 @@ func allocate(s *segment.Segment) error {
 			v.State = stateOf(oc, s, v, operands)
 		}
 	}
+	oc.Allocated = true
 	return nil
 }
 

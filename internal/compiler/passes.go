@@ -200,7 +200,7 @@ var passes = []Pass{
 		Doc: "lay out a segment of one native-encoded layer as Apple's compiler does",
 	},
 	{
-		Name: "schedule", Phase: Schedule, Run: schedule, Show: ScheduleText,
+		Name: "schedule", Phase: Schedule, Run: schedule, Show: firstScheduleText,
 		Doc: "order the layers so that little memory is held between them",
 	},
 	{

@@ -31,7 +31,7 @@ var (
 //	go test ./internal/compiler -run RandomPrograms -random.count 20000 -random.seed 7000
 func TestRandomPrograms(t *testing.T) { randomPrograms(t, "virtual", growth{}, randomNumber()) }
 
-// On H13, with the numerics of virtual, its own tasks and extension records stand side by side in the same memory.
+// On H13, with the numerics of virtual, native tasks and extension records stand side by side in the same memory.
 func TestRandomProgramsOnH13(t *testing.T) { randomPrograms(t, "h13", growth{}, randomNumber()) }
 
 // On any target, large ones of which any value may be an output: a few here, as many as are asked for by

@@ -55,6 +55,15 @@ func ScheduleText(s *segment.Segment) string {
 	return b.String()
 }
 
+// firstScheduleText says where the order is replaced: on chips, by the pass list.
+func firstScheduleText(s *segment.Segment) string {
+	text := ScheduleText(s)
+	if keepsOnChip(s) {
+		text = "the list scheduler of the chip replaces this order, see --emit list\n" + text
+	}
+	return text
+}
+
 // A pickRule is why a layer was taken before the others that were ready.
 type pickRule uint8
 

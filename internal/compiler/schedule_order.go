@@ -17,7 +17,7 @@ import (
 //	         %c = Reduction(%a)          %b = Conv(%x)
 //	         %d = Reduction(%b)          %d = Reduction(%b)
 //
-// Two rules, one inside the other. The outer: of what is ready, a layer that frees as much as it makes goes at
+// Two rules, one inside the other. The outer: of what is ready, a layer that frees at least as much as it makes goes at
 // once. The inner: else the next in the order of wants, in which every layer stands just before the first that
 // needs it, and of several that one layer needs, the one whose making holds the most memory is first.
 //
@@ -43,7 +43,7 @@ func schedule(s *segment.Segment) error {
 		case segment.IsView(l):
 			s.Picked[l] = "a view"
 		case relieves[k]:
-			s.Picked[l] = "it frees as much as it makes"
+			s.Picked[l] = "it frees at least as much as it makes"
 		default:
 			s.Picked[l] = "the next that is wanted"
 		}
@@ -182,7 +182,7 @@ func (sc *scheduler) wants() []int {
 	return place
 }
 
-// list takes layers from the queues of those that are ready, and says of each whether it frees as much as it makes.
+// list takes layers from the queues of those that are ready, and says of each whether it frees at least as much as it makes.
 func (sc *scheduler) list(wants []int) (order []int, relieves []bool) {
 	waits, left := make([]int, len(sc.layers)), make([]int, len(sc.layers))
 	relief, others := &queue{key: wants}, &queue{key: wants}

@@ -79,6 +79,21 @@ func TestReasons(t *testing.T) {
 	}
 }
 
+// Words before a reason leave its record as it is.
+func TestReasonAfter(t *testing.T) {
+	inner := Decline(NativeWindow, "is %d columns wide", 9).Of("w").In("KernelWidth").Measure(7, 9)
+	r := inner.After("its ", "Conv", ": ")
+	if r.ID != inner.ID || r.Field != inner.Field || r.Limit() != "7" || r.Found() != "9" {
+		t.Errorf("the record is %+v", r)
+	}
+	if got, want := r.Error(), "its Conv: "+inner.Error(); got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if f := r.Finding(); f.Limit != "7" || f.Found != "9" || f.Text != "its Conv: KernelWidth: \"w\" is 9 columns wide" {
+		t.Errorf("the finding is %+v", f)
+	}
+}
+
 func TestFindingOf(t *testing.T) {
 	reason := Decline(NoLayer, "it is a list").Measure("tensors", "a list")
 	f := &Finding{ID: PadChannel, Text: "no"}

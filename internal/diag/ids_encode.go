@@ -32,7 +32,7 @@ var (
 		"break the chain: keep the intermediate result as an output, or change the order of the operations after it")
 	NativeWindow = encode("native-window", Decoded, "The window is none that the engine has",
 		"The array has windows of up to 7 columns and 15 rows, strides of 1 and 2 that are the same along both axes, and zeros about the image. Pooling has its own, made of sums and maxima.",
-		"a smaller kernel, even strides, padding with zeros")
+		"a smaller kernel, the same stride along both axes, padding with zeros")
 	NativeAxes = encode("native-axes", Decoded, "The axes are none that tasks go along together",
 		"A reduction, a softmax or a normalization reads axes as rows, channels and groups of a task. These axes, or as the values lie, do not come to that.",
 		"reshape or transpose such that the axes are one, or are the last")

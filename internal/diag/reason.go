@@ -3,6 +3,7 @@ package diag
 import (
 	"errors"
 	"fmt"
+	"slices"
 )
 
 // A Reason is why a rule declines a layer. See the package's comment.
@@ -13,6 +14,7 @@ type Reason struct {
 	limit, found any // what the field takes and what the layer has; nil: it is not about that
 	format       string
 	args         []any
+	before       []any // what stands before it all, joined as by Sprint
 }
 
 // Decline is a reason. The text is formatted when somebody reads it: arguments
@@ -58,18 +60,29 @@ func shown(v any) string {
 	return fmt.Sprint(v)
 }
 
+// After puts words before the reason: what it is a part of, or what was tried
+// first. The record stays. They are joined as by fmt.Sprint, when somebody reads
+// them.
+func (r *Reason) After(words ...any) *Reason {
+	copied := *r
+	copied.before = slices.Concat(words, r.before)
+	return &copied
+}
+
 // Text is the reason in words.
-func (r *Reason) Text() string { return fmt.Sprintf(r.format, r.args...) }
+func (r *Reason) Text() string { return fmt.Sprint(r.before...) + r.text() }
+
+func (r *Reason) text() string { return fmt.Sprintf(r.format, r.args...) }
 
 // Error is the reason in a line: the field, the text, the limit and what was
 // found.
 func (r *Reason) Error() string {
-	return prefixed(r.Field, r.Text()+measured(r.Limit(), r.Found()))
+	return fmt.Sprint(r.before...) + prefixed(r.Field, r.text()+measured(r.Limit(), r.Found()))
 }
 
 // Finding is the reason as a finding. The field is part of its text.
 func (r *Reason) Finding() *Finding {
-	return Finding{ID: r.ID, Text: prefixed(r.Field, r.Text()), Limit: r.Limit(), Found: r.Found()}.filled()
+	return Finding{ID: r.ID, Text: fmt.Sprint(r.before...) + prefixed(r.Field, r.text()), Limit: r.Limit(), Found: r.Found()}.filled()
 }
 
 // FindingOf is what an error says as a finding. One that is a finding or a reason

@@ -208,7 +208,7 @@ the column has what holds unless the finding knows better for its chip.
 		Networks:   "Validators of whole networks, asked about each segment of the engine. Where one refuses, Apple's compiler makes no program of it, though ours may. Models that Apple's tools made meet few of these; they are for network descriptions that people write.",
 		Layers:     "Validators of layers: the gates that the engine's compiler holds each layer to.",
 		Generation: "Layers that pass their validator and of which no code comes.",
-		Encoding:   "Layers that run on the engine, and are not native-encoded: their tasks are extension records. `compile --strict` refuses them and says why.",
+		Encoding:   "Layers that run on the engine, and are not native-encoded: their tasks are ours. `compile --strict` refuses them and says why.",
 		Hazards:    "What no gate stops.",
 	}
 	for g := Placement; g <= Hazards; g++ {

@@ -61,7 +61,7 @@ func TestDispatches(t *testing.T) {
 
 // TestRunAllocatesNothing holds for every kind of task.
 func TestRunAllocatesNothing(t *testing.T) {
-	for _, o := range ownPrograms {
+	for _, o := range writtenPrograms {
 		p := load(t, o.file(t), h13(t))
 		c := p.NewContext()
 		if allocs := testing.AllocsPerRun(10, func() {

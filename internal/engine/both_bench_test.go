@@ -134,7 +134,7 @@ var speeds = []speed{
 	{"plane sums", planeSumsOf(dims{64, 56, 56}), 0},
 }
 
-// BenchmarkEncodings runs H13's own tasks and the same operations as extensions.
+// BenchmarkEncodings runs native tasks of H13 and the same operations as extensions.
 func BenchmarkEncodings(b *testing.B) {
 	for _, s := range speeds {
 		files := s.files(b)

@@ -18,11 +18,11 @@ import (
 	"github.com/espalier-ane/espalier/td"
 )
 
-func own(t testing.TB, name string) *ownProgram {
+func own(t testing.TB, name string) *writtenProgram {
 	t.Helper()
-	for i := range ownPrograms {
-		if ownPrograms[i].name == name {
-			return &ownPrograms[i]
+	for i := range writtenPrograms {
+		if writtenPrograms[i].name == name {
+			return &writtenPrograms[i]
 		}
 	}
 	t.Fatalf("no program %q", name)
@@ -248,7 +248,7 @@ func TestUnknownTable(t *testing.T) {
 // right: whatever loads must run.
 func TestEveryField(t *testing.T) {
 	loaded, refused := 0, 0
-	for _, o := range ownPrograms {
+	for _, o := range writtenPrograms {
 		b := newBuilder(t)
 		o.build(b)
 		for _, task := range b.tasks {
@@ -331,7 +331,7 @@ func virtualSubtype(t testing.TB) uint32 {
 // are the place of a word in the text, and what to put there.
 func FuzzLoad(f *testing.F) {
 	var programs [][]byte
-	for _, o := range ownPrograms {
+	for _, o := range writtenPrograms {
 		b := newBuilder(f)
 		o.build(b)
 		programs = append(programs, b.bytes())

@@ -64,21 +64,6 @@ func (p *Program) addUnit(o *units.Op) error {
 	return nil
 }
 
-// onSurface is a tensor in memory:
-// base + g·group + (c div I)·plane + d·depth + h·row + size·(w·I + c mod I).
-func onSurface(m *units.Surface) td.Operand {
-	interleave := max(m.Interleave, 1)
-	o := td.Operand{Offset: int64(m.Offset), Type: tensor.Float16, Interleave: uint8(interleave)}
-	if m.Element == units.Byte {
-		o.Type = tensor.UInt8
-	}
-	o.Strides = [td.NumAxes]int64{
-		td.AxisN: int64(m.Group), td.AxisD: int64(m.Depth), td.AxisC: int64(m.Plane), td.AxisH: int64(m.Row),
-		td.AxisW: int64(interleave * o.Type.Size()),
-	}
-	return o
-}
-
 // onChipOf is a tensor on chip: base + g·group + h·row + c·channel + d·depth + 2w.
 func onChipOf(c units.Chip) td.Operand {
 	return td.Operand{Offset: int64(c.Base), Type: tensor.Float16, Interleave: 1, Strides: [td.NumAxes]int64{
@@ -93,12 +78,7 @@ func sized(o td.Operand, groups int, s units.Size, broadcast uint32, exchange bo
 	if exchange {
 		to.Strides[td.AxisC], to.Strides[td.AxisW] = to.Strides[td.AxisW], to.Strides[td.AxisC]
 	}
-	to.Dims = [td.NumAxes]int{td.AxisN: groups, td.AxisD: s.D, td.AxisC: s.C, td.AxisH: s.H, td.AxisW: s.W}
-	for bit, a := range [...]td.Axis{td.AxisW, td.AxisH, td.AxisD, td.AxisC} { // units.BroadcastW and on
-		if broadcast>>bit&1 != 0 {
-			to.Dims[a] = 1
-		}
-	}
+	to.Dims = s.Extents(groups, broadcast)
 	return to
 }
 
@@ -117,7 +97,7 @@ func (b *unitBinder) placeSource(s *units.Source, size units.Size, broadcast uin
 	if err != nil {
 		return place{}, err
 	}
-	pl, err := b.put(sized(onSurface(s.Memory), groups, size, broadcast, exchange), memory, offset, part)
+	pl, err := b.put(sized(s.Memory.Operand(), groups, size, broadcast, exchange), memory, offset, part)
 	if m := &b.p.memories[memory]; err == nil && m.kind == text {
 		err = refuse(part, "reads %v", m)
 	}
@@ -164,19 +144,14 @@ func (b *unitBinder) placeSource1() (err error) {
 	return err
 }
 
-// placeSource2 finds the second source of a planar task. That of a gain is an
-// image of two rows of single elements, the offsets above the gains (h13 4.1).
+// placeSource2 finds the second source of a planar task.
 func (b *unitBinder) placeSource2() error {
 	s := b.Op.Source2
 	if s == nil {
 		return nil
 	}
 	gain := b.Kind == td.TypePlanarGain
-	size := b.In
-	if gain {
-		size = units.Size{W: 1, H: 2, D: 1, C: b.In.C}
-	}
-	both, err := b.placeSource(s, size, b.Broadcast2, b.Transpose2, units.PartSource2Base, units.PartSource2)
+	both, err := b.placeSource(s, b.Op.Size2(), b.Broadcast2, b.Transpose2, units.PartSource2Base, units.PartSource2)
 	if err != nil {
 		return err
 	}
@@ -234,7 +209,7 @@ func (b *unitBinder) placeResult() (err error) {
 	if to := &b.p.memories[memory]; to.kind != output && to.kind != scratch {
 		return refuse(units.PartResultBase, "writes %v", to)
 	}
-	b.result, err = b.put(sized(onSurface(m), b.Groups, size, 0, b.Exchange), memory, offset, units.PartResult)
+	b.result, err = b.put(sized(m.Operand(), b.Groups, size, 0, b.Exchange), memory, offset, units.PartResult)
 	return err
 }
 

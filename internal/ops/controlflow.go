@@ -33,7 +33,7 @@ var controlFlowOps = []Def{
 	},
 	{
 		Name:     "while_loop",
-		Doc:      "a block repeated while another one, run before each turn, gives true",
+		Doc:      "a block repeated while another one, run before each iteration, gives true",
 		Versions: since(IOS15, Param{Name: "loop_vars", Kind: AnyValues, Types: AnyType}),
 		Blocks:   2,
 		Infer:    inferWhile,

@@ -198,10 +198,10 @@ func TestWhilePower(t *testing.T) {
 	wantFloats(t, got[0], 0, 0)
 	wantFloats(t, got[1], 0, 256)
 	got = mustRun(t, mainFunction([]*mil.Value{a, b}, loop.Outputs, loop), map[string]Value{"a": f32(dims(1), 2), "b": f32(dims(1), 0)})
-	wantFloats(t, got[1], 0, 2) // no turn at all
+	wantFloats(t, got[1], 0, 2) // no iteration at all
 }
 
-// TestWhileNested sums i·j for i < 4 and j < i, plus an offset from outside in every inner turn: by hand
+// TestWhileNested sums i·j for i < 4 and j < i, plus an offset from outside in every inner iteration: by hand
 // 0 + 0 + (0+2) + (0+3+6) + 6·100.
 func TestWhileNested(t *testing.T) {
 	zero, offset := newValue("zero", anInt), newValue("offset", anInt)
@@ -225,7 +225,7 @@ func TestWhileNested(t *testing.T) {
 	wantInts(t, got[1], 611)
 }
 
-// TestWhileSwaps exchanges two variables in every turn: the next values are taken all at once.
+// TestWhileSwaps exchanges two variables in every iteration: the next values are taken all at once.
 func TestWhileSwaps(t *testing.T) {
 	zero, a, b := newValue("zero", anInt), newValue("a", aFloat), newValue("b", aFloat)
 	loop := whileOp([]*mil.Value{zero, a, b}, []mil.Type{anInt, aFloat, aFloat}, "swap", below(3),
@@ -239,7 +239,7 @@ func TestWhileSwaps(t *testing.T) {
 	wantFloats(t, got[2], 0, 1)
 }
 
-// TestWhileGrows has a variable that is longer after each turn, and a cond inside the loop.
+// TestWhileGrows has a variable that is longer after each iteration, and a cond inside the loop.
 func TestWhileGrows(t *testing.T) {
 	zero, x := newValue("zero", anInt), newValue("x", mil.Tensor(tensor.Float32, 1))
 	loop := whileOp([]*mil.Value{zero, x}, []mil.Type{anInt, aVector}, "grow", below(4),
@@ -258,13 +258,13 @@ func TestWhileGrows(t *testing.T) {
 	wantFloats(t, got[1], 0, 7, 7, 7, -7, -7)
 }
 
-// TestWhileList is coremltools' unit test of a list that a loop writes: [1, 2]·i in turn i.
+// TestWhileList is coremltools' unit test of a list that a loop writes: [1, 2]·i in iteration i.
 func TestWhileList(t *testing.T) {
 	elem := mil.Tensor(tensor.Float32, 2)
 	list := &mil.ListType{Elem: elem, Length: 1}
-	zero, turns, update := newValue("zero", anInt), newValue("turns", anInt), newValue("update", elem)
+	zero, iterations, update := newValue("zero", anInt), newValue("iterations", anInt), newValue("update", elem)
 	made := newValue("made", list)
-	loop := whileOp([]*mil.Value{zero, made}, []mil.Type{anInt, list}, "fill", below(turns),
+	loop := whileOp([]*mil.Value{zero, made}, []mil.Type{anInt, list}, "fill", below(iterations),
 		func(in []*mil.Value) ([]*mil.Value, []*mil.Operation) {
 			count, element, wrote := newValue("count", aFloat), newValue("element", elem), newValue("wrote", list)
 			i, step := applied("add", "i", in[0], 1)
@@ -276,13 +276,13 @@ func TestWhileList(t *testing.T) {
 			}
 		})
 	length, indices, all := newValue("length", anInt), newValue("indices", mil.Tensor(tensor.Int32, tensor.Unknown)), newValue("all", mil.Tensor(tensor.Float32, tensor.Unknown, 2))
-	f := mainFunction([]*mil.Value{zero, turns, update}, []*mil.Value{all},
+	f := mainFunction([]*mil.Value{zero, iterations, update}, []*mil.Value{all},
 		newOp(IOS15, "make_list", args{"init_length": 1, "elem_shape": []*tensor.Tensor{scalarI32(2)}}, made),
 		loop,
 		newOp(IOS15, "list_length", args{"ls": loop.Outputs[1]}, length),
 		newOp(IOS15, "range_1d", args{"start": 0, "end": length, "step": 1}, indices),
 		newOp(IOS15, "list_gather", args{"ls": loop.Outputs[1], "indices": indices}, all))
-	got := mustRun(t, f, map[string]Value{"zero": scalarI32(0), "turns": scalarI32(3), "update": f32(dims(2), 1, 2)})
+	got := mustRun(t, f, map[string]Value{"zero": scalarI32(0), "iterations": scalarI32(3), "update": f32(dims(2), 1, 2)})
 	wantShape(t, got[0], 3, 2)
 	wantFloats(t, got[0], 0, 0, 0, 1, 2, 2, 4)
 }
@@ -351,7 +351,7 @@ func TestNestedErrors(t *testing.T) {
 		out := newValue("deep", x.Type)
 		return out, newOp(IOS15, "tile", args{"x": x, "reps": []int{1, 1}}, out)
 	}), in, `function main: tile "deep": `)
-	late := program(func(i *mil.Value) (*mil.Value, *mil.Operation) { // only the third turn fails
+	late := program(func(i *mil.Value) (*mil.Value, *mil.Operation) { // only the third iteration fails
 		out := newValue("deep", x.Type)
 		return out, newOp(IOS17, "scatter", args{"data": x, "indices": i, "updates": 1.0, "validate_indices": true}, out)
 	})
@@ -359,7 +359,7 @@ func TestNestedErrors(t *testing.T) {
 	wantRunError(t, late, in, `function main: scatter "deep": indices has 2 at element 0, expected 0 to 1`)
 }
 
-// TestStateInBlocks writes a state in a loop: turns see what the ones before wrote.
+// TestStateInBlocks writes a state in a loop: iterations see what the ones before wrote.
 func TestStateInBlocks(t *testing.T) {
 	zero, total := newValue("zero", anInt), newValue("total", &mil.StateType{Elem: aFloat})
 	loop := whileOp([]*mil.Value{zero}, []mil.Type{anInt}, "loop", below(3),

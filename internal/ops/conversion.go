@@ -135,7 +135,7 @@ var conversions = map[string]Conversion{
 	// States and control flow.
 	"read_state": native("read_state"), "write_state": native("write_state"), "coreml_update_state": native("write_state"),
 	"cond":       outside("no code is generated for branches", "both sides, and a select of their results"),
-	"while_loop": outside("no code is generated for loops", "the turns, one after the other, where their number is known; or a model of one turn"),
+	"while_loop": outside("no code is generated for loops", "the iterations, one after the other, where their number is known; or a model of one iteration"),
 
 	// What has no tensor form on any chip.
 	"gru": instead(unrolledCell), "lstm": instead(unrolledCell), "rnn": instead(unrolledCell),

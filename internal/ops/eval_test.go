@@ -78,8 +78,8 @@ func TestLiveness(t *testing.T) {
 	}
 }
 
-// counting makes a loop over (i, x): i + 1 and body(x), while i is less than turns.
-func counting(turns int64, x *mil.Value, body func(in, out *mil.Value) *mil.Operation) *mil.Operation {
+// counting makes a loop over (i, x): i + 1 and body(x), while i is less than iterations.
+func counting(iterations int64, x *mil.Value, body func(in, out *mil.Value) *mil.Operation) *mil.Operation {
 	count := mil.Tensor(tensor.Int32)
 	vars := func(suffix string) []*mil.Value {
 		return []*mil.Value{newValue("i_"+suffix, count), newValue("x_"+suffix, x.Type)}
@@ -91,7 +91,7 @@ func counting(turns int64, x *mil.Value, body func(in, out *mil.Value) *mil.Oper
 		Outputs: out,
 		Inputs:  []mil.Input{{Param: "loop_vars", Args: []mil.Arg{{Const: mil.ConstOf(int32(0))}, {Value: x}}}},
 		Blocks: []*mil.Block{
-			newBlock(test, []*mil.Value{more}, newOp(IOS18, "less", args{"x": test[0], "y": scalarI32(turns)}, more)),
+			newBlock(test, []*mil.Value{more}, newOp(IOS18, "less", args{"x": test[0], "y": scalarI32(iterations)}, more)),
 			newBlock(in, next, newOp(IOS18, "add", args{"x": in[0], "y": scalarI32(1)}, next[0]), body(in[1], next[1])),
 		},
 	}
@@ -125,8 +125,8 @@ func TestConcurrentRuns(t *testing.T) {
 	var wg sync.WaitGroup
 	for g := range 8 {
 		wg.Go(func() {
-			for turn := range 4 {
-				v := float64(10*g + turn)
+			for iteration := range 4 {
+				v := float64(10*g + iteration)
 				got, err := ev.Run(context.Background(), map[string]Value{"x": f32(dims(4), v)})
 				if err != nil {
 					t.Error(err)

@@ -68,7 +68,7 @@ func TestLowerMoves(t *testing.T) {
 			"InputView ElementWise RingBufferWriter"},
 		{"the last update of a place stays", IOS15, "scatter",
 			args{"data": x, "indices": []int{1, 0, 1}, "updates": seq(tensor.Float16, 2, 3, 4), "axis": 1, "mode": "update"}, "Concat Gather"},
-		{"sums of the same place take turns", IOS15, "scatter",
+		{"sums of the same place go in rounds", IOS15, "scatter",
 			args{"data": x, "indices": []int{1, 2, 1}, "updates": seq(tensor.Float16, 2, 3, 4), "axis": 1, "mode": "add"},
 			"InputView InputView ElementWise RingBufferWriter InputView InputView ElementWise RingBufferWriter"},
 	} {

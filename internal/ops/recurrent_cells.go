@@ -37,15 +37,15 @@ func (l *layer) width() int { return l.gates * l.hidden }
 const preLimit = 1 << 22
 
 // run calls done after each step with the number of steps before it and its place in time.
-func (l *layer) run(ctx context.Context, reverse bool, done func(turn, time int)) error {
+func (l *layer) run(ctx context.Context, reverse bool, done func(iteration, time int)) error {
 	stepLen := l.batch * l.width()
 	ahead := max(1, min(l.steps, preLimit/max(1, stepLen)))
 	pre := make([]float32, ahead*stepLen)
-	for turn := 0; turn < l.steps; turn += ahead {
-		n := min(ahead, l.steps-turn)
-		first := turn
+	for iteration := 0; iteration < l.steps; iteration += ahead {
+		n := min(ahead, l.steps-iteration)
+		first := iteration
 		if reverse {
-			first = l.steps - turn - n
+			first = l.steps - iteration - n
 		}
 		l.project(pre[:n*stepLen], first, n)
 		for i := range n {
@@ -57,7 +57,7 @@ func (l *layer) run(ctx context.Context, reverse bool, done func(turn, time int)
 				at = n - 1 - i
 			}
 			l.step(pre[at*stepLen : (at+1)*stepLen])
-			done(turn+i, first+at)
+			done(iteration+i, first+at)
 		}
 	}
 	return nil
@@ -100,9 +100,9 @@ func runOneWay(c *Call, l *layer) error {
 		out = make([]float32, c.OutLen(0))
 	}
 	n := len(l.h)
-	err := l.run(c.Context(), c.Str("direction") == "reverse", func(turn, _ int) {
+	err := l.run(c.Context(), c.Str("direction") == "reverse", func(iteration, _ int) {
 		if every {
-			copy(out[turn*n:], l.h)
+			copy(out[iteration*n:], l.h)
 		}
 	})
 	if !every {
@@ -254,8 +254,8 @@ func evalLSTM(c *Call) error {
 		l.h = take(c.Floats("initial_h"))
 		cell := take(c.Floats("initial_c"))
 		l.step = lstmStep(c, l, cell, suffix)
-		err := l.run(c.Context(), direction == "reverse" || d == 1, func(turn, time int) {
-			at := turn
+		err := l.run(c.Context(), direction == "reverse" || d == 1, func(iteration, time int) {
+			at := iteration
 			if direction == "bidirectional" {
 				at = time
 			}

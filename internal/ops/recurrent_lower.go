@@ -97,10 +97,10 @@ func (r *recurrence) rows(first, n int) *anec.Value {
 // results by their place in time.
 func (r *recurrence) run(reverse bool, step func(pre *anec.Value) (h *anec.Value)) []*anec.Value {
 	out := make([]*anec.Value, r.steps)
-	for turn := range r.steps {
-		time := turn
+	for iteration := range r.steps {
+		time := iteration
 		if reverse {
-			time = r.steps - 1 - turn
+			time = r.steps - 1 - iteration
 		}
 		out[time] = step(r.part(r.pre, anec.C, time, 1))
 	}
@@ -124,15 +124,15 @@ func (r *recurrence) state(param string, direction int) *anec.Value {
 // processing.
 func (r *recurrence) giveOneWay(step func(pre, h *anec.Value) *anec.Value) {
 	h := r.state("initial_h", 0)
-	var turns []*anec.Value
+	var iterations []*anec.Value
 	r.run(r.Str("direction") == "reverse", func(pre *anec.Value) *anec.Value {
 		h = step(pre, h)
-		turns = append(turns, h)
+		iterations = append(iterations, h)
 		return h
 	})
 	last := r.Cast(h, r.OutDType(1))
 	if r.Bool("output_sequence") {
-		r.Give(0, r.Cast(r.sequence(turns), r.OutDType(0)))
+		r.Give(0, r.Cast(r.sequence(iterations), r.OutDType(0)))
 	} else {
 		r.Give(0, last)
 	}
@@ -200,10 +200,10 @@ func lowerLSTM(l *Lowering) error {
 			return err
 		}
 		h, cell := r.state("initial_h", d), r.state("initial_c", d)
-		var turns []*anec.Value
+		var iterations []*anec.Value
 		times := r.run(direction == "reverse" || d == 1, func(pre *anec.Value) *anec.Value {
 			h, cell = r.lstmStep(pre, h, cell, suffix)
-			turns = append(turns, h)
+			iterations = append(iterations, h)
 			return h
 		})
 		switch {
@@ -211,7 +211,7 @@ func lowerLSTM(l *Lowering) error {
 		case direction == "bidirectional":
 			sequences = append(sequences, l.sequence(times))
 		default:
-			sequences = append(sequences, l.sequence(turns))
+			sequences = append(sequences, l.sequence(iterations))
 		}
 		hs, cells = append(hs, h), append(cells, cell)
 	}

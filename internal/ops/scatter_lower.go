@@ -79,21 +79,21 @@ func (l *Lowering) scatter(before, n, m, inner int, at []int, indices func() *an
 	return nil
 }
 
-// scatterKnown combines slices along H at known places. Updates that go to the same place take turns.
+// scatterKnown combines slices along H at known places. Updates that go to the same place go in rounds.
 func (l *Lowering) scatterKnown(data, updates *anec.Value, at []int) (*anec.Value, error) {
 	kind, combines := scatterKinds[l.Str("mode")]
-	turns := turnsOf(at, combines)
-	if len(turns) > maxWrites {
-		return nil, l.Refuse("%d updates go to the same place: at most %d are written one after the other", len(turns), maxWrites)
+	rounds := roundsOf(at, combines)
+	if len(rounds) > maxWrites {
+		return nil, l.Refuse("%d updates go to the same place: at most %d are written one after the other", len(rounds), maxWrites)
 	}
-	for _, turn := range turns {
-		to := make([]int, len(turn))
-		for i, update := range turn {
+	for _, round := range rounds {
+		to := make([]int, len(round))
+		for i, update := range round {
 			to[i] = at[update]
 		}
 		part := updates
-		if len(turn) < len(at) {
-			part = l.take(updates, anec.H, turn)
+		if len(round) < len(at) {
+			part = l.take(updates, anec.H, round)
 		}
 		if combines {
 			part = l.elementWise(kind, l.take(data, anec.H, to), part)
@@ -107,26 +107,26 @@ func (l *Lowering) scatterKnown(data, updates *anec.Value, at []int) (*anec.Valu
 	return data, nil
 }
 
-// turnsOf puts updates into turns. Where they are combined with what is there, no turn has two that go to the same
-// place, and those that do keep their order; else the last one stays, and one turn will do. What goes nowhere
-// has no turn.
-func turnsOf(at []int, combines bool) [][]int {
-	var turns [][]int
+// roundsOf puts updates into rounds. Where they are combined with what is there, no round has two that go to the same
+// place, and those that do keep their order; else the last one stays, and one round will do. What goes nowhere
+// has no round.
+func roundsOf(at []int, combines bool) [][]int {
+	var rounds [][]int
 	before := map[int]int{} // updates of a place so far
 	for update, place := range at {
 		if place == nowhere {
 			continue
 		}
-		turn := before[place]
+		round := before[place]
 		if combines {
 			before[place]++
 		}
-		if turn == len(turns) {
-			turns = append(turns, nil)
+		if round == len(rounds) {
+			rounds = append(rounds, nil)
 		}
-		turns[turn] = append(turns[turn], update)
+		rounds[round] = append(rounds[round], update)
 	}
-	return turns
+	return rounds
 }
 
 // lowerScatterAlongAxis has an index for each element of updates.

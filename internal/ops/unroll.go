@@ -10,14 +10,14 @@ import (
 // The most that unrolling may make of a function: beyond it, a loop is better run as one. What is written in vain, for a
 // loop that turns out to be too long, counts as tried: loops in loops could be tried without end.
 const (
-	maxTurns      = 1024
+	maxIterations = 1024
 	maxWrittenOut = 20000 // operations
 	maxTried      = 4 * maxWrittenOut
 )
 
 // Unroll writes control flow out where its way is known before the function runs, for concrete shapes of the
 // inputs: a cond whose condition is known becomes one of its blocks, a while_loop whose condition is known in
-// every turn becomes its turns:
+// every iteration becomes them, one after the other:
 //
 //	i, x = while_loop(i < 3, {i+1, f(x)}) (0, a)    →    f(f(f(a)))
 //
@@ -137,7 +137,7 @@ func (u *unroller) loop(op *mil.Operation) (bool, error) {
 		vars = append(vars, u.cloner.Value(a.Value))
 	}
 	test, body := op.Blocks[0], op.Blocks[1]
-	for range maxTurns {
+	for range maxIterations {
 		u.bind(test.Inputs, vars)
 		if err := u.block(test, true); err != nil {
 			return false, err
@@ -182,7 +182,7 @@ func (u *unroller) condition(a mil.Arg) (value, known bool) {
 }
 
 // fresh is a name for a copy of a value. Names are counted: to look for a free one from 1 on would take as long as there
-// are turns, in every turn.
+// are iterations, in every iteration.
 func (u *unroller) fresh(name string) string {
 	for {
 		u.copies[name]++

@@ -23,14 +23,14 @@ func unrolled(t *testing.T, b *mil.Builder) (before, after *mil.Function) {
 }
 
 // repeat adds a loop that applies an operation to x so many times.
-func repeat(b *mil.Builder, name string, turns int, x *mil.Value, op func(x *mil.Value) *mil.Value) *mil.Value {
+func repeat(b *mil.Builder, name string, iterations int, x *mil.Value, op func(x *mil.Value) *mil.Value) *mil.Value {
 	again := func(v []*mil.Value) *mil.Value {
-		return b.Op("less", name+"_more", mil.Tensor(tensor.Bool), mil.Args{"x": v[0], "y": int32(turns)})
+		return b.Op("less", name+"_more", mil.Tensor(tensor.Bool), mil.Args{"x": v[0], "y": int32(iterations)})
 	}
-	turn := func(v []*mil.Value) []*mil.Value {
+	iteration := func(v []*mil.Value) []*mil.Value {
 		return []*mil.Value{b.Op("add", name+"_next", v[0].Type, mil.Args{"x": v[0], "y": int32(1)}), op(v[1])}
 	}
-	return b.While(name, []*mil.Value{b.Const(name+"_zero", int32(0)), x}, again, turn)[1]
+	return b.While(name, []*mil.Value{b.Const(name+"_zero", int32(0)), x}, again, iteration)[1]
 }
 
 // Control flow whose way is known is written out, and computes the same; other control flow stays.
@@ -50,12 +50,12 @@ func TestUnroll(t *testing.T) {
 		loops int // and branches that are left
 	}{
 		{"a loop", func(b *mil.Builder, x *mil.Value) *mil.Value { return repeat(b, "loop", 3, x, double(b)) }, 0},
-		{"a loop without a turn", func(b *mil.Builder, x *mil.Value) *mil.Value { return repeat(b, "loop", 0, x, double(b)) }, 0},
+		{"a loop without an iteration", func(b *mil.Builder, x *mil.Value) *mil.Value { return repeat(b, "loop", 0, x, double(b)) }, 0},
 		{"a loop in a loop", func(b *mil.Builder, x *mil.Value) *mil.Value {
 			return repeat(b, "outer", 2, x, func(x *mil.Value) *mil.Value { return repeat(b, "inner", 2, x, double(b)) })
 		}, 0},
-		{"a loop of too many turns", func(b *mil.Builder, x *mil.Value) *mil.Value {
-			return repeat(b, "loop", maxTurns+1, x, func(x *mil.Value) *mil.Value { return b.Op("relu", "r", vector, mil.Args{"x": x}) })
+		{"a loop of too many iterations", func(b *mil.Builder, x *mil.Value) *mil.Value {
+			return repeat(b, "loop", maxIterations+1, x, func(x *mil.Value) *mil.Value { return b.Op("relu", "r", vector, mil.Args{"x": x}) })
 		}, 1},
 		{"a branch by a constant", func(b *mil.Builder, x *mil.Value) *mil.Value { return branch(b, b.Const("yes", true), x) }, 0},
 		{"a branch by a value", func(b *mil.Builder, x *mil.Value) *mil.Value {
@@ -95,7 +95,7 @@ func TestUnroll(t *testing.T) {
 	}
 }
 
-// Loops in loops, each too long to be written out, are not tried again in every turn of those around them.
+// Loops in loops, each too long to be written out, are not tried again in every iteration of those around them.
 func TestUnrollGivesUpInTime(t *testing.T) {
 	b := mil.NewBuilder("main", "ios18")
 	x := b.Input("x", mil.Tensor(tensor.Float32, 2))
@@ -104,7 +104,7 @@ func TestUnrollGivesUpInTime(t *testing.T) {
 		if depth == 0 {
 			return b.Op("relu", "r", x.Type, mil.Args{"x": x})
 		}
-		return repeat(b, "loop", maxTurns-1, x, func(x *mil.Value) *mil.Value { return nest(depth-1, x) })
+		return repeat(b, "loop", maxIterations-1, x, func(x *mil.Value) *mil.Value { return nest(depth-1, x) })
 	}
 	b.Return(nest(4, x))
 	start := time.Now()

@@ -270,7 +270,7 @@ func (in *inferrer) inferBlock(b *mil.Block, args []mil.Type) ([]mil.Type, error
 		if !mil.Compatible(v.Type, args[i]) {
 			return nil, fmt.Errorf("the input %q of a nested block is declared %v, but is given %v", v.Name, v.Type, args[i])
 		}
-		// A loop may change lengths from turn to turn: what the block declares holds, no more.
+		// A loop may change lengths from iteration to iteration: what the block declares holds, no more.
 		in.known[v] = argument{typ: v.Type}
 	}
 	if err := in.block(b); err != nil {

@@ -12,6 +12,7 @@ type OnChip struct {
 	Values []*ChipValue // what tasks make, and before it what they read from outside, by task
 
 	Partitions []Partition
+	Allocated  bool     // values have states
 	Pairs      [][2]int // tasks that run side by side
 	Joins      []WidthConcat
 	Kernels    []KernelStream

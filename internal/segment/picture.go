@@ -8,7 +8,7 @@ import (
 	"github.com/espalier-ane/espalier/internal/anec"
 )
 
-// Picture draws the memory of a segment over its tasks, as SVG: a strip of tasks, on-chip memory if tasks use it, scratch, and
+// Picture draws the memory of a segment over its tasks, as SVG: a strip of tasks, on-chip memory and scratch if tasks use them, and
 // a line for each port. It shows what the tasks do, and nothing else.
 //
 //	tasks     |0|1|2|3|4|            what runs each
@@ -126,44 +126,25 @@ func (p *picture) onChip() {
 	}
 }
 
-// scratch draws what lies between tasks in main memory.
+// scratch draws what lies between tasks in main memory, from the task that makes it to the last that reads it.
 func (p *picture) scratch() {
-	bytes := p.s.ScratchBytes()
-	top, scale := p.panel(fmt.Sprintf("scratch, %d bytes", bytes), bytes)
-	t := &memoryText{Segment: p.s}
-	t.readers()
-	shown := map[*anec.Value]bool{}
-	for i, task := range p.list {
-		for _, v := range task.Layer.Tops {
-			place, ok := p.s.Plan.Places[v]
-			if !ok || place.Region != InScratch || shown[v] || !p.stores(task, place, v) {
+	list := operandsOf(p.s)
+	bytes, touched := p.s.ScratchBytes(), touchedBytes(list)[InScratch]
+	if touched == 0 {
+		return
+	}
+	top, scale := p.panel(fmt.Sprintf("scratch, %d of %d bytes touched", touched, bytes), bytes)
+	for i, operands := range list {
+		for _, o := range operands {
+			if !o.made || o.at.Region != InScratch {
 				continue
 			}
-			shown[v] = true
-			size, _ := v.Type.Bytes()
-			to := min(max(t.last[v], i), p.n-1)
-			title := fmt.Sprintf("%%%s %v, %s %d bytes, tasks %d to %d", v.Name, v.Type, place.At(), size, i, to)
-			p.rect(i, to, top+scale*float64(place.Offset), scale*float64(size), "#7fa8d0", title, "%"+v.Name)
+			set := bytesOf(&o.Operand)
+			lo, size, to := set.lo+o.at.Offset-o.Offset, set.hi()-set.lo, max(o.last, i)
+			title := fmt.Sprintf("%s %v, scratch+%d %d bytes, tasks %d to %d", o.name, anec.Type{DType: o.Type, Dims: o.Dims, Interleave: 1}, lo, size, i, to)
+			p.rect(i, to, top+scale*float64(lo), scale*float64(size), "#7fa8d0", title, o.name)
 		}
 	}
-}
-
-// stores reports whether a task writes some of a value that lies in scratch memory.
-func (p *picture) stores(t Task, at Place, v *anec.Value) bool {
-	inside := func(base int, offset int64) bool {
-		r, _ := p.s.RegionOf(base)
-		return r == InScratch && at.Offset <= offset && offset < at.End(v.Type)
-	}
-	if t.Unit != nil {
-		r := t.Unit.Result
-		return r != nil && !r.Backing && inside(r.Base, int64(r.Offset))
-	}
-	for i := range t.Op.Results() {
-		if o := &t.Op.Operands[i]; o.Present() && inside(o.Base, o.Offset) {
-			return true
-		}
-	}
-	return false
 }
 
 // ports draws a line for each port.
@@ -203,7 +184,7 @@ func (p *picture) ports() {
 		}
 		p.label(p.y+10, "%s", port.Name)
 		if from, ok := first[i]; ok {
-			bytes, _ := port.Value.Type.Bytes()
+			_, bytes := PortLayout(port.Value.Type, p.s.Target)
 			p.rect(from, last[i], p.y, portHeight-3, fill, fmt.Sprintf("port %d %s %v, %d bytes, tasks %d to %d", i, port.Name, port.Value.Type, bytes, from, last[i]), "")
 		}
 		p.y += portHeight

@@ -2,7 +2,6 @@ package segment
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/espalier-ane/espalier/internal/anec"
@@ -11,23 +10,27 @@ import (
 )
 
 // MemoryText says where everything lies, as the tasks have it: the sizes of the regions, the ports, and by task what it
-// reads and makes, at which address, with which strides, and until which task that is needed. Nothing stands here that is
-// not in a task.
+// reads and makes, at which address, with which strides, and which task reads it last. Nothing stands here that is
+// not in a task. A region has room for what was planned; results that stay on chip leave some of it untouched.
 //
-//	scratch 512 bytes, 1536 if nothing were shared
+//	scratch 512 bytes, 512 touched, 1536 if nothing were shared
 //	port 0 in %x fp16[1,1,3,8,8] 384 bytes
 //	task 0 Conv
 //	  reads %x port 0+0 fp16[1,1,3,8,8]
 //	  reads %w weights+64 fp16[4,1,3,1,1]
 //	  makes %a scratch+0 fp16[1,1,4,8,8], needed to task 1
+//
+// What tasks of one layer keep between them has no name of the model.
 func MemoryText(s *Segment) string {
-	t := &memoryText{Segment: s}
+	t := &memoryText{}
 	p := s.Plan
-	t.printf("scratch %d bytes, %d if nothing were shared\n", s.ScratchBytes(), p.ScratchSum+s.ScratchBytes()-p.Scratch)
-	t.printf("derived %d bytes\n", p.Derived)
-	t.printf("constants %d bytes\n", len(p.Constants))
+	operands := operandsOf(s)
+	touched := touchedBytes(operands)
+	t.printf("scratch %d bytes, %d touched, %d if nothing were shared\n", s.ScratchBytes(), touched[InScratch], p.ScratchSum+s.ScratchBytes()-p.Scratch)
+	t.printf("derived %d bytes, %d touched\n", p.Derived, touched[InDerived])
+	t.printf("constants %d bytes, %d touched\n", len(p.Constants), touched[InConstants])
 	if n := len(s.Packed.Data); n > 0 {
-		t.printf("packed %d bytes\n", n)
+		t.printf("packed %d bytes, %d touched\n", n, touched[InPacked])
 	}
 	for i, port := range p.Ports {
 		way := "in"
@@ -37,10 +40,13 @@ func MemoryText(s *Segment) string {
 		case port.Out:
 			way = "out"
 		}
-		bytes, _ := port.Value.Type.Bytes()
-		t.printf("port %d %s %%%s %v %d bytes\n", i, way, port.Name, port.Value.Type, bytes)
+		_, bytes := PortLayout(port.Value.Type, s.Target)
+		t.printf("port %d %s %%%s %v %d bytes", i, way, port.Value.Name, port.Value.Type, bytes)
+		if port.Name != port.Value.Name {
+			t.printf(", bound as %s", port.Name)
+		}
+		t.printf("\n")
 	}
-	t.readers()
 	derived := DerivedLayers(s.Order)
 	for i, task := range BoundTasks(s) {
 		t.printf("task %d %v", i, task.Layer.Kind())
@@ -48,10 +54,11 @@ func MemoryText(s *Segment) string {
 			t.printf(" at load")
 		}
 		t.printf("\n")
+		t.operands = operands[i]
 		if task.Unit != nil {
-			t.unit(task.Layer, task.Unit)
+			t.unit(task.Unit)
 		} else {
-			t.operation(task.Layer, task.Op)
+			t.operation()
 		}
 	}
 	return t.String()
@@ -59,74 +66,59 @@ func MemoryText(s *Segment) string {
 
 // A memoryText is one in the making.
 type memoryText struct {
-	*Segment
 	strings.Builder
-	last map[*anec.Value]int // the task that reads a value last; -1: it leaves the segment
+	operands []operand // of a task, that are not printed yet
 }
 
 func (t *memoryText) printf(format string, args ...any) { fmt.Fprintf(&t.Builder, format, args...) }
 
 // operation prints the operands of an operation.
-func (t *memoryText) operation(l *anec.Layer, op *td.Op) {
-	results := op.Results()
-	for k := range op.Operands {
-		i := (k + results) % len(op.Operands) // sources first
-		o := &op.Operands[i]
-		if !o.Present() {
-			continue
-		}
-		made := i < results
-		region, port := t.RegionOf(o.Base)
-		place := Place{Region: region, Port: port, Offset: o.Offset}
-		v := t.operand(l, place, made)
+func (t *memoryText) operation() {
+	for len(t.operands) > 0 {
+		o := t.begin()
 		t.printf(" %v", anec.Type{DType: o.Type, Dims: o.Dims, Interleave: 1})
 		if dense := td.Dense(0, 0, o.Type, o.Dims); !SameStrides(dense.Strides, o.Strides, o.Dims) && !o.Type.SubByte() {
 			t.printf(" strides %v", o.Strides)
 		}
-		t.needed(v, place, made)
+		t.end(o)
 	}
 }
 
 // unit prints what an operation of the array or planar engine reads and makes.
-func (t *memoryText) unit(l *anec.Layer, o *units.Op) {
-	for _, s := range o.Sources() {
+func (t *memoryText) unit(u *units.Op) {
+	for _, s := range u.Sources() {
 		if !s.Streams() {
 			t.printf("  reads chip+%d rows %d channels %d\n", s.Chip.Base, s.Chip.Row, s.Chip.Channel)
 			continue
 		}
-		place := t.surfacePlace(s.Memory)
-		t.operand(l, place, false)
+		o := t.begin()
 		t.surface(s.Memory)
 		if s.Keep {
 			t.printf(", kept at chip+%d rows %d channels %d", s.Chip.Base, s.Chip.Row, s.Chip.Channel)
 		}
-		t.printf("\n")
+		t.end(o)
 	}
-	if k := o.Kernel; k != nil {
-		region, port := t.RegionOf(k.Base)
-		bytes := 0
+	if k := u.Kernel; k != nil {
+		bytes, engines := 0, 0 // that have a stream
 		for _, n := range k.Sizes {
-			bytes += n
+			if bytes += n; n > 0 {
+				engines++
+			}
 		}
-		t.printf("  reads kernel %v %d bytes for %d engines", Place{Region: region, Port: port, Offset: int64(k.Offsets[0])}.At(), bytes, len(k.Sizes))
+		t.printf("  reads kernel %v %d bytes for %d engines", t.operands[0].at.At(), bytes, engines)
 		if k.Producer >= 0 {
 			t.printf(", made by task %d", k.Producer)
 		}
 		t.printf("\n")
+		t.operands = t.operands[len(k.Sizes):]
 	}
-	if o.Result == nil || o.Result.Backing {
-		t.printf("  makes chip+%d rows %d channels %d\n", o.Chip.Base, o.Chip.Row, o.Chip.Channel)
+	if u.Result == nil || u.Result.Backing {
+		t.printf("  makes chip+%d rows %d channels %d\n", u.Chip.Base, u.Chip.Row, u.Chip.Channel)
 		return
 	}
-	place := t.surfacePlace(o.Result)
-	v := t.operand(l, place, true)
-	t.surface(o.Result)
-	t.needed(v, place, true)
-}
-
-func (t *memoryText) surfacePlace(s *units.Surface) Place {
-	region, port := t.RegionOf(s.Base)
-	return Place{Region: region, Port: port, Offset: int64(s.Offset)}
+	o := t.begin()
+	t.surface(u.Result)
+	t.end(o)
 }
 
 func (t *memoryText) surface(s *units.Surface) {
@@ -136,67 +128,26 @@ func (t *memoryText) surface(s *units.Surface) {
 	}
 }
 
-// operand begins a line: who is read or made, and where. It returns the value that lies there, if the layer knows it.
-func (t *memoryText) operand(l *anec.Layer, at Place, made bool) *anec.Value {
+// begin begins the line of the next operand: what is read or made, and where.
+func (t *memoryText) begin() operand {
+	o := t.operands[0]
+	t.operands = t.operands[1:]
 	role := "reads"
-	if made {
+	if o.made {
 		role = "makes"
 	}
-	v := t.valueAt(l, at, made)
-	name := "between"
-	if v != nil {
-		name = "%" + v.Name
-	}
-	t.printf("  %s %s %s", role, name, at.At())
-	return v
+	t.printf("  %s %s %s", role, o.name, o.at.At())
+	return o
 }
 
-// valueAt is the value of a layer's that lies at an address, or around it.
-func (t *memoryText) valueAt(l *anec.Layer, at Place, made bool) *anec.Value {
-	candidates := slices.Concat(l.Reads(), t.Touched[t.StandsFor[l]], l.Tops)
-	if made {
-		candidates = slices.Concat(l.Tops, t.Touched[t.StandsFor[l]])
-	}
-	var around *anec.Value
-	for _, v := range candidates {
-		p, ok := t.Plan.Places[v]
-		if !ok || p.Region != at.Region || p.Port != at.Port {
-			continue
-		}
-		if p.Offset == at.Offset {
-			return v
-		}
-		if around == nil && p.Offset <= at.Offset && at.Offset < p.End(v.Type) {
-			around = v
-		}
-	}
-	return around
-}
-
-// needed ends a line: until when what was made is needed.
-func (t *memoryText) needed(v *anec.Value, at Place, made bool) {
-	if last, ok := t.last[v]; v != nil && made && ok && at.Region == InScratch {
-		t.printf(", needed to task %d", last)
+// end ends the line: until when what was made is needed.
+func (t *memoryText) end(o operand) {
+	switch {
+	case !o.made || o.at.Region != InScratch:
+	case o.last < 0:
+		t.printf(", read by no task")
+	default:
+		t.printf(", needed to task %d", o.last)
 	}
 	t.printf("\n")
-}
-
-// readers finds the tasks that read each value last, itself or through what is no task: a view, a concatenation.
-func (t *memoryText) readers() {
-	t.last = map[*anec.Value]int{}
-	final := map[*anec.Layer]int{} // the last task of a layer
-	n := 0
-	for _, l := range t.Plan.Layers {
-		n += len(t.Selected[l])
-		final[l] = n - 1
-	}
-	for _, l := range slices.Backward(t.Order) {
-		at, task := final[l]
-		if !task {
-			at = t.last[l.Top()]
-		}
-		for _, v := range l.Reads() {
-			t.last[v] = max(t.last[v], at)
-		}
-	}
 }

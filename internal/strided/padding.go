@@ -8,7 +8,7 @@ var paddings = map[td.PaddingMode]func(i, n int) int{
 	td.PadZero:        inside,
 	td.PadNegative:    inside,
 	td.PadReplication: func(i, n int) int { return min(max(i, 0), n-1) },
-	td.PadSymmetric:   func(i, n int) int { return min(turn(i, 2*n), 2*n-1-turn(i, 2*n)) },
+	td.PadSymmetric:   func(i, n int) int { return min(wrapped(i, 2*n), 2*n-1-wrapped(i, 2*n)) },
 	td.PadReflective:  reflective,
 	td.PadBackground:  inside,
 	td.PadDontCare:    inside,
@@ -25,12 +25,12 @@ func reflective(i, n int) int {
 	if n == 1 {
 		return 0
 	}
-	at := turn(i, 2*(n-1))
+	at := wrapped(i, 2*(n-1))
 	return min(at, 2*(n-1)-at)
 }
 
-// turn is i modulo a period, 0 or more.
-func turn(i, period int) int {
+// wrapped is i modulo a period, 0 or more.
+func wrapped(i, period int) int {
 	if i %= period; i < 0 {
 		i += period
 	}

@@ -119,6 +119,15 @@ const (
 	ConditionAbs = 1 // the magnitude of the result
 )
 
+// CombinesPlanar reports whether the planar engine combines two sources so in one task, by an operator or a sign (h13 2.6).
+func CombinesPlanar(k td.EWKind) bool {
+	switch k {
+	case td.EWAdd, td.EWSub, td.EWMult, td.EWMax, td.EWMin:
+		return true
+	}
+	return false
+}
+
 // Reduces reports whether a task of the planar engine reduces planes.
 func (o *Op) Reduces() bool {
 	return o.Planar && (o.Kind == td.TypePlanarReduce || o.Kind == td.TypePlanarReduce2)

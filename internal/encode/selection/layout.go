@@ -9,12 +9,6 @@ import (
 	"github.com/espalier-ane/espalier/tensor"
 )
 
-// moving are the kinds of layers that compute nothing: to them all axes are alike.
-var moving = map[anec.Kind]bool{
-	anec.KindCopy: true, anec.KindReshape: true, anec.KindTranspose: true, anec.KindInputView: true, anec.KindBroadcast: true,
-	anec.KindConcat: true, anec.KindPadding: true, anec.KindTile: true, anec.KindGather: true,
-}
-
 // A layout is where the elements of a value lie: so many bytes apart along N, D, C, H, W. Unlike a surface it may be any
 // view of a memory.
 type layout struct {

@@ -91,7 +91,7 @@ func readThroughReLU(l *anec.Layer) *anec.Step {
 		return nil
 	}
 	s := &e.Steps[0]
-	if s.Code != td.MicroEW || s.Operand == nil || s.Operand.Const != nil || s.Earlier != 0 || !planarJoin[s.EW] {
+	if s.Code != td.MicroEW || s.Operand == nil || s.Operand.Const != nil || s.Earlier != 0 || !units.CombinesPlanar(s.EW) {
 		return nil
 	}
 	return s

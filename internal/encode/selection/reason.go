@@ -26,12 +26,13 @@ func firstOf(reasons ...*diag.Reason) *diag.Reason {
 // A layer is often tried in several ways. Where the last takes whatever the others take, in more tasks, its reason is the
 // layer's. Else neither has both.
 
-// neither is why a layer has no tasks that was tried in two ways, of which each takes what the other does not.
+// neither is why a layer has no tasks that was tried in two ways, of which each takes what the other does not. The record is that
+// of the last.
 func neither(first, last *diag.Reason) *diag.Reason {
 	if alike(first, last) {
 		return last
 	}
-	return diag.Decline(last.ID, "%v; otherwise: %v", first, last)
+	return last.After(first, "; otherwise: ")
 }
 
 // alike reports whether two reasons say the same.
@@ -39,7 +40,7 @@ func alike(a, b *diag.Reason) bool { return a.ID == b.ID && a.Error() == b.Error
 
 // within says which of several layers that go together a reason is about.
 func within(l *anec.Layer, why *diag.Reason) *diag.Reason {
-	return diag.Decline(why.ID, "its %v: %v", l.Kind(), why)
+	return why.After("its ", l.Kind(), ": ")
 }
 
 // about says which value a reason is about.

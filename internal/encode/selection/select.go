@@ -9,7 +9,7 @@ import (
 
 // selectLayer selects the tasks of a layer, if they are certain. A layer that moves nothing has none.
 func selectLayer(l *anec.Layer, b *builder) ([]*units.Op, *diag.Reason) {
-	if !pointwise[l.Kind()] && !moving[l.Kind()] {
+	if !kindRows[l.Kind()].depth {
 		for _, v := range append(l.Reads(), l.Tops...) {
 			if n := v.Type.Dims[anec.D]; n != 1 && v.Const == nil {
 				return nil, about(v, diag.Decline(diag.NativeDepth, "has depth, and the tasks of the kind have none").Measure(1, n))
@@ -28,85 +28,13 @@ func selectLayer(l *anec.Layer, b *builder) ([]*units.Op, *diag.Reason) {
 	return b.attempt(func() ([]*units.Op, *diag.Reason) { return b.plain(l) })
 }
 
-// pointwise are the kinds that work on each element by itself: to them depth is another batch.
-var pointwise = map[anec.Kind]bool{
-	anec.KindElementWise: true, anec.KindNeuron: true, anec.KindCopy: true, anec.KindTypeCast: true, anec.KindGOC: true, anec.KindSelect: true,
-	// To these it is an axis as any other.
-	anec.KindPooling: true, anec.KindReduction: true, anec.KindSoftmax: true, anec.KindLayerNorm: true, anec.KindInstanceNorm: true, anec.KindL2Norm: true,
-}
-
 // plain selects the tasks of a layer by itself.
 func (b *builder) plain(l *anec.Layer) ([]*units.Op, *diag.Reason) {
-	switch p := l.Params.(type) {
-	case *anec.ElementWise:
-		return b.elementWise(l, p)
-	case *anec.Neuron:
-		return b.neuronLayer(l, p)
-	case *anec.Copy:
-		return b.copyLayer(l)
-	case *anec.TypeCast:
-		return b.cast(l)
-	case *anec.GOC:
-		return b.gainOffset(l, p)
-	case *anec.Select:
-		return b.selection(l)
-	case *anec.Pooling:
-		ops, why := b.attempt(func() ([]*units.Op, *diag.Reason) { return b.pooling(l, p) })
-		if why == nil {
-			return ops, nil
-		}
-		ops, windows := b.windows(l, p)
-		if windows != nil {
-			return nil, neither(why, windows)
-		}
-		return ops, nil
-	case *anec.Transpose, *anec.InputView, *anec.Reshape, *anec.Broadcast:
-		return b.view(l)
-	case *anec.Concat:
-		return b.concat(l, p)
-	case *anec.Padding:
-		return b.padding(l, p)
-	case *anec.Tile:
-		return b.tile(l, p)
-	case *anec.Gather:
-		return b.gathered(l)
-	case *anec.PixelShuffle:
-		return b.rearrange(l, p.Factors, anec.C, true, true)
-	case *anec.PixelUnshuffle:
-		return b.rearrange(l, p.Factors, anec.C, false, true)
-	case *anec.ChannelToSpace:
-		return b.rearrange(l, p.Factors, anec.C, true, false)
-	case *anec.SpaceToChannel:
-		return b.rearrange(l, p.Factors, anec.C, false, false)
-	case *anec.BatchToSpace:
-		return b.rearrange(l, p.Factors, anec.N, true, false)
-	case *anec.SpaceToBatch:
-		return b.rearrange(l, p.Factors, anec.N, false, false)
-	case *anec.Reduction:
-		return b.reduction(l, p)
-	case *anec.Softmax:
-		return b.softmax(l, p)
-	case *anec.LayerNorm:
-		return b.layerNorm(l, p)
-	case *anec.InstanceNorm:
-		return b.instanceNorm(l, p)
-	case *anec.L2Norm:
-		return b.l2Norm(l, p)
-	case *anec.Conv:
-		if !isWeights(l.Bottoms[1]) {
-			return b.liveConv(l, p)
-		}
-		return b.conv(l, p)
-	case *anec.DeQuant:
-		return decodedWeights(l)
-	case *anec.MatMul:
-		return b.matMul(l, p)
-	case *anec.Linear:
-		return b.linear(l)
-	case *anec.SDPA:
-		return b.attention(l, p)
+	row, ok := kindRows[l.Kind()]
+	if !ok {
+		return nil, otherKind(l)
 	}
-	return nil, otherKind(l)
+	return row.plain(b, l)
 }
 
 // otherKind declines a layer of which no recorded program has a task.
@@ -124,7 +52,7 @@ func (b *builder) join(l *anec.Layer) {
 	b.joinProductParts(l)
 	b.joinAttention(l)
 	p, ok := l.Params.(*anec.ElementWise)
-	if !ok || len(l.Bottoms) != 2 || !planarJoin[p.Type] {
+	if !ok || len(l.Bottoms) != 2 || !units.CombinesPlanar(p.Type) {
 		return
 	}
 	z := l.Bottoms[1]
@@ -148,5 +76,3 @@ func (b *builder) join(l *anec.Layer) {
 		b.joined[z.Def] = true
 	}
 }
-
-var planarJoin = map[td.EWKind]bool{td.EWAdd: true, td.EWSub: true, td.EWMult: true, td.EWMax: true, td.EWMin: true}

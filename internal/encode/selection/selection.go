@@ -60,7 +60,7 @@ func (Chip) Groups(s *segment.Segment, layers []*anec.Layer) map[*anec.Layer]*an
 
 // Takes knows the kinds that have tasks, and that all values are in fp16 or bool, without depth, and in no state that is written.
 func (Chip) Takes(s *segment.Segment, l *anec.Layer) error {
-	if !unitKinds[l.Kind()] {
+	if row, ok := kindRows[l.Kind()]; !ok || row.copy {
 		return otherKind(l)
 	}
 	for _, v := range append(l.Reads(), l.Tops...) {
@@ -76,13 +76,6 @@ func (Chip) Takes(s *segment.Segment, l *anec.Layer) error {
 	}
 	return nil
 }
-
-var unitKinds = segment.SetOf(
-	anec.KindElementWise, anec.KindNeuron, anec.KindTypeCast, anec.KindGOC, anec.KindSelect, anec.KindPooling, anec.KindReduction,
-	anec.KindSoftmax, anec.KindLayerNorm, anec.KindInstanceNorm, anec.KindL2Norm, anec.KindConv, anec.KindMatMul, anec.KindLinear,
-	anec.KindSDPA, anec.KindCopy, anec.KindConcat, anec.KindPadding, anec.KindTile, anec.KindGather, anec.KindPixelShuffle,
-	anec.KindPixelUnshuffle, anec.KindChannelToSpace, anec.KindSpaceToChannel, anec.KindBatchToSpace, anec.KindSpaceToBatch,
-)
 
 // Choose selects the tasks of a choice. An error is a *diag.Reason, here and of Takes and Fits.
 func (Chip) Choose(c *segment.Choice) ([]segment.Task, error) {
@@ -116,7 +109,7 @@ func (chip Chip) Fits(c *segment.Choice, tasks []segment.Task) error {
 		case c.ExactFunctions && o.Rounded:
 			return diag.Decline(diag.NativeNumerics, "a task rounds constants of the model to fp16, and the numerics ask for exact ones")
 		case c.OtherCrops && o.Cropped:
-			return diag.Decline(diag.NativeNumerics, "a slice along W multiplies and divides by %d on the way, and the numerics have another gain", CropGain).In("PostScale")
+			return diag.Decline(diag.NativeNumerics, "a slice along W multiplies and divides by %v on the way, and the numerics have another gain", chip.Target.Numerics.WidthSliceGain).In("PostScale")
 		}
 		if why := chip.Words(o.Bind(c.Entry)); why != nil {
 			return why

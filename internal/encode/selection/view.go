@@ -43,11 +43,9 @@ func (b *builder) view(l *anec.Layer) ([]*units.Op, *diag.Reason) {
 	return b.moves(m)
 }
 
-// CropGain is what H13 multiplies a slice with an offset along W by, and divides it by again (hal.Numerics.WidthSliceGain).
-const CropGain = 16
-
-// crop is a slice that begins inside of a row. No word is known for the format that H13 has it in on the way, but for what
-// becomes of the numbers: what the gain takes beyond fp16 is infinite. The tasks say so: one multiplies, one divides.
+// crop is a slice that begins inside of a row. No word is known for the format that the chip has it in on the way, but for what
+// becomes of the numbers: what the gain takes beyond fp16 is infinite (hal.Numerics.WidthSliceGain). The tasks say so: one
+// multiplies, one divides.
 //
 //	x [h][w] ─ exchange, *16 ─ [w][h] ─ exchange, /16 ─ y [h][w']
 func (b *builder) crop(l *anec.Layer, viewed layout) ([]*units.Op, *diag.Reason) {
@@ -62,14 +60,14 @@ func (b *builder) crop(l *anec.Layer, viewed layout) ([]*units.Op, *diag.Reason)
 	if why != nil {
 		return nil, why
 	}
-	ops := append(apart, together...)
+	ops, gain := append(apart, together...), b.Target.Numerics.WidthSliceGain
 	for i, o := range ops {
 		if o.Planar {
 			return nil, diag.Decline(diag.NativeRecord, "a slice along W repeats elements, and no recorded task of the planar engine has its gain")
 		}
 		o.Cropped = true
-		if o.Post = tensor.ToF16(CropGain); i >= len(apart) {
-			o.Post = tensor.ToF16(1.0 / CropGain)
+		if o.Post = tensor.ToF16(gain); i >= len(apart) {
+			o.Post = tensor.ToF16(1 / gain)
 		}
 	}
 	return ops, nil

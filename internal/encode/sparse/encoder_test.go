@@ -62,6 +62,7 @@ func (e encoder) Encode(tasks []segment.Task) ([]*td.Task, error) {
 	for i, t := range tasks {
 		var err error
 		if t.Unit != nil {
+			e.layout.note(t.Layer.Kind())
 			list[i], err = e.task(t.Unit, i)
 		} else {
 			list[i], err = v256.Task(t.Op, td.V256, i, len(tasks))

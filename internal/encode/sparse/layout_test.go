@@ -6,7 +6,9 @@ import (
 	"math"
 	"math/bits"
 	"slices"
+	"sync"
 
+	"github.com/espalier-ane/espalier/internal/anec"
 	"github.com/espalier-ane/espalier/internal/units"
 	"github.com/espalier-ane/espalier/td"
 )
@@ -35,7 +37,11 @@ type sparseLayout struct {
 	*td.Layout
 	registers []register
 	part      map[units.Part]*td.Field
+
+	encoded sync.Map // kinds of layers that have tasks of this encoding
 }
+
+func (l *sparseLayout) note(k anec.Kind) { l.encoded.Store(k, true) }
 
 // The blocks, by their word addresses, as the records for H14 have them.
 var blockAddresses = []struct {

@@ -69,6 +69,9 @@ func TestModelsRunInAnotherEncoding(t *testing.T) {
 				for v, n := range versions {
 					others[v] += n
 				}
+				if len(want) == 0 {
+					t.Error("the model has no output")
+				}
 				for output, w := range want {
 					g := got[output]
 					if g == nil || !slices.Equal(g.Tensor.Bytes(), w.Tensor.Bytes()) {
@@ -80,6 +83,11 @@ func TestModelsRunInAnotherEncoding(t *testing.T) {
 	}
 	if others[td.V256] == 0 {
 		t.Error("no program has tasks of version 256 beside its own")
+	}
+	for k := range kinds {
+		if _, ok := layout.encoded.Load(k); !ok {
+			t.Errorf("no %v has tasks of the encoding", k)
+		}
 	}
 }
 

@@ -120,7 +120,7 @@ func (d *Decoder) planar() error {
 	o.Exchange = d.flag(td.V7TransposePlanar)
 	o.Operator, o.Reduction = d.value(td.V7PEOperator), d.value(td.V7PEReduction)
 	o.Condition, o.Final, o.ReLU = d.value(td.V7PECondition), d.value(td.V7PEFinal), d.flag(td.V7PEReLU)
-	o.Negate1, o.Negate2 = d.flag(td.V7PENegate1), d.value(td.V7PESource2Sign) == 3
+	o.Negate1, o.Negate2 = d.flag(td.V7PENegate1), d.value(td.V7PESource2Sign) == td.Source2Negated
 	o.PreScale, o.Scale, o.Bias = d.half(td.V7PEPreScale), d.half(td.V7PEScale), d.half(td.V7PEBias)
 	o.Epsilon, o.FinalScale = d.half(td.V7PEEpsilon), td.V7PEFinalScale.Float(d.value(td.V7PEFinalScale))
 	return nil

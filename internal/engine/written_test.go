@@ -17,9 +17,9 @@ import (
 	"github.com/espalier-ane/espalier/tensor"
 )
 
-// An ownProgram is a container that we write, and the plain computation that it
+// A writtenProgram is a container that we write, and the plain computation that it
 // stands for. These need no data from outside the repository.
-type ownProgram struct {
+type writtenProgram struct {
 	name  string
 	build func(b *builder)
 	// compute gets the inputs in the order of the ports.
@@ -41,7 +41,7 @@ func halvesOf(values []float32) []uint16 {
 	return h
 }
 
-var ownPrograms = []ownProgram{
+var writtenPrograms = []writtenProgram{
 	{
 		name: "relu",
 		build: func(b *builder) {
@@ -320,7 +320,7 @@ func product(a, b []float32, m, k, n int) []float32 {
 	return y
 }
 
-func (o *ownProgram) file(t testing.TB) *hwx.File {
+func (o *writtenProgram) file(t testing.TB) *hwx.File {
 	t.Helper()
 	b := newBuilder(t)
 	o.build(b)
@@ -328,7 +328,7 @@ func (o *ownProgram) file(t testing.TB) *hwx.File {
 }
 
 func TestOwnPrograms(t *testing.T) {
-	for _, o := range ownPrograms {
+	for _, o := range writtenPrograms {
 		t.Run(o.name, func(t *testing.T) {
 			file := o.file(t)
 			testkit.Golden(t, "testdata/"+strings.ReplaceAll(o.name, " ", "-")+".golden", describe(t, file))
@@ -399,7 +399,7 @@ func describe(t testing.TB, file *hwx.File) []byte {
 // TestIdentityStreams holds the identity layer to the shape that is published
 // for it.
 func TestIdentityStreams(t *testing.T) {
-	for _, o := range ownPrograms {
+	for _, o := range writtenPrograms {
 		if o.name != "identity linear layer" {
 			continue
 		}

@@ -14,7 +14,7 @@ import (
 	"github.com/espalier-ane/espalier/tensor"
 )
 
-// A small road of its own for the tests of legalization and emission: a graph in text, the passes of the table
+// What the tests of legalization and emission run layers with: a graph in text, the passes of the table
 // that make it legal, every value in a memory of its own, the engine. What other passes do is not in the way.
 
 // emitted takes a segment on to a container.
