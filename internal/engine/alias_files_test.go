@@ -14,7 +14,7 @@ import (
 // memory, from one byte on and 64 bytes apart.
 func TestAliasNative(t *testing.T) {
 	files := map[string]*hwx.File{}
-	for _, o := range ownPrograms {
+	for _, o := range writtenPrograms {
 		files[o.name] = o.file(t)
 	}
 	t.Run("ours", func(t *testing.T) { shareMemory(t, files) })
