@@ -107,6 +107,9 @@ func openData(name string, mapping *osfile.Mapping, beside source) (m *Model, er
 		m, err = openText(file, data)
 	} else {
 		m, err = decodeModel(file, message{data, 0}, 0)
+		if err != nil {
+			err = explainStranger(data, err)
+		}
 	}
 	return m, inFile(name, err)
 }
@@ -140,6 +143,9 @@ func openSource(src source) (m *Model, err error) {
 		case !errors.Is(err, fs.ErrNotExist):
 			return nil, err
 		}
+	}
+	if a, ok := src.(*archive); ok {
+		return nil, a.explainStranger()
 	}
 	return nil, badFile(src.display("."), "this is neither a package, which has a %s, nor a compiled model, which has a %s", manifestName, compiledProgram)
 }

@@ -42,6 +42,7 @@ func TestScripts(t *testing.T) {
 			"picture":  scriptPicture,
 			"network":  scriptNetwork,
 			"retry":    scriptRetry,
+			"onnx":     scriptONNX,
 
 			"container": func(ts *testscript.TestScript, neg bool, args []string) { scriptContainer(ts, root, args) },
 			"hexdump":   func(ts *testscript.TestScript, neg bool, args []string) { scriptHexdump(ts, root, args) },
@@ -176,6 +177,13 @@ func scriptNetwork(ts *testscript.TestScript, neg bool, args []string) {
 		varintField(1, 4),
 		bytesField(2, message(bytesField(1, feature("x")), bytesField(10, feature("y")), bytesField(100, metadata))),
 		bytesField(500, nil),
+	), 0o666))
+}
+
+// scriptONNX writes what a model of ONNX begins and ends with: onnx FILE.
+func scriptONNX(ts *testscript.TestScript, neg bool, args []string) {
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), message(
+		varintField(1, 8), bytesField(2, []byte("pytorch")), bytesField(7, bytesField(2, []byte("main_graph"))), bytesField(8, varintField(2, 17)),
 	), 0o666))
 }
 

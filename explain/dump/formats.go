@@ -65,13 +65,6 @@ func isProgramText(data []byte) bool {
 // isSpecification: the first field of a model is its version, a number.
 func isSpecification(data []byte) bool { return len(data) > 0 && data[0] == 0x08 }
 
-// strangers are files that people may take for one of ours.
-var strangers = []struct{ prefix, what string }{
-	{"bplist00", "a binary property list"},
-	{"<?xml", "an XML file, perhaps a property list"},
-	{"\xcf\xfa\xed\xfe", "a Mach-O file; a hardware container has the magic 0xbeefface in its place"},
-}
-
 // A file is one that is being explained.
 type file struct {
 	Head
@@ -132,10 +125,8 @@ func (f *file) recognize() (func(*file) (Content, error), error) {
 			return known.explain, nil
 		}
 	}
-	for _, s := range strangers {
-		if bytes.HasPrefix(f.data, []byte(s.prefix)) {
-			return nil, fmt.Errorf("%s: byte 0x0: this is %s, which dump does not read", f.File, s.what)
-		}
+	if what := coreml.Stranger(f.data); what != "" {
+		return nil, fmt.Errorf("%s: byte 0x0: this is %s, which dump does not read", f.File, what)
 	}
 	return nil, fmt.Errorf("%s: byte 0x0: it begins with % x, as no format does that dump knows: expected %s",
 		f.File, f.data[:min(len(f.data), 8)], formatNames())
