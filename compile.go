@@ -315,6 +315,14 @@ func (s stoppable) Write(data []byte) (n int, err error) {
 // WriteContainer writes the one hardware container of a program that is a single segment on the engine. It replaces a
 // container, and refuses anything else that is there. When the context ends before it is done, nothing is left behind.
 func (p *Program) WriteContainer(ctx context.Context, path string) (err error) {
+	if old, err := os.Lstat(path); err == nil && (!old.Mode().IsRegular() || !hwx.IsContainerFile(path)) {
+		return fmt.Errorf("%s is there already and is no hardware container: it is left as it is", path)
+	}
+	return osfile.WriteAtomic(path, func(w io.Writer) error { return p.WriteContainerTo(ctx, w) })
+}
+
+// WriteContainerTo is WriteContainer to a writer.
+func (p *Program) WriteContainerTo(ctx context.Context, w io.Writer) (err error) {
 	place, err := p.life.enter(ctx)
 	if err != nil {
 		return err
@@ -325,15 +333,10 @@ func (p *Program) WriteContainer(ctx context.Context, path string) (err error) {
 	if err != nil {
 		return err
 	}
-	if old, err := os.Lstat(path); err == nil && (!old.Mode().IsRegular() || !hwx.IsContainerFile(path)) {
-		return fmt.Errorf("%s is there already and is no hardware container: it is left as it is", path)
-	}
 	file, err := compiler.Container(f.Segments[0])
 	if err != nil {
 		return err
 	}
-	return osfile.WriteAtomic(path, func(w io.Writer) error {
-		_, err := file.WriteTo(stoppable{ctx, w})
-		return err
-	})
+	_, err = file.WriteTo(stoppable{ctx, w})
+	return err
 }

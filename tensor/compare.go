@@ -15,6 +15,8 @@ type Comparison struct {
 	// Error is the distance of that element in units of the reference's root mean square; absolute if
 	// the reference is all zero; +Inf where one of the two is NaN or infinite and the other is not the same.
 	Error float64
+	// RMS is the root mean square of the reference, the unit of Error; 0 where Error is absolute or has none.
+	RMS float64
 	// Reason says in words why there is no match.
 	Reason string
 }
@@ -75,6 +77,9 @@ func compareFloats(got, want []float64, tolerance float64) Comparison {
 		scale, unit = math.Sqrt(sum/float64(n)), " of the root mean square"
 	}
 	c := Comparison{Match: true, Worst: -1}
+	if unit != "" {
+		c.RMS = scale
+	}
 	for i, w := range want {
 		g := got[i]
 		d := math.Abs(g-w) / scale

@@ -25,13 +25,18 @@ type fileContent struct {
 
 var errUnknownFile = errors.New("this is no npz, npy, PNG, JPEG or JSON file")
 
-// readInputFile reads a file of inputs. What it is, is decided by its content, not by its name.
-func readInputFile(path string) (fileContent, error) {
-	f, err := os.Open(path)
+// readInputFile reads a file of inputs, or standard input.
+func (c *invocation) readInputFile(path string) (fileContent, error) {
+	f, err := c.open(path)
 	if err != nil {
 		return fileContent{}, err
 	}
 	defer f.Close()
+	return readContent(f, shown(path))
+}
+
+// readContent reads a file of inputs. What it is, is decided by its content, not by its name.
+func readContent(f io.Reader, path string) (fileContent, error) {
 	r := bufio.NewReader(f)
 	head, err := r.Peek(r.Size())
 	if err != nil && err != io.EOF {
@@ -40,8 +45,10 @@ func readInputFile(path string) (fileContent, error) {
 	if sniff(head) == otherFile { // a file that is none of ours may have any size
 		return fileContent{}, fmt.Errorf("%s: %w", path, errUnknownFile)
 	}
-	if info, err := f.Stat(); err == nil && info.Size() > osfile.MemoryLimit() {
-		return fileContent{}, fmt.Errorf("%s: the file, of %d bytes, is larger than the memory that this process may take, %d", path, info.Size(), osfile.MemoryLimit())
+	if file, ok := f.(*os.File); ok {
+		if info, err := file.Stat(); err == nil && info.Size() > osfile.MemoryLimit() {
+			return fileContent{}, fmt.Errorf("%s: the file, of %d bytes, is larger than the memory that this process may take, %d", path, info.Size(), osfile.MemoryLimit())
+		}
 	}
 	data, err := io.ReadAll(r)
 	if err != nil {

@@ -42,7 +42,11 @@ func await(ctx context.Context, work func() error) error {
 	done := make(chan any, 1) // an error, nil or a *workPanic
 	go func() {
 		defer func() {
-			if v := recover(); v != nil {
+			switch v := recover().(type) {
+			case nil:
+			case *workPanic: // of work within work
+				done <- v
+			default:
 				done <- &workPanic{v, debug.Stack()}
 			}
 		}()

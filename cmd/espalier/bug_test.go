@@ -12,6 +12,9 @@ func TestBugIsReported(t *testing.T) {
 	for name, panics := range map[string]func(){
 		"here":      func() { panic("bug: the impossible") },
 		"elsewhere": func() { await(t.Context(), func() error { panic("bug: the impossible") }) },
+		"further": func() {
+			await(t.Context(), func() error { return await(t.Context(), func() error { panic("bug: the impossible") }) })
+		},
 	} {
 		var stderr strings.Builder
 		code := func() (code int) {

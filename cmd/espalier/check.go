@@ -15,13 +15,13 @@ import (
 )
 
 type checkCmd struct {
-	Model string `arg:"" help:"A package (.mlpackage, also zipped), model (.mlmodel), compiled model (.mlmodelc) or MIL text (.mil). Its weight files need not be there."`
+	Model string `arg:"" help:"A package (.mlpackage, also zipped), model (.mlmodel), compiled model (.mlmodelc) or MIL text (.mil). Its weight files need not be there. - is standard input."`
 
 	Target   string `short:"t" placeholder:"T,…" help:"Targets, chips or devices with commas between them, or all. Default: the base chips h13g to h18g, M1 to M6. espalier targets lists them."`
 	Require  string `placeholder:"ane[:T,…]" help:"Exit with 3 if the host has to run an operation, on any of the targets or on these."`
 	Function string `placeholder:"NAME" help:"Check this function alone instead of all."`
 	Format   string `default:"text" placeholder:"F" help:"text, json (docs/json.md has the schema), md (for a pull request), html (one page) or sarif. Default: text."`
-	Output   string `short:"o" placeholder:"F" help:"Write the report to a file. An earlier report that is there is replaced, nothing else is."`
+	Output   string `short:"o" placeholder:"F" help:"Write the report to a file. An earlier report that is there is replaced, nothing else is. - is standard output, as without it."`
 }
 
 // errRequired is wrapped by the error that --require is not met.
@@ -44,6 +44,12 @@ func (c *checkCmd) Run(call *invocation) error {
 	if err != nil {
 		return err
 	}
+	if c.Model == standard && c.Format == "sarif" {
+		return usagef("--format sarif says in which file a finding is: standard input is none")
+	}
+	if c.Output == standard {
+		c.Output = ""
+	}
 	names, targets, required, err := c.targets()
 	if err != nil {
 		return err
@@ -51,13 +57,18 @@ func (c *checkCmd) Run(call *invocation) error {
 	if err := c.checkOutput(); err != nil {
 		return err
 	}
-	r, err := check.File(call, c.Model, check.Options{Targets: targets, Names: names, Function: c.Function})
+	path, err := call.file(c.Model)
+	if err != nil {
+		return err
+	}
+	r, err := check.File(call, path, check.Options{Targets: targets, Names: names, Function: c.Function})
 	if _, missing := errors.AsType[*check.FunctionError](err); missing {
 		return usageError{err}
 	}
 	if err != nil {
 		return err
 	}
+	r.Model = shown(c.Model)
 	if c.Output != "" {
 		err = osfile.WriteAtomic(c.Output, func(w io.Writer) error { return write(w, r) })
 	} else {

@@ -17,11 +17,11 @@ import (
 )
 
 type compileCmd struct {
-	Model string `arg:"" optional:"" help:"A package (.mlpackage, also zipped), model (.mlmodel), compiled model (.mlmodelc) or MIL text (.mil)."`
+	Model string `arg:"" optional:"" help:"A package (.mlpackage, also zipped), model (.mlmodel), compiled model (.mlmodelc) or MIL text (.mil); - is standard input."`
 
 	Target   string   `short:"t" default:"virtual" placeholder:"T" help:"The engine to compile for: virtual, or a chip or device as m1, h13g or iPhone17,1, which espalier targets lists. Default: virtual."`
 	Strict   bool     `help:"Refuse a program with tasks that the chip itself could not run, since their encoding is not known."`
-	Output   string   `short:"o" placeholder:"OUT" help:"Write a bundle (OUT.bundle) or, of a program that is one segment on the engine, a hardware container (OUT.hwx). One that is there is replaced, nothing else is. Default: a bundle with the name of the model, in the current folder."`
+	Output   string   `short:"o" placeholder:"OUT" help:"Write a bundle (OUT.bundle) or, of a program that is one segment on the engine, a hardware container (OUT.hwx, or - for standard output). One that is there is replaced, nothing else is. Default: a bundle with the name of the model, in the current folder."`
 	Units    string   `default:"all" placeholder:"U" help:"What may run the model: all, the engine and the host for what the engine does not take; ane, the engine alone. Default: all."`
 	Function string   `placeholder:"NAME" help:"Compile this function alone instead of all."`
 	Emit     []string `sep:"none" placeholder:"FORM" help:"Print the program on its way: mil, the operations with where they run; anec, the native layers that get memory; memory, where everything lies; tasks, what each computes; td, their words and fields; all of these; picture, a drawing of memory over the tasks, as SVG, one for each segment; or the name of a pass, the layers after it. Nothing is written unless -o says where."`
@@ -39,7 +39,16 @@ func (c *compileCmd) Run(call *invocation) error {
 	if c.Model == "" {
 		return c.report(call, compileReport{Passes: newPassReports(nil)})
 	}
-	model, err := espalier.Config{Units: espalier.Units(c.Units)}.Open(c.Model)
+	if c.Output == standard {
+		if _, err := call.binaryOutput(); err != nil {
+			return err
+		}
+	}
+	path, err := call.file(c.Model)
+	if err != nil {
+		return err
+	}
+	model, err := espalier.Config{Units: espalier.Units(c.Units)}.Open(path)
 	if err != nil {
 		return err
 	}
@@ -49,7 +58,7 @@ func (c *compileCmd) Run(call *invocation) error {
 		}
 	}()
 	if _, err := model.Function(c.Function); err != nil {
-		return usagef("%s: %w", c.Model, err)
+		return usagef("%s: %w", shown(c.Model), err)
 	}
 
 	bar := newProgress(call.terminal)
@@ -60,6 +69,10 @@ func (c *compileCmd) Run(call *invocation) error {
 		return err
 	}
 	report := compiled.report(c.Model, targetName(c.Target))
+	if c.Output == standard {
+		bar.end()
+		return compiled.program.WriteContainerTo(call, call.stdout)
+	}
 	if output := c.output(); output != "" {
 		bar.set(1, 1, "writing "+output)
 		if err := compiled.write(call, output, &report); err != nil {
@@ -95,6 +108,14 @@ func (c *compileCmd) check() error {
 		if !slices.Contains(emitForms, form) && form != emitAll && form != emitPicture && passNamed(form) == nil {
 			return usagef("--emit %s: there is no such form and no such pass: expected %s, %s, %s or a pass, which --passes lists", form, strings.Join(emitForms, ", "), emitPicture, emitAll)
 		}
+	}
+	switch {
+	case c.Output == standard && (c.JSON || c.Passes || len(c.Emit) > 0):
+		return usagef("-o %s: the container goes to standard output, where --json, --passes and --emit print: choose a file", standard)
+	case c.Output == standard:
+		return nil
+	case c.Output == "" && c.Model == standard && !c.Passes && len(c.Emit) == 0:
+		return usagef("a model from standard input has no name that a bundle could have: say with -o where it goes")
 	}
 	if c.Output != "" && !isContainerName(c.Output) && !strings.EqualFold(filepath.Ext(c.Output), bundleExtension) {
 		return usagef("-o %s: the name must end in %s or %s", c.Output, bundleExtension, containerExtension)

@@ -7,22 +7,30 @@ import (
 )
 
 type dumpCmd struct {
-	File string `arg:"" help:"A hardware container (.hwx), dispatch descriptor (E5), bundle, firmware container, model, MIL text, weight file or array (npz, npy). What it is, its content says."`
+	File string `arg:"" help:"A hardware container (.hwx), dispatch descriptor (E5), bundle, firmware container, model, MIL text, weight file or array (npz, npy). What it is, its content says. - is standard input."`
 	JSON bool   `name:"json" xor:"form" help:"Print JSON; docs/json.md has the schema."`
 	Raw  bool   `xor:"form" help:"Print the file's words in hexadecimal, with their places."`
 }
 
 func (c *dumpCmd) Run(call *invocation) error {
+	path, err := call.file(c.File)
+	if err != nil {
+		return err
+	}
 	if c.Raw {
-		err := dump.Raw(call.stdout, c.File)
+		err := dump.Raw(call.stdout, path)
 		if errors.Is(err, dump.ErrFolder) {
 			return usagef("--raw %w", err)
 		}
 		return err
 	}
-	r, broken := dump.File(c.File)
+	r, broken := dump.File(path)
 	if r == nil {
 		return broken
+	}
+	r.File = shown(c.File)
+	if m, ok := r.Content.(*dump.Model); ok {
+		m.Model = r.File
 	}
 	write := r.WriteText
 	if c.JSON {

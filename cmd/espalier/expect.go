@@ -19,14 +19,16 @@ const defaultTolerance = 0.01
 
 // expectFlags are the flags that say what the outputs should be.
 type expectFlags struct {
-	Expect    []string `sep:"none" placeholder:"FILE" help:"Compare the outputs with those of an npz archive or a JSON object, one for each --inputs. If they differ, exit with 3 and write nothing."`
-	Tolerance []string `sep:"none" placeholder:"R" help:"How far floats may be off, in units of the root mean square of the expected array; NAME=R is for one output. Integers, booleans and labels must be equal. Default: 0.01."`
+	Expect    []string `sep:"none" placeholder:"FILE" help:"Compare the outputs with those of an npz archive or a JSON object (- is standard input), one for each --inputs. If they differ, exit with 3 and write nothing."`
+	ExpectAll bool     `help:"Fail also if a file of --expect lacks an output."`
+	Tolerance []string `sep:"none" placeholder:"R" help:"How far floats may be off, in units of the root mean square (rms) of the expected array; NAME=R is for one output. Integers, booleans and labels must be equal. Default: 0.01."`
 }
 
 // reference is what a case should give.
 type reference struct {
 	arrays     []tensor.Named
 	tolerances map[string]float64 // by output; "" has that of all others
+	all        bool               // it must have every output
 }
 
 // comparison is that of an output with its reference.
@@ -38,10 +40,13 @@ type comparison struct {
 }
 
 // references reads what the cases should give.
-func (c *expectFlags) references(f *espalier.Function, cases int) ([]reference, error) {
+func (c *expectFlags) references(call *invocation, f *espalier.Function, cases int) ([]reference, error) {
 	if len(c.Expect) == 0 {
 		if len(c.Tolerance) > 0 {
 			return nil, usagef("--tolerance is for --expect, which is not given")
+		}
+		if c.ExpectAll {
+			return nil, usagef("--expect-all is for --expect, which is not given")
 		}
 		return nil, nil
 	}
@@ -54,14 +59,14 @@ func (c *expectFlags) references(f *espalier.Function, cases int) ([]reference, 
 	}
 	refs := make([]reference, cases)
 	for i, path := range c.Expect {
-		content, err := readInputFile(path)
+		content, err := call.readInputFile(path)
 		if err != nil {
 			return nil, err
 		}
 		if content.arrays == nil {
-			return nil, fmt.Errorf("%s: expected an npz archive or a JSON object, which have arrays by name", path)
+			return nil, fmt.Errorf("%s: expected an npz archive or a JSON object, which have arrays by name", shown(path))
 		}
-		refs[i] = reference{content.arrays, tolerances}
+		refs[i] = reference{content.arrays, tolerances, c.ExpectAll}
 	}
 	return refs, nil
 }
@@ -103,7 +108,10 @@ func (r reference) compare(outputs []*espalier.Value) []comparison {
 		c := comparison{output: got.Name, got: got.Tensor, tolerance: tolerance}
 		i := slices.IndexFunc(r.arrays, func(a tensor.Named) bool { return a.Name == got.Name })
 		if i < 0 {
-			c.Comparison = tensor.Comparison{Match: true, Worst: -1, Reason: "not compared: the reference does not have it"}
+			c.Comparison = tensor.Comparison{Match: !r.all, Worst: -1, Reason: "not compared: the reference does not have it"}
+			if r.all {
+				c.Reason += ", and --expect-all asks for it"
+			}
 			extra = append(extra, c)
 			continue
 		}
@@ -157,7 +165,11 @@ func (c comparison) String() string {
 	}
 	text := fmt.Sprintf("%s: %s, worst element %v is %s, expected %s", output, word,
 		tensor.ShapeOf(c.worstIndex()...), report.Element(c.got, c.Worst), report.Element(c.want, c.Worst))
-	if c.want.DType().IsFloat() {
+	switch {
+	case !c.want.DType().IsFloat():
+	case c.RMS > 0: // the unit of the tolerance
+		text += fmt.Sprintf(", off by %.3g rms (tolerance %.3g rms; 1 rms is %.3g)", c.Error, c.tolerance, c.RMS)
+	default:
 		text += fmt.Sprintf(", off by %.3g (tolerance %.3g)", c.Error, c.tolerance)
 	}
 	return text

@@ -14,8 +14,8 @@ import (
 
 // inputFlags are the flags that say what a model is given.
 type inputFlags struct {
-	Inputs []string `sep:"none" placeholder:"FILE" help:"Take the inputs by name from an npz archive, or from a JSON object of nested lists. Repeated, the cases run in order on one state."`
-	Input  []string `sep:"none" placeholder:"NAME=FILE" help:"Take an input from an npy, npz, PNG, JPEG or JSON file, or generate it: NAME=random[:SEED][@SHAPE], NAME=zeros[@SHAPE], where SHAPE is like 1x3x224x224 (HEIGHTxWIDTH for a picture). Without a name, random[:SEED] or zeros fills every input not given. Random floats are standard normal, integers 0 to 9, pictures 0 to 255; the same seed (0 by default) and name give the same values."`
+	Inputs []string `sep:"none" placeholder:"FILE" help:"Take the inputs by name from an npz archive, or from a JSON object of nested lists; - is standard input. Repeated, the cases run in order on one state."`
+	Input  []string `sep:"none" placeholder:"NAME=FILE" help:"Take an input from an npy, npz, PNG, JPEG or JSON file, or generate it: NAME=random[:SEED][@SHAPE], NAME=zeros[@SHAPE], where SHAPE is like 1x3x224x224 (HEIGHTxWIDTH for a picture). A model of one input needs no name: --input pic.png. Without a name, random[:SEED] or zeros fills every input not given. Random floats are standard normal, integers 0 to 9, pictures 0 to 255; the same seed (0 by default) and name give the same values."`
 	Resize string   `placeholder:"HOW" help:"Bring pictures of another size to the size that the model takes: stretch, fit (black around) or crop."`
 }
 
@@ -45,6 +45,10 @@ func (c *inputFlags) parse() (specs []inputSpec, err error) {
 		if err != nil {
 			return nil, err
 		}
+		if s.name == "" && s.file != "" { // which input it is, the model says
+			specs = append(specs, s)
+			continue
+		}
 		if before, ok := seen[s.name]; ok {
 			if s.name == "" {
 				return nil, usagef("--input %s and --input %s both fill every input not given", before, flag)
@@ -58,7 +62,10 @@ func (c *inputFlags) parse() (specs []inputSpec, err error) {
 }
 
 // cases makes the inputs of every prediction.
-func (c *inputFlags) cases(f *espalier.Function, specs []inputSpec) ([]inputCase, error) {
+func (c *inputFlags) cases(call *invocation, f *espalier.Function, specs []inputSpec) ([]inputCase, error) {
+	if err := nameSpecs(f, specs); err != nil {
+		return nil, err
+	}
 	everywhere := inputCase{inputs: map[string]any{}, origins: map[string]string{}}
 	for _, s := range specs {
 		if s.name == "" {
@@ -68,11 +75,11 @@ func (c *inputFlags) cases(f *espalier.Function, specs []inputSpec) ([]inputCase
 		if i < 0 {
 			return nil, usagef("--input %s: the model has no input %q: expected %s", s.flag, s.name, nameList(f.Inputs()))
 		}
-		v, err := s.value(f.Inputs()[i])
+		v, err := s.value(call, f.Inputs()[i])
 		if err != nil {
 			return nil, err
 		}
-		everywhere.inputs[s.name], everywhere.origins[s.name] = v, s.file
+		everywhere.inputs[s.name], everywhere.origins[s.name] = v, shown(s.file)
 	}
 	files := c.Inputs
 	if len(files) == 0 {
@@ -81,12 +88,12 @@ func (c *inputFlags) cases(f *espalier.Function, specs []inputSpec) ([]inputCase
 	cases := make([]inputCase, len(files))
 	for i, file := range files {
 		in := map[string]any{}
-		if err := addArchive(in, file, f); err != nil {
+		if err := addArchive(call, in, file, f); err != nil {
 			return nil, err
 		}
 		origins := map[string]string{}
 		for name := range in {
-			origins[name] = file
+			origins[name] = shown(file)
 		}
 		for name, v := range everywhere.inputs {
 			if in[name] != nil {
@@ -113,21 +120,46 @@ func (c *inputFlags) cases(f *espalier.Function, specs []inputSpec) ([]inputCase
 	return cases, nil
 }
 
+// nameSpecs gives files without a name that of the only input that has to be there.
+func nameSpecs(f *espalier.Function, specs []inputSpec) error {
+	var required []coreml.Feature
+	for _, d := range f.Inputs() {
+		if !d.Optional {
+			required = append(required, d)
+		}
+	}
+	given := map[string]string{}
+	for i := range specs {
+		s := &specs[i]
+		if s.name == "" && s.file != "" {
+			if len(required) != 1 {
+				return usagef("--input %s: expected NAME=FILE, NAME=random, NAME=zeros, or random or zeros for every input not given: the model has the inputs %s", s.flag, nameList(f.Inputs()))
+			}
+			s.name = required[0].Name
+		}
+		if before, twice := given[s.name]; twice && s.name != "" {
+			return usagef("input %q is given twice, by --input %s and --input %s", s.name, before, s.flag)
+		}
+		given[s.name] = s.flag
+	}
+	return nil
+}
+
 // addArchive adds the arrays of an --inputs file.
-func addArchive(in map[string]any, file string, f *espalier.Function) error {
+func addArchive(call *invocation, in map[string]any, file string, f *espalier.Function) error {
 	if file == "" {
 		return nil
 	}
-	content, err := readInputFile(file)
+	content, err := call.readInputFile(file)
 	if err != nil {
 		return err
 	}
 	if content.arrays == nil {
-		return fmt.Errorf("%s: expected an npz archive or a JSON object, which have arrays by name; --input NAME=%s takes the file for one input", file, file)
+		return fmt.Errorf("%s: expected an npz archive or a JSON object, which have arrays by name; --input NAME=%s takes the file for one input", shown(file), file)
 	}
 	for _, a := range content.arrays {
 		if !slices.ContainsFunc(f.Inputs(), func(d coreml.Feature) bool { return d.Name == a.Name }) {
-			return fmt.Errorf("%s: the model has no input %q: expected %s", file, a.Name, nameList(f.Inputs()))
+			return fmt.Errorf("%s: the model has no input %q: expected %s", shown(file), a.Name, nameList(f.Inputs()))
 		}
 		in[a.Name] = a.Tensor
 	}
@@ -135,11 +167,11 @@ func addArchive(in map[string]any, file string, f *espalier.Function) error {
 }
 
 // value is what an --input flag with a name gives.
-func (s inputSpec) value(d coreml.Feature) (any, error) {
+func (s inputSpec) value(call *invocation, d coreml.Feature) (any, error) {
 	if s.file == "" {
 		return s.generate(d)
 	}
-	content, err := readInputFile(s.file)
+	content, err := call.readInputFile(s.file)
 	switch {
 	case err != nil:
 		return nil, err
@@ -156,7 +188,7 @@ func (s inputSpec) value(d coreml.Feature) (any, error) {
 			return a.Tensor, nil
 		}
 	}
-	return nil, fmt.Errorf("%s: there is no array %q, but %d others: %s", s.file, s.name, len(names), strings.Join(names, ", "))
+	return nil, fmt.Errorf("%s: there is no array %q, but %d others: %s", shown(s.file), s.name, len(names), strings.Join(names, ", "))
 }
 
 // missing are the inputs that a case lacks.
@@ -178,7 +210,7 @@ func checkMissing(call *invocation, f *espalier.Function, cases []inputCase) err
 		for _, d := range c.missing(f) {
 			where := ""
 			if c.file != "" {
-				where = " from " + c.file
+				where = " from " + shown(c.file)
 			}
 			fmt.Fprintf(&text, "input %q is missing%s: expected %v\n", d.Name, where, d.Type)
 			lacking = append(lacking, d)

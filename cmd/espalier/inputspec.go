@@ -10,7 +10,7 @@ import (
 // inputSpec is an --input flag taken apart.
 type inputSpec struct {
 	flag  string // as the user wrote it
-	name  string // "" fills every input not given
+	name  string // "" fills every input not given, or is the only input there is
 	file  string // "" if the values are generated
 	fill  filling
 	seed  uint64
@@ -25,7 +25,7 @@ const (
 	withRandom
 )
 
-// parseInputSpec understands NAME=FILE, NAME=random[:SEED][@SHAPE], NAME=zeros[@SHAPE], random[:SEED] and zeros.
+// parseInputSpec understands NAME=FILE, NAME=random[:SEED][@SHAPE], NAME=zeros[@SHAPE], FILE, random[:SEED] and zeros.
 func parseInputSpec(flag string) (inputSpec, error) {
 	s := inputSpec{flag: flag}
 	value := flag
@@ -42,7 +42,8 @@ func parseInputSpec(flag string) (inputSpec, error) {
 	case word == "zeros" && !hasSeed:
 		s.fill = withZeros
 	case s.name == "":
-		return s, usagef("--input %s: expected NAME=FILE, NAME=random, NAME=zeros, or random or zeros for every input not given", flag)
+		s.file = flag
+		return s, nil
 	default: // a file, whose name may have any of these signs
 		_, s.file, _ = strings.Cut(flag, "=")
 		return s, nil

@@ -10,6 +10,7 @@ import (
 	"os/signal"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/alecthomas/kong"
 
@@ -26,15 +27,23 @@ type commands struct {
 	Layers  layersCmd  `cmd:"" help:"Show the native layers of the engine: fields, validators, and the first chip that has them."`
 	Targets targetsCmd `cmd:"" help:"Show the chips that there are and what is known of them."`
 	Version versionCmd `cmd:"" help:"Show the version."`
+
+	Completion completionCmd `cmd:"" help:"Print a script that completes commands and flags in a shell."`
+	Help       helpCmd       `cmd:"" help:"Show what there is, or what a command takes."`
+
+	ShowVersion versionFlag `name:"version" help:"Show the version."`
 }
 
 // invocation is what a command gets beside its flags.
 type invocation struct {
 	context.Context          // ends when the user interrupts
 	args            []string // the arguments after the program's name
+	stdin           io.Reader
 	stdout          io.Writer
 	terminal        io.Writer // stderr if it is one; else nil
 	notes           io.Writer // stderr: which reading of a disputed name was taken
+
+	input standardInput
 }
 
 // The exit codes.
@@ -43,7 +52,12 @@ const (
 	exitFailed   = 1 // the job failed
 	exitUsage    = 2 // the command line is wrong
 	exitMismatch = 3 // --expect or --require is not met
+
+	exitInterrupted = 130 // as shells have it: 128 and the number of the signal
 )
+
+// patience is how long a command may go on after an interrupt, to leave nothing behind.
+const patience = time.Second
 
 // usageError is an error of the command line itself.
 type usageError struct{ error }
@@ -64,15 +78,21 @@ func command(args []string, stdout, stderr io.Writer) (code int) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second interrupt ends the process the hard way
+	ended, end := context.WithCancel(context.Background())
+	defer end()
+	context.AfterFunc(ctx, func() { time.AfterFunc(patience, end) })
 
-	err := dispatch(&invocation{ctx, args, stdout, terminalOf(stderr), stderr}, stdout, stderr)
+	call := &invocation{Context: ctx, args: args, stdin: os.Stdin, stdout: stdout, terminal: terminalOf(stderr), notes: stderr}
+	defer call.input.remove()
+	err := await(ended, func() error { return dispatch(call, stdout, stderr) })
 	if err == nil {
 		return exitDone
 	}
 	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
-		err = errors.New("interrupted")
+		fmt.Fprintln(stderr, "espalier: interrupted")
+		return exitInterrupted
 	}
-	fmt.Fprintf(stderr, "espalier: %s\n", strings.TrimSuffix(err.Error(), "\n"))
+	fmt.Fprintf(stderr, "espalier: %s\n", strings.TrimSuffix(call.input.rename(err.Error()), "\n"))
 	var usage usageError
 	switch {
 	case errors.As(err, &usage):
@@ -85,6 +105,16 @@ func command(args []string, stdout, stderr io.Writer) (code int) {
 
 func dispatch(call *invocation, stdout, stderr io.Writer) (err error) {
 	defer osfile.Protect().Catch(&err) // of a file that changes while it is read
+	parser := newParser(stdout, stderr)
+	chosen, err := parser.Parse(call.args)
+	if err != nil {
+		return usageError{explainUsage(call.args, err)}
+	}
+	return chosen.Run(call)
+}
+
+// newParser makes the parser of command lines, which writes help.
+func newParser(stdout, stderr io.Writer) *kong.Kong {
 	parser, err := kong.New(&commands{},
 		kong.Name("espalier"),
 		kong.Description("Espalier compiles and runs Core ML models on any machine."),
@@ -95,11 +125,7 @@ func dispatch(call *invocation, stdout, stderr io.Writer) (err error) {
 		panic("bug: the command line: " + err.Error())
 	}
 	parser.Model.HelpFlag.Help = "Show this help."
-	chosen, err := parser.Parse(call.args)
-	if err != nil {
-		return usageError{explainUsage(call.args, err)}
-	}
-	return chosen.Run(call)
+	return parser
 }
 
 // explainUsage says of a command line that cannot be parsed where its help is.

@@ -1,11 +1,9 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"image/png"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -20,11 +18,19 @@ import (
 
 // outputFlags are the flags that say where outputs go.
 type outputFlags struct {
-	Outputs []string `sep:"none" placeholder:"FILE" help:"Write all outputs to an npz archive or a JSON file, one for each --inputs. A file of the same kind is replaced, nothing else is."`
-	Output  []string `sep:"none" placeholder:"NAME=FILE" help:"Write an output to a file: .npy, .npz, .json, or .png for a picture."`
+	Outputs []string `sep:"none" placeholder:"FILE" help:"Write all outputs to an npz archive or a JSON file, one for each --inputs, or to standard output as an npz archive (-). A file of the same kind is replaced, nothing else is."`
+	Output  []string `sep:"none" placeholder:"NAME=FILE" help:"Write an output to a file: .npy, .npz, .json, or .png for a picture; - is standard output, as .npy or .png."`
 }
 
 func (c *outputFlags) given() bool { return len(c.Outputs)+len(c.Output) > 0 }
+
+// toStandard reports whether outputs go to standard output, where nothing else can go then.
+func (c *outputFlags) toStandard() bool {
+	return slices.Contains(c.Outputs, standard) || slices.ContainsFunc(c.Output, func(flag string) bool {
+		_, path, _ := strings.Cut(flag, "=")
+		return path == standard
+	})
+}
 
 // outputFile is a file to be written.
 type outputFile struct {
@@ -78,22 +84,51 @@ func (c *outputFlags) files(f *espalier.Function, cases int, read []string) ([]o
 		}
 		files = append(files, outputFile{flag: "--output " + flag, path: path, output: name})
 	}
+	// Standard output comes last: if it fails, the files are not written either.
+	if i := slices.IndexFunc(files, func(f outputFile) bool { return f.standard() }); i >= 0 {
+		files = append(slices.Delete(slices.Clone(files), i, i+1), files[i])
+	}
 	seen := map[string]bool{}
 	for i := range files {
 		file := &files[i]
 		var err error
-		if file.format, err = formatOf(file.path, file.output == ""); err != nil {
+		if file.standard() {
+			file.format = standardFormat(f, file.output)
+		} else if file.format, err = formatOf(file.path, file.output == ""); err != nil {
 			return nil, usagef("%s: %w", file.flag, err)
 		}
 		if seen[filepath.Clean(file.path)] {
 			return nil, usagef("%s is to be written twice", file.path)
 		}
 		seen[filepath.Clean(file.path)] = true
+		if file.standard() {
+			continue
+		}
 		if err := file.checkTarget(read); err != nil {
 			return nil, err
 		}
 	}
 	return files, nil
+}
+
+func (f *outputFile) standard() bool { return f.path == standard }
+
+// standardFormat is the format in which an output, or all of them ("") go to standard output.
+func standardFormat(f *espalier.Function, output string) outputFormat {
+	name := "all.npz"
+	for _, d := range f.Outputs() {
+		if d.Name == output {
+			name = "one.npy"
+			if _, picture := d.Type.(*coreml.ImageType); picture {
+				name = "one.png"
+			}
+		}
+	}
+	format, err := formatOf(name, false)
+	if err != nil {
+		panic("bug: " + err.Error())
+	}
+	return format
 }
 
 // formatOf finds the format of a file to be written by its name.
@@ -132,10 +167,12 @@ func (f *outputFile) checkTarget(read []string) error {
 	if !info.Mode().IsRegular() {
 		return fmt.Errorf("cannot write %s: it exists and is not a file", f.path)
 	}
-	content, err := readInputFile(f.path)
-	if errors.Is(err, fs.ErrPermission) {
+	old, err := os.Open(f.path)
+	if err != nil {
 		return err
 	}
+	content, err := readContent(old, f.path)
+	old.Close()
 	if err != nil || content.kind != f.format.kind || f.format.kind == jsonFile && !isOurJSON(content) {
 		return fmt.Errorf("%s exists and is no %s as this command writes it: it is not replaced", f.path, f.format.kind)
 	}
@@ -149,7 +186,7 @@ func isOurJSON(c fileContent) bool {
 
 // writeAll writes the files, all of them or none: each is complete beside its place before the first one
 // takes its name.
-func writeAll(files []outputFile, results []result) error {
+func (c *invocation) writeAll(files []outputFile, results []result) error {
 	if len(files) == 0 {
 		return nil
 	}
@@ -157,6 +194,9 @@ func writeAll(files []outputFile, results []result) error {
 	outputs := results[f.index].outputs
 	if f.output != "" {
 		outputs = slices.DeleteFunc(slices.Clone(outputs), func(v *espalier.Value) bool { return v.Feature.Name != f.output })
+	}
+	if f.standard() {
+		return f.format.write(c.stdout, outputs, f.output == "")
 	}
 	return osfile.WriteAtomic(f.path, func(w io.Writer) error {
 		if err := f.format.write(w, outputs, f.output == ""); err != nil {
@@ -167,7 +207,7 @@ func writeAll(files []outputFile, results []result) error {
 				return fmt.Errorf("write %s: %w", f.path, err)
 			}
 		}
-		return writeAll(files[1:], results)
+		return c.writeAll(files[1:], results)
 	})
 }
 

@@ -13,7 +13,7 @@ import (
 )
 
 type runCmd struct {
-	Model string `arg:"" help:"A package (.mlpackage, also zipped), model (.mlmodel), compiled model (.mlmodelc), MIL text (.mil), bundle or hardware container (.hwx)."`
+	Model string `arg:"" help:"A package (.mlpackage, also zipped), model (.mlmodel), compiled model (.mlmodelc), MIL text (.mil), bundle or hardware container (.hwx); - is standard input."`
 
 	inputFlags  `embed:""`
 	outputFlags `embed:""`
@@ -43,7 +43,19 @@ func (c *runCmd) Run(call *invocation) error {
 	if err != nil {
 		return err
 	}
-	model, err := config.Open(c.Model)
+	if c.toStandard() {
+		if c.JSON || len(c.Expect) > 0 || c.Repeat > 1 {
+			return usagef("outputs go to standard output, where --json, --expect and --repeat print what they have to say: send them to a file")
+		}
+		if _, err := call.binaryOutput(); err != nil {
+			return err
+		}
+	}
+	path, err := call.file(c.Model)
+	if err != nil {
+		return err
+	}
+	model, err := config.Open(path)
 	if errors.Is(err, espalier.ErrNumerics) || errors.Is(err, espalier.ErrUnits) || errors.Is(err, espalier.ErrTarget) {
 		return usageError{err}
 	}
@@ -57,16 +69,16 @@ func (c *runCmd) Run(call *invocation) error {
 	}()
 	f, err := model.Function(c.Function)
 	if err != nil {
-		return usagef("%s: %w", c.Model, err)
+		return usagef("%s: %w", shown(c.Model), err)
 	}
-	cases, err := c.cases(f, specs)
+	cases, err := c.cases(call, f, specs)
 	if err != nil {
 		return err
 	}
 	if err := checkMissing(call, f, cases); err != nil {
 		return err
 	}
-	expected, err := c.references(f, len(cases))
+	expected, err := c.references(call, f, len(cases))
 	if err != nil {
 		return err
 	}
@@ -83,11 +95,11 @@ func (c *runCmd) Run(call *invocation) error {
 	for i, e := range expected {
 		results[i].checks = e.compare(results[i].outputs)
 		if !allMatch(results[i].checks) {
-			mismatched = append(mismatched, c.Expect[i])
+			mismatched = append(mismatched, shown(c.Expect[i]))
 		}
 	}
 	if mismatched == nil && call.Err() == nil {
-		if err := writeAll(files, results); err != nil {
+		if err := call.writeAll(files, results); err != nil {
 			return err
 		}
 	}

@@ -44,6 +44,7 @@ type checkReport struct {
 	Match     bool          `json:"match"`
 	Error     report.Number `json:"error"`
 	Tolerance report.Number `json:"tolerance"`
+	RMS       report.Number `json:"rms,omitempty"`
 	Worst     []int         `json:"worst,omitempty"`
 	Reason    string        `json:"reason,omitempty"`
 }
@@ -98,7 +99,7 @@ func newOutputReport(v *espalier.Value, withValues bool) outputReport {
 }
 
 func newCheckReport(c comparison) checkReport {
-	r := checkReport{Output: c.output, Compared: c.got != nil && c.want != nil, Match: c.Match, Error: report.Number(c.Error), Tolerance: report.Number(c.tolerance), Reason: c.Reason}
+	r := checkReport{Output: c.output, Compared: c.got != nil && c.want != nil, Match: c.Match, Error: report.Number(c.Error), Tolerance: report.Number(c.tolerance), RMS: report.Number(c.RMS), Reason: c.Reason}
 	if c.Worst >= 0 {
 		r.Worst = c.worstIndex()
 	}

@@ -5,6 +5,8 @@ import (
 	"runtime"
 	"runtime/debug"
 
+	"github.com/alecthomas/kong"
+
 	"github.com/espalier-ane/espalier/explain/report"
 )
 
@@ -51,6 +53,11 @@ func (c *versionCmd) Run(call *invocation) error {
 	if c.JSON {
 		return report.WriteJSON(call.stdout, r)
 	}
+	_, err := fmt.Fprintln(call.stdout, r)
+	return err
+}
+
+func (r versionReport) String() string {
 	text := fmt.Sprintf("espalier %s, %s, %s", r.Version, r.Go, r.Platform)
 	if r.Revision != "" {
 		text += ", revision " + r.Revision
@@ -58,6 +65,15 @@ func (c *versionCmd) Run(call *invocation) error {
 			text += " with changes"
 		}
 	}
-	_, err := fmt.Fprintln(call.stdout, text)
+	return text
+}
+
+// versionFlag is --version, which every command takes: it prints the version and ends.
+type versionFlag bool
+
+// BeforeReset is called as soon as the flag is read, before what a command takes is missed.
+func (versionFlag) BeforeReset(app *kong.Kong) error {
+	_, err := fmt.Fprintln(app.Stdout, newVersionReport())
+	app.Exit(exitDone)
 	return err
 }
