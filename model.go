@@ -20,7 +20,11 @@ func (c Config) modelFunctions(ctx context.Context, file *coreml.Model) ([]*Func
 		return []*Function{f}, err
 	}
 	if file.Type != coreml.MLProgram {
-		return nil, fmt.Errorf("a model of type %v: %w: only ML programs and pipelines of them can be run", file.Type, ErrUnsupported)
+		err := fmt.Errorf("a model of type %v: %w: only ML programs and pipelines of them can be run", file.Type, ErrUnsupported)
+		if remedy := file.Type.Remedy(); remedy != "" {
+			err = fmt.Errorf("%w; %s", err, remedy)
+		}
+		return nil, err
 	}
 	p, err := file.Program()
 	if err != nil {

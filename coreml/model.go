@@ -58,7 +58,11 @@ func (m *Model) Changed() error { return m.file.src.changed() }
 // program wraps ErrNotSupported.
 func (m *Model) Program() (p *mil.Program, err error) {
 	if m.decode == nil {
-		return nil, fmt.Errorf("a model of type %v has no program: %w", m.Type, ErrNotSupported)
+		err := fmt.Errorf("a model of type %v has no program: %w", m.Type, ErrNotSupported)
+		if remedy := m.Type.Remedy(); remedy != "" {
+			err = fmt.Errorf("%w; %s", err, remedy)
+		}
+		return nil, err
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -11,6 +11,10 @@ const (
 	PipelineRegressor  Type = 201
 	Pipeline           Type = 202
 	MLProgram          Type = 502
+
+	NeuralNetwork           Type = 500
+	NeuralNetworkClassifier Type = 403
+	NeuralNetworkRegressor  Type = 303
 )
 
 // typeNames has the members of the alternative Type in Model.proto of coremltools 9.
@@ -19,21 +23,21 @@ var typeNames = map[Type]string{
 	PipelineRegressor:  "pipelineRegressor",
 	Pipeline:           "pipeline",
 
-	300: "glmRegressor",
-	301: "supportVectorRegressor",
-	302: "treeEnsembleRegressor",
-	303: "neuralNetworkRegressor",
-	304: "bayesianProbitRegressor",
+	300:                    "glmRegressor",
+	301:                    "supportVectorRegressor",
+	302:                    "treeEnsembleRegressor",
+	NeuralNetworkRegressor: "neuralNetworkRegressor",
+	304:                    "bayesianProbitRegressor",
 
-	400: "glmClassifier",
-	401: "supportVectorClassifier",
-	402: "treeEnsembleClassifier",
-	403: "neuralNetworkClassifier",
-	404: "kNearestNeighborsClassifier",
+	400:                     "glmClassifier",
+	401:                     "supportVectorClassifier",
+	402:                     "treeEnsembleClassifier",
+	NeuralNetworkClassifier: "neuralNetworkClassifier",
+	404:                     "kNearestNeighborsClassifier",
 
-	500:       "neuralNetwork",
-	501:       "itemSimilarityRecommender",
-	MLProgram: "mlProgram",
+	NeuralNetwork: "neuralNetwork",
+	501:           "itemSimilarityRecommender",
+	MLProgram:     "mlProgram",
 
 	555: "customModel",
 	556: "linkedModel",

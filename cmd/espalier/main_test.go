@@ -172,11 +172,18 @@ func scriptNetwork(ts *testscript.TestScript, neg bool, args []string) {
 	feature := func(name string) []byte {
 		return message(bytesField(1, []byte(name)), bytesField(3, bytesField(5, array)))
 	}
+	layer := func(name, in, out string, kind int, params []byte) []byte {
+		return bytesField(1, message(bytesField(1, []byte(name)), bytesField(2, []byte(in)), bytesField(3, []byte(out)), bytesField(kind, params)))
+	}
 	metadata := bytesField(1, []byte("a small network"))
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), message(
 		varintField(1, 4),
 		bytesField(2, message(bytesField(1, feature("x")), bytesField(10, feature("y")), bytesField(100, metadata))),
-		bytesField(500, nil),
+		bytesField(500, message(
+			layer("conv1", "x", "a", 100, nil),
+			layer("again", "", "", 615, bytesField(4, layer("act", "a", "y", 130, nil))), // a loop with a body
+			layer("odd", "y", "z", 9999, nil),
+		)),
 	), 0o666))
 }
 

@@ -102,6 +102,11 @@ func describeModel(m *coreml.Model, census *census) (Description, error) {
 		}
 		r.Functions = append(r.Functions, fr)
 	}
+	layers, err := describeLayers(m)
+	if err != nil {
+		return r, err
+	}
+	r.Layers = layers
 	for _, stage := range m.Stages {
 		sr, err := describeModel(stage.Model, census)
 		if err != nil {

@@ -18,6 +18,7 @@ type Description struct {
 	Updatable            bool       `json:"updatable,omitempty"`
 	Metadata             Metadata   `json:"metadata"`
 	Functions            []Function `json:"functions"`
+	Layers               []Layer    `json:"layers,omitempty"`
 	Stages               []Stage    `json:"stages,omitempty"`
 }
 
@@ -54,6 +55,15 @@ type Function struct {
 	Operations []OperationCount `json:"operations,omitempty"`
 	Tasks      int              `json:"tasks,omitempty"`
 	Segments   []Segment        `json:"segments,omitempty"`
+}
+
+// A Layer is a layer of a neural network.
+type Layer struct {
+	Name    string   `json:"name"`
+	Kind    string   `json:"kind"`
+	Inputs  []string `json:"inputs"`
+	Outputs []string `json:"outputs"`
+	Depth   int      `json:"depth,omitempty"`
 }
 
 // A Segment is a part of a function of a bundle.

@@ -51,6 +51,7 @@ func (r *Description) writeText(w io.Writer, indent string) {
 	for _, f := range r.Functions {
 		f.writeText(w, indent)
 	}
+	writeLayers(w, indent, r.Layers)
 	for i, stage := range r.Stages {
 		name := ""
 		if stage.Name != "" {
