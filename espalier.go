@@ -52,6 +52,9 @@ type Config struct {
 	Threads int
 	// Limits are how much a model may ask for.
 	Limits Limits
+	// RandomWeights is the seed of made-up weights, for a model whose weight files are absent or Git LFS pointers: to run it and
+	// to measure how long that takes, though not for what it says. nil leaves such a model an error.
+	RandomWeights *uint64
 }
 
 // Weights are how the files of a model are held while it is open. The zero value is MappedWeights.

@@ -18,6 +18,7 @@ type Function struct {
 	features *features
 	numerics Numerics
 	runner   runner
+	random   []string // weight files that are absent, and were made up
 }
 
 // A runner is how a function runs. Opening a model chooses one for each of its functions; nothing else asks which one it
@@ -66,6 +67,9 @@ func (f *Function) States() []coreml.Feature { return f.features.States }
 
 // Numerics is the profile that the function computes with.
 func (f *Function) Numerics() Numerics { return f.numerics }
+
+// RandomWeights are the weight files, as the program spells them, that were absent and have random values: see Config.RandomWeights.
+func (f *Function) RandomWeights() []string { return f.random }
 
 // Predict runs the model's default function.
 func (m *Model) Predict(ctx context.Context, inputs map[string]any) (map[string]*Value, error) {

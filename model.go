@@ -30,6 +30,12 @@ func (c Config) modelFunctions(ctx context.Context, file *coreml.Model) ([]*Func
 	if err != nil {
 		return nil, err
 	}
+	var made []string
+	if c.RandomWeights != nil {
+		if made, err = file.FillWeights(*c.RandomWeights); err != nil {
+			return nil, err
+		}
+	}
 	if err := file.LoadWeights(ctx); err != nil {
 		return nil, err
 	}
@@ -56,6 +62,7 @@ func (c Config) modelFunctions(ctx context.Context, file *coreml.Model) ([]*Func
 		if err != nil {
 			return nil, err
 		}
+		f.random = made
 		if d.Name == file.Description.DefaultFunction {
 			all = slices.Insert(all, 0, f)
 		} else {

@@ -57,12 +57,14 @@ func (c Config) pipelineOf(d coreml.FunctionDescription, stages []*Function) (*F
 	if len(p.features.States) > 0 {
 		return nil, fmt.Errorf("the pipeline has states: %w", ErrUnsupported)
 	}
+	var random []string
 	for i, stage := range stages {
 		if len(stage.States()) > 0 {
 			return nil, fmt.Errorf("stage %d of the pipeline has states: %w", i, ErrUnsupported)
 		}
+		random = append(random, stage.random...)
 	}
-	return &Function{config: c, features: p.features, numerics: stages[0].numerics, runner: p}, nil
+	return &Function{config: c, features: p.features, numerics: stages[0].numerics, runner: p, random: random}, nil
 }
 
 // entries are what the compiler takes of the stages, under names that they have in a bundle, and what its manifest says of

@@ -142,13 +142,15 @@ func (r blobRecord) checkType(t *mil.TensorType) error {
 type weightStore struct {
 	src source
 	dir string // what programs call @model_path
+
+	made map[string][]byte // files that are absent and were made up, as programs call them
 }
 
 func newWeightStore(src source, dir string) *weightStore {
 	if dir == "." {
 		dir = ""
 	}
-	return &weightStore{src, dir}
+	return &weightStore{src, dir, map[string][]byte{}}
 }
 
 // modelPath is how programs spell the folder that the model is in.
@@ -180,6 +182,9 @@ func (w *weightStore) Load(ref string, offset uint64, t *mil.TensorType) (*tenso
 
 // Bytes returns the file that the program calls ref.
 func (w *weightStore) Bytes(ref string) ([]byte, error) {
+	if data, ok := w.made[ref]; ok {
+		return data, nil
+	}
 	name, err := w.resolve(ref)
 	if err != nil {
 		return nil, err

@@ -18,7 +18,13 @@ func (c *runCmd) report(call *invocation, f *espalier.Function, results []result
 	if c.JSON {
 		return report.WriteJSON(call.stdout, c.runReport(f, results, times))
 	}
+	if c.toStandard() {
+		return nil
+	}
 	w := bufio.NewWriter(call.stdout)
+	for _, file := range f.RandomWeights() {
+		fmt.Fprintf(w, "%s is absent: its weights are random\n", report.Printable(file))
+	}
 	for i, r := range results {
 		if len(r.checks) == 0 && c.given() {
 			continue

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -23,6 +24,7 @@ type runCmd struct {
 	Units    string `default:"all" placeholder:"U" help:"What may run the model: all, the engine and the host for what the engine does not take; ane, the engine alone; cpu, the host alone. Default: all."`
 	Target   string `short:"t" placeholder:"T" help:"The engine to compile for and run on: virtual, or a chip or device as m1, h13g or iPhone17,1, which espalier targets lists. Default: virtual; of a bundle or container the one that it is for."`
 	Numerics string `placeholder:"P" help:"How the engine computes: virtual, values are rounded to their declared type when they are stored; h13 or another target, with what the chip is known to do, where a rule can be changed as in h13,saturate-at-port=0; fp32, nothing is rounded, which is the host's. Default: as the target does; of a container without -t, virtual."`
+	Weights  string `placeholder:"random[:SEED]" help:"Weights whose file is absent, or a Git LFS pointer, become random: to run a model without them and see how long it takes. The same seed (0 by default) gives the same values."`
 	Repeat   int    `default:"1" placeholder:"N" help:"Run everything N times, each time on a fresh state, and show the time that it takes."`
 	JSON     bool   `name:"json" help:"Print JSON; docs/json.md has the schema."`
 }
@@ -141,6 +143,17 @@ func (c *runCmd) config(call *invocation) (config espalier.Config, err error) {
 	}
 	if config.Resize, err = espalier.ParseResize(c.Resize); err != nil {
 		return config, usagef("--resize: %w", err)
+	}
+	if c.Weights != "" {
+		word, text, hasSeed := strings.Cut(c.Weights, ":")
+		seed := uint64(0)
+		if hasSeed {
+			seed, err = strconv.ParseUint(text, 10, 64)
+		}
+		if word != "random" || err != nil {
+			return config, usagef("--weights %s: expected random, or random and a seed, a whole number, as in random:7", c.Weights)
+		}
+		config.RandomWeights = &seed
 	}
 	if c.Repeat < 1 {
 		return config, usagef("--repeat %d: expected 1 or more", c.Repeat)

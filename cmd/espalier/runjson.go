@@ -11,11 +11,14 @@ import (
 // The types of this file are the schema of run --json; docs/json.md explains them.
 
 type runReport struct {
-	Model    string      `json:"model"`
-	Function string      `json:"function"`
-	Numerics string      `json:"numerics"`
-	Cases    []runCase   `json:"cases"`
-	Time     *timeReport `json:"time,omitempty"`
+	Model    string    `json:"model"`
+	Function string    `json:"function"`
+	Numerics string    `json:"numerics"`
+	Cases    []runCase `json:"cases"`
+
+	RandomWeights []string `json:"random_weights,omitempty"`
+
+	Time *timeReport `json:"time,omitempty"`
 }
 
 type runCase struct {
@@ -57,7 +60,7 @@ type timeReport struct {
 }
 
 func (c *runCmd) runReport(f *espalier.Function, results []result, times []time.Duration) runReport {
-	r := runReport{Model: c.Model, Function: f.Name(), Numerics: f.Numerics().String()}
+	r := runReport{Model: c.Model, Function: f.Name(), Numerics: f.Numerics().String(), RandomWeights: f.RandomWeights()}
 	for _, res := range results {
 		rc := runCase{Inputs: res.file, Outputs: []outputReport{}}
 		for _, v := range res.outputs {
