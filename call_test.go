@@ -30,7 +30,7 @@ func memoryFor(values map[string]*espalier.Value) map[string]any {
 func TestPredictIntoIsPredict(t *testing.T) {
 	for _, c := range []espalier.Config{{}, {Units: espalier.CPUOnly}, {Target: "h13"}} {
 		for i, name := range modelNames(t) {
-			if c != (espalier.Config{}) && i%5 != 0 {
+			if (c.Units != "" || c.Target != "") && i%5 != 0 {
 				continue
 			}
 			t.Run(c.Target+string(c.Units)+"/"+name, func(t *testing.T) {

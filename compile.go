@@ -6,11 +6,9 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"time"
 
 	"github.com/espalier-ane/espalier/bundle"
 	"github.com/espalier-ane/espalier/hwx"
-	"github.com/espalier-ane/espalier/internal/anec"
 	"github.com/espalier-ane/espalier/internal/compiler"
 	"github.com/espalier-ane/espalier/internal/osfile"
 	"github.com/espalier-ane/espalier/internal/segment"
@@ -27,18 +25,6 @@ type CompileOptions struct {
 	Function string
 	// Pass is told of every pass as it ends; nil is not.
 	Pass func(PassReport)
-}
-
-// A PassReport is about a pass of the compiler over a segment.
-type PassReport struct {
-	Segment string
-	Pass    string
-	Phase   string
-	Took    time.Duration
-	// Text says what the pass did: the native layers as it left them, their order, or where everything lies. Layers are the
-	// native layers alone, Memory is where everything lies, and Picture draws that over the tasks, as SVG; both "" before
-	// it is known. All are valid during the call.
-	Text, Layers, Memory, Picture func() string
 }
 
 // A Program is a model that is compiled.
@@ -84,27 +70,7 @@ func (m *Model) Compile(ctx context.Context, o CompileOptions) (p *Program, err 
 		_, err := m.Function(o.Function)
 		return nil, err
 	}
-	if o.Pass != nil {
-		job.Trace = func(p *compiler.Pass, s *segment.Segment, took time.Duration) {
-			o.Pass(PassReport{
-				Segment: s.Name, Pass: p.Name, Phase: p.Phase.String(), Took: took,
-				Text:   func() string { return p.Text(s) },
-				Layers: func() string { return anec.Print(s.Graph) },
-				Memory: func() string {
-					if s.Plan == nil {
-						return ""
-					}
-					return segment.MemoryText(s)
-				},
-				Picture: func() string {
-					if s.Plan == nil {
-						return ""
-					}
-					return segment.Picture(s)
-				},
-			})
-		}
-	}
+	job.Trace = tracer(o.Pass)
 	var result *compiler.Result
 	err = config.Limits.compile(ctx, func(ctx context.Context) (err error) {
 		result, err = compiler.Compile(ctx, job)

@@ -55,6 +55,9 @@ type Config struct {
 	// RandomWeights is the seed of made-up weights, for a model whose weight files are absent or Git LFS pointers: to run it and
 	// to measure how long that takes, though not for what it says. nil leaves such a model an error.
 	RandomWeights *uint64
+	// Pass is told of every pass of the compiler as it ends, when a function is compiled because shapes of its inputs come for
+	// the first time; nil is not. Predictions may call it at the same time.
+	Pass func(PassReport)
 }
 
 // Weights are how the files of a model are held while it is open. The zero value is MappedWeights.

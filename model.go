@@ -94,6 +94,7 @@ func (c Config) programFunction(from *source, described *features, known ...*com
 	}
 	v := newVariants(from, described, target, f.numerics, units == EngineOnly)
 	v.threads = c.Threads
+	v.trace = tracer(c.Pass)
 	for _, one := range known {
 		v.add(one)
 	}

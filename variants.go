@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/espalier-ane/espalier/bundle"
 	"github.com/espalier-ane/espalier/coreml"
@@ -15,6 +16,7 @@ import (
 	"github.com/espalier-ane/espalier/hal"
 	"github.com/espalier-ane/espalier/internal/compiler"
 	"github.com/espalier-ane/espalier/internal/host"
+	"github.com/espalier-ane/espalier/internal/segment"
 )
 
 // variants run a function of a program: for each set of shapes that its inputs come with there is a variant, compiled on
@@ -26,7 +28,8 @@ type variants struct {
 	target     *hal.Target
 	numerics   Numerics
 	engineOnly bool
-	threads    int // of a prediction
+	trace      func(*compiler.Pass, *segment.Segment, time.Duration) // is told of passes; may be nil
+	threads    int                                                   // of a prediction
 
 	only atomic.Pointer[compiled] // the variant of a function that leaves no input open, once it is there
 
@@ -241,7 +244,7 @@ func (v *variants) compile(ctx context.Context, shapes map[string][]int) (made *
 
 func (v *variants) compileWithin(ctx context.Context, shapes map[string][]int) (*compiled, error) {
 	result, err := compiler.Compile(ctx, &compiler.Job{
-		Target: v.target, Numerics: string(v.numerics), Program: v.from.program, EngineOnly: v.engineOnly,
+		Target: v.target, Numerics: string(v.numerics), Program: v.from.program, EngineOnly: v.engineOnly, Trace: v.trace,
 		Functions: []compiler.Entry{{Function: v.from.function, Shapes: shapes, Features: v.manifest}},
 	})
 	if err != nil {

@@ -61,14 +61,16 @@ func (c *checkCmd) Run(call *invocation) error {
 	if err != nil {
 		return err
 	}
-	r, err := check.File(call, path, check.Options{Targets: targets, Names: names, Function: c.Function})
+	r, err := check.File(call, path, check.Options{Targets: targets, Names: names, Function: c.Function, Progress: call.bar.set})
 	if _, missing := errors.AsType[*check.FunctionError](err); missing {
 		return usageError{err}
 	}
 	if err != nil {
 		return err
 	}
-	r.Model = shown(c.Model)
+	if c.Model == standard {
+		r.Rename(standardName)
+	}
 	if c.Output != "" {
 		err = osfile.WriteAtomic(c.Output, func(w io.Writer) error { return write(w, r) })
 	} else {

@@ -61,8 +61,7 @@ func (c *compileCmd) Run(call *invocation) error {
 		return usagef("%s: %w", shown(c.Model), err)
 	}
 
-	bar := newProgress(call.terminal)
-	defer bar.end()
+	bar := call.bar
 	start := time.Now()
 	compiled := &compilation{forms: c.forms()}
 	if err := compiled.make(call, model, espalier.CompileOptions{Target: c.Target, Function: c.Function, Strict: c.Strict}, bar); err != nil {
@@ -215,18 +214,13 @@ type compilation struct {
 // ends with the process.
 func (c *compilation) make(ctx context.Context, model *espalier.Model, options espalier.CompileOptions, bar *progress) error {
 	c.times, c.texts = map[string]time.Duration{}, map[string]map[string]string{}
-	passes := espalier.Passes()
-	place := map[string]int{}
-	for i, p := range passes {
-		place[p.Name] = i + 1
-	}
+	show := bar.passes()
 	options.Pass = func(p espalier.PassReport) {
-		done := place[p.Pass]
-		bar.set(done, len(passes), fmt.Sprintf("%s, %s", p.Segment, passes[min(done, len(passes)-1)].Name))
+		show(p)
 		c.times[p.Pass] += p.Took
 		c.keep(p)
 	}
-	bar.set(0, len(passes), "placing")
+	bar.set(0, 1, "placing")
 	err := await(ctx, func() (err error) {
 		c.program, err = model.Compile(ctx, options)
 		return err

@@ -40,7 +40,7 @@ type invocation struct {
 	args            []string // the arguments after the program's name
 	stdin           io.Reader
 	stdout          io.Writer
-	terminal        io.Writer // stderr if it is one; else nil
+	bar             *progress // on stderr if that is a terminal
 	notes           io.Writer // stderr: which reading of a disputed name was taken
 
 	input standardInput
@@ -82,9 +82,12 @@ func command(args []string, stdout, stderr io.Writer) (code int) {
 	defer end()
 	context.AfterFunc(ctx, func() { time.AfterFunc(patience, end) })
 
-	call := &invocation{Context: ctx, args: args, stdin: os.Stdin, stdout: stdout, terminal: terminalOf(stderr), notes: stderr}
+	bar := newProgress(terminalOf(stderr))
+	call := &invocation{Context: ctx, args: args, stdin: os.Stdin, stdout: beforeText{stdout, bar}, bar: bar, notes: stderr}
 	defer call.input.remove()
+	defer bar.end()
 	err := await(ended, func() error { return dispatch(call, stdout, stderr) })
+	bar.end()
 	if err == nil {
 		return exitDone
 	}

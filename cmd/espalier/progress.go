@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/espalier-ane/espalier"
 	"github.com/espalier-ane/espalier/explain/report"
 )
 
@@ -19,7 +20,7 @@ const (
 
 // A progress is a line on a terminal that says how far long work is:
 //
-//	[##########                    ] main_0, runs
+//	[##########                    ] main_0, runs, 12 s
 //
 // It comes when the work has taken a second, and goes when it is done. Without a terminal it does nothing.
 type progress struct {
@@ -66,8 +67,8 @@ func startProgress(w io.Writer, ticks <-chan time.Time, release func()) *progres
 			case <-p.stop:
 				return
 			case now := <-ticks:
-				if now.Sub(start) >= progressDelay {
-					shown = p.draw(shown)
+				if took := now.Sub(start); took >= progressDelay {
+					shown = p.draw(shown, took)
 				}
 			}
 		}
@@ -76,14 +77,15 @@ func startProgress(w io.Writer, ticks <-chan time.Time, release func()) *progres
 }
 
 // draw draws the line over one of so many characters, and returns how many it has.
-func (p *progress) draw(over int) int {
+func (p *progress) draw(over int, took time.Duration) int {
 	p.mu.Lock()
 	filled := progressWidth * p.done / max(p.total, 1)
 	line := fmt.Sprintf("[%s%s] %s", strings.Repeat("#", filled), strings.Repeat(" ", progressWidth-filled), report.Printable(p.what))
 	p.mu.Unlock()
 	const widest = 79 // a longer line would wrap, and stay
+	end := []rune(fmt.Sprintf(", %d s", int(took.Seconds())))
 	runes := []rune(line)
-	runes = runes[:min(len(runes), widest)]
+	runes = append(runes[:min(len(runes), widest-len(end))], end...)
 	fmt.Fprintf(p.w, "\r%s%s", string(runes), strings.Repeat(" ", max(0, over-len(runes))))
 	return len(runes)
 }
@@ -95,10 +97,34 @@ func (p *progress) set(done, total int, what string) {
 	p.done, p.total, p.what = min(done, total), total, what
 }
 
+// passes returns what shows the passes of the compiler as they end: each by what comes after it.
+func (p *progress) passes() func(espalier.PassReport) {
+	passes := espalier.Passes()
+	place := map[string]int{}
+	for i, pass := range passes {
+		place[pass.Name] = i + 1
+	}
+	return func(r espalier.PassReport) {
+		done := place[r.Pass]
+		p.set(done, len(passes), fmt.Sprintf("compiling %s, %s", r.Segment, passes[min(done, len(passes)-1)].Name))
+	}
+}
+
 // end removes the line. Further calls do nothing.
 func (p *progress) end() {
 	p.once.Do(func() { close(p.stop) })
 	<-p.gone
+}
+
+// beforeText is a writer of what a command has to say, before which the line goes.
+type beforeText struct {
+	io.Writer
+	bar *progress
+}
+
+func (b beforeText) Write(text []byte) (int, error) {
+	b.bar.end()
+	return b.Writer.Write(text)
 }
 
 // terminalOf is a writer if it is a terminal that can go back in its line; nil if not.

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -16,7 +17,7 @@ func TestProgress(t *testing.T) {
 	}{
 		{"short work has no bar", []time.Duration{0, 900 * time.Millisecond}, ""},
 		{"long work has one, and it goes", []time.Duration{900 * time.Millisecond, 2 * time.Second},
-			"\r[" + strings.Repeat("#", 15) + strings.Repeat(" ", 15) + "] main_0, runs" + "\r" + strings.Repeat(" ", 45) + "\r"},
+			"\r[" + strings.Repeat("#", 15) + strings.Repeat(" ", 15) + "] main_0, runs, 2 s" + "\r" + strings.Repeat(" ", 50) + "\r"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var screen bytes.Buffer
@@ -67,5 +68,34 @@ func TestTerminalOf(t *testing.T) {
 	defer file.Close()
 	if terminalOf(file) != nil || terminalOf(&bytes.Buffer{}) != nil {
 		t.Error("a file and a buffer are no terminals")
+	}
+}
+
+// A run on a terminal says what it does, and takes the line away before it prints.
+func TestRunShowsProgress(t *testing.T) {
+	screen, ticks, stop := &bytes.Buffer{}, make(chan time.Time), make(chan bool)
+	bar := startProgress(screen, ticks, nil)
+	go func() { // a clock on which every moment is late
+		for {
+			select {
+			case ticks <- time.Now().Add(time.Hour):
+			case <-stop:
+				return
+			}
+		}
+	}()
+	defer close(stop)
+	var stdout bytes.Buffer
+	call := &invocation{Context: t.Context(), args: []string{"run"}, bar: bar, stdout: beforeText{&stdout, bar}}
+	run := &runCmd{Model: "../../testdata/models/conv2d_basic/model.mlpackage", Units: "all", Repeat: 500}
+	run.Input = []string{"random"}
+	if err := run.Run(call); err != nil {
+		t.Fatal(err)
+	}
+	if !regexp.MustCompile(`\r\[#* *\] run \d+ of 500, \d+ s`).MatchString(screen.String()) {
+		t.Errorf("the runs were never shown: %q", screen)
+	}
+	if last := screen.String(); !strings.HasSuffix(last, " \r") {
+		t.Errorf("the line stays: %q", last[max(0, len(last)-100):])
 	}
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -57,6 +56,7 @@ func (c *runCmd) Run(call *invocation) error {
 	if err != nil {
 		return err
 	}
+	config.Pass = call.bar.passes()
 	model, err := config.Open(path)
 	if errors.Is(err, espalier.ErrNumerics) || errors.Is(err, espalier.ErrUnits) || errors.Is(err, espalier.ErrTarget) {
 		return usageError{err}
@@ -163,11 +163,11 @@ func (c *runCmd) config(call *invocation) (config espalier.Config, err error) {
 
 // predictOrStop is predict that does not keep an interrupted user waiting: an evaluation asks its context only
 // between operations, and one of them may take long. What is left behind ends with the process.
-func (c *runCmd) predictOrStop(ctx context.Context, f *espalier.Function, cases []inputCase) ([]result, []time.Duration, error) {
+func (c *runCmd) predictOrStop(call *invocation, f *espalier.Function, cases []inputCase) ([]result, []time.Duration, error) {
 	var results []result
 	var times []time.Duration
-	err := await(ctx, func() (err error) {
-		results, times, err = c.predict(ctx, f, cases)
+	err := await(call, func() (err error) {
+		results, times, err = c.predict(call, f, cases)
 		return err
 	})
 	if err != nil {
@@ -178,16 +178,21 @@ func (c *runCmd) predictOrStop(ctx context.Context, f *espalier.Function, cases 
 
 // predict runs the cases in order on one state, as often as --repeat says, and measures each time how long
 // all of them take together.
-func (c *runCmd) predict(ctx context.Context, f *espalier.Function, cases []inputCase) ([]result, []time.Duration, error) {
+func (c *runCmd) predict(call *invocation, f *espalier.Function, cases []inputCase) ([]result, []time.Duration, error) {
 	var results []result
 	var times []time.Duration
-	for range c.Repeat {
+	for i := range c.Repeat {
 		var elapsed time.Duration
 		results = results[:0]
 		state := f.NewState()
-		for _, in := range cases {
+		for k, in := range cases {
+			if done, all := i*len(cases)+k, c.Repeat*len(cases); all > 1 {
+				call.bar.set(done, all, fmt.Sprintf("run %d of %d", done+1, all))
+			} else {
+				call.bar.set(0, 1, "running "+f.Name())
+			}
 			start := time.Now()
-			values, err := f.PredictWithState(ctx, in.inputs, state)
+			values, err := f.PredictWithState(call, in.inputs, state)
 			elapsed += time.Since(start)
 			if err != nil {
 				return nil, nil, in.explain(err)

@@ -55,6 +55,7 @@ func (c *invocation) open(path string) (io.ReadCloser, error) {
 
 // file is the path of a file that a command reads anywhere: its own, or that of a file with what standard input has.
 func (c *invocation) file(path string) (string, error) {
+	c.bar.set(0, 1, "opening "+shown(path))
 	if path != standard {
 		return path, nil
 	}
@@ -99,7 +100,11 @@ func shown(path string) string {
 
 // binaryOutput is standard output for what is no text, which a terminal would not survive.
 func (c *invocation) binaryOutput() (io.Writer, error) {
-	if terminalOf(c.stdout) != nil {
+	w := c.stdout
+	if b, ok := w.(beforeText); ok {
+		w = b.Writer
+	}
+	if terminalOf(w) != nil {
 		return nil, errors.New("standard output is a terminal, and what goes there is no text: send it to a file or a pipe")
 	}
 	return c.stdout, nil

@@ -24,6 +24,9 @@ type Options struct {
 	Targets  []*hal.Target // in the order of the report
 	Names    []hal.Choice  // what they were asked for by, if by names: where sources disagree on one, the report says so
 	Function string        // "" is all of them
+
+	// Progress is told how many of the targets are done and what comes; nil is not.
+	Progress func(done, total int, what string)
 }
 
 // A FunctionError is about a function that the model does not have.
@@ -52,7 +55,7 @@ func Model(ctx context.Context, path string, m *coreml.Model, o Options) (*Repor
 			if o.Function != "" && f.Name != o.Function {
 				continue
 			}
-			checked, err := checkFunction(ctx, path, f, p.description.Function(f.Name), o.Targets)
+			checked, err := checkFunction(ctx, path, f, p.description.Function(f.Name), &o)
 			if err != nil {
 				return nil, err
 			}
@@ -106,7 +109,7 @@ type check struct {
 	indexOf  func(diag.Place) int
 }
 
-func checkFunction(ctx context.Context, path string, f *mil.Function, d *coreml.FunctionDescription, targets []*hal.Target) (*Function, error) {
+func checkFunction(ctx context.Context, path string, f *mil.Function, d *coreml.FunctionDescription, o *Options) (*Function, error) {
 	shapes := d.DefaultShapes(f)
 	flat, err := ops.Unroll(f, shapes)
 	if err != nil {
@@ -125,7 +128,10 @@ func checkFunction(ctx context.Context, path string, f *mil.Function, d *coreml.
 		})
 	}
 	c.indexOf = out.places()
-	for _, t := range targets {
+	for i, t := range o.Targets {
+		if o.Progress != nil {
+			o.Progress(i, len(o.Targets), f.Name+" on "+t.Name)
+		}
 		target, err := c.target(ctx, t)
 		if err != nil {
 			return nil, err

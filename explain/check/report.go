@@ -23,6 +23,18 @@ type Report struct {
 	Readings []Reading
 }
 
+// Rename gives the model another path, in findings too.
+func (r *Report) Rename(path string) {
+	r.Model = path
+	for _, f := range r.Functions {
+		for _, t := range f.Targets {
+			for _, x := range t.Findings {
+				x.Place.File = path
+			}
+		}
+	}
+}
+
 // A Function is what chips make of a function.
 type Function struct {
 	Name       string
