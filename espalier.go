@@ -47,7 +47,7 @@ type Config struct {
 	// seen by the predictions after it, and by the one under way: they give ErrFileChanged, even if the file became shorter
 	// and a page of it is gone. The process goes on, and other models do.
 	Weights Weights
-	// Threads bounds the goroutines that the engine computes a prediction on, the caller's among them. 0 is GOMAXPROCS. The
+	// Threads bounds the goroutines that a prediction is computed on, the caller's among them. 0 is GOMAXPROCS. The
 	// results are the same for any number.
 	Threads int
 	// Limits are how much a model may ask for.

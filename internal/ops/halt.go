@@ -15,11 +15,14 @@ import (
 // compute drops it.
 //
 // A nil halt never ends anything.
-type halt struct{ now atomic.Bool }
+type halt struct {
+	now     atomic.Bool
+	threads int // that loops may use; 0: all
+}
 
 // haltWith makes a halt for a context. Release lets go of it.
 func haltWith(ctx context.Context) (h *halt, release func() bool) {
-	h = &halt{}
+	h = &halt{threads: pool.Threads(ctx)}
 	return h, context.AfterFunc(ctx, func() { h.now.Store(true) })
 }
 
@@ -30,7 +33,11 @@ func (h *halt) asked() bool { return h != nil && h.now.Load() }
 // asked for.
 func (h *halt) For(n, grain int, body func(lo, hi int)) {
 	grain = max(grain, 1)
-	pool.For(n, grain, func(lo, hi int) {
+	threads := 0
+	if h != nil {
+		threads = h.threads
+	}
+	pool.ForUpTo(threads, n, grain, func(lo, hi int) {
 		for ; lo < hi && !h.asked(); lo += grain {
 			body(lo, min(lo+grain, hi))
 		}
