@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync/atomic"
 
 	"github.com/espalier-ane/espalier/coreml"
 	"github.com/espalier-ane/espalier/internal/osfile"
@@ -34,11 +33,11 @@ func (e *OutputError) Unwrap() error { return e.Err }
 // program has there. It allocates nothing where the whole function runs on the engine and all memory is of arrays, those
 // of floats for floats, those of integers for integers.
 //
-// A Call serves one goroutine at a time. It has buffers of its own: make one for each goroutine, not for each prediction.
+// Runs of one Call wait for each other, as long as their contexts do. It has buffers of its own: make one for each goroutine, not for each prediction.
 type Call struct {
 	function *Function
 	bound    bound
-	busy     atomic.Bool
+	turn     chan struct{} // full while it runs
 }
 
 // A bound is how a runner runs on memory of the caller.
@@ -56,7 +55,7 @@ type bound interface {
 // Elements are converted in both directions if every value survives. The shapes of inputs are those of now: where they
 // may have several, the function is compiled for these, unless it is already or the context ends.
 func (f *Function) Bind(ctx context.Context, inputs, outputs map[string]any) (*Call, error) {
-	c := &Call{function: f}
+	c := &Call{function: f, turn: make(chan struct{}, 1)}
 	err := f.whileOpen(ctx, func() (err error) {
 		c.bound, err = f.bind(ctx, inputs, outputs)
 		return err
@@ -86,10 +85,12 @@ func (c *Call) RunWithState(ctx context.Context, s *State) error {
 }
 
 func (c *Call) run(ctx context.Context, s states) error {
-	if !c.busy.CompareAndSwap(false, true) {
-		return c.function.about(fmt.Errorf("the call: %w", ErrBusy))
+	select {
+	case c.turn <- struct{}{}:
+	case <-ctx.Done():
+		return c.function.about(ctx.Err())
 	}
-	defer c.busy.Store(false)
+	defer func() { <-c.turn }()
 	return c.function.about(c.function.whileOpen(ctx, func() error { return c.bound.run(ctx, s) }))
 }
 

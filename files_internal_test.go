@@ -8,6 +8,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -343,6 +344,41 @@ func TestCopiedWeights(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// A state of the host may be an array of a weight file.
+func TestTruncatedFileOfAState(t *testing.T) {
+	m, err := Config{Units: CPUOnly}.Open(filepath.Join("testdata", "models", "stateful_torch", "model.mlpackage"))
+	must(t, err)
+	defer m.Close()
+	f := m.functions[0]
+	path := filepath.Join(t.TempDir(), "data.bin")
+	for name, do := range map[string]func(*State) error{
+		"Tensor": func(s *State) error { _, err := s.Tensor(f.States()[0].Name); return err },
+		"Clone":  func(s *State) error { _, err := s.Clone(); return err },
+		"Save":   func(s *State) error { return s.Save(io.Discard) },
+	} {
+		must(t, os.WriteFile(path, make([]byte, 1<<16), 0o666))
+		file, err := osfile.Map(path)
+		must(t, err)
+		defer file.Close()
+		array, err := tensor.FromBytes(tensor.Float32, []int{1 << 14}, file.Bytes())
+		must(t, err)
+		s := f.NewState()
+		s.held = fileStates{s.held, array}
+		must(t, os.Truncate(path, 0))
+		for range 2 { // the first must give the state back
+			wantChanged(t, name, do(s), path)
+		}
+	}
+}
+
+// fileStates hold an array of a file.
+type fileStates struct {
+	states
+	array *tensor.Tensor
+}
+
+func (s fileStates) Tensor(string) (*tensor.Tensor, error) { return s.array, nil }
 
 // The runtime by itself: a bundle that becomes shorter before it is loaded, and after.
 func TestTruncatedFileOfTheRuntime(t *testing.T) {

@@ -215,6 +215,59 @@ func TestCloseFromWithinAPrediction(t *testing.T) {
 
 var cycles = flag.Int("cycles", 200, "how often TestOpenPredictCloseIsFlat opens a model, predicts and closes it")
 
+// The same with a state, which the prediction has for itself.
+func TestCloseFromWithinAPredictionWithState(t *testing.T) {
+	for _, units := range []espalier.Units{espalier.AllUnits, espalier.CPUOnly} {
+		m := openModel(t, espalier.Config{Units: units}, "stateful_torch")
+		f := m.Functions()[0]
+		inner, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+		defer cancel()
+		var err error
+		asked := false
+		ctx := &askedContext{Context: inner, asked: func() {
+			if !asked {
+				asked = true
+				err = m.Close()
+			}
+		}}
+		f.PredictWithState(ctx, inputsOf(t, "stateful_torch"), f.NewState())
+		if !asked || !errors.Is(err, espalier.ErrBusy) {
+			t.Errorf("%s: asked %v, Close: %v", units, asked, err)
+		}
+		if err := m.Close(); err != nil {
+			t.Errorf("%s: after it: %v", units, err)
+		}
+	}
+}
+
+// Runs of one call wait for each other, by their contexts.
+func TestRunsOfACallWait(t *testing.T) {
+	m := openModel(t, espalier.Config{Units: espalier.CPUOnly}, "linear_mlp")
+	y := make([]float32, 40)
+	call, err := m.Functions()[0].Bind(t.Context(), inputsOf(t, "linear_mlp"), map[string]any{"y": y})
+	if err != nil {
+		t.Fatal(err)
+	}
+	inside, leave := make(chan bool), make(chan bool)
+	var once sync.Once
+	slow := &askedContext{Context: t.Context(), asked: func() { once.Do(func() { inside <- true; <-leave }) }}
+	first, second := make(chan error, 1), make(chan error, 1)
+	go func() { first <- call.Run(slow) }()
+	<-inside
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+	defer cancel()
+	if err := call.Run(ctx); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("with a deadline: %v", err)
+	}
+	go func() { second <- call.Run(t.Context()) }()
+	close(leave)
+	for _, done := range []chan error{first, second} {
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // What a model takes, its Close gives back.
 func TestOpenPredictCloseIsFlat(t *testing.T) {
 	forms := livingForms(t)

@@ -12,8 +12,6 @@ type State struct {
 	of   *Function
 	held states
 	busy atomic.Bool
-
-	place int // in the lifetime of the model, of who has it
 }
 
 // NewState makes the states of the model's default function, all zero.
@@ -39,23 +37,23 @@ func (f *Function) takeState(s *State) error {
 	return s.take()
 }
 
-// take begins to use the state: nobody else may until release, and the model stays open. In which order two predictions would
-// change it, is left open, so that the second is refused.
+// take begins to use the state: nobody else may until release. In which order two predictions would change it, is left open, so
+// that the second is refused.
 func (s *State) take() error {
 	if !s.busy.CompareAndSwap(false, true) {
 		return fmt.Errorf("%s: the state: %w", s.of.path, ErrBusy)
 	}
-	place, err := s.of.life.enter(context.Background())
-	if err != nil {
-		s.busy.Store(false)
-		return fmt.Errorf("%s: %w", s.of.path, err)
-	}
-	s.place = place
 	return nil
 }
 
-func (s *State) release() {
-	var changed error // is told by what reads the files
-	s.of.life.leave(s.place, &changed)
-	s.busy.Store(false)
+func (s *State) release() { s.busy.Store(false) }
+
+// whileHeld does something with the state while nobody else has it and the model stays open: on the host, a state may be an
+// array of a weight file. It must call nobody who could close the model, since nothing ends it.
+func (s *State) whileHeld(do func() error) error {
+	if err := s.take(); err != nil {
+		return err
+	}
+	defer s.release()
+	return s.of.about(s.of.whileOpen(context.Background(), do))
 }

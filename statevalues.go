@@ -2,6 +2,7 @@ package espalier
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"slices"
@@ -16,11 +17,15 @@ func (s *State) Tensor(name string) (*tensor.Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := s.take(); err != nil {
+	var t *tensor.Tensor
+	err = s.whileHeld(func() (err error) {
+		t, err = s.copyOf(name, array.DType)
+		return err
+	})
+	if err != nil {
 		return nil, err
 	}
-	defer s.release()
-	return s.copyOf(name, array.DType)
+	return t, nil
 }
 
 // Set gives a state another value: an array, as Predict takes one for an input. It is converted to the declared element
@@ -34,46 +39,42 @@ func (s *State) Set(name string, value any) error {
 	if err != nil {
 		return fmt.Errorf("state %q: %w", name, err)
 	}
-	if err := s.take(); err != nil {
-		return err
-	}
-	defer s.release()
-	return s.held.Set(name, t)
+	return s.whileHeld(func() error { return s.held.Set(name, t) })
 }
 
 // Reset makes all states zero, as NewState does.
 func (s *State) Reset() error {
-	if err := s.take(); err != nil {
-		return err
-	}
-	defer s.release()
-	for _, d := range s.of.States() {
-		t, err := s.held.Tensor(d.Name)
-		if err == nil {
-			err = s.held.Set(d.Name, tensor.New(t.DType(), t.Shape()...))
+	return s.whileHeld(func() error {
+		for _, d := range s.of.States() {
+			t, err := s.held.Tensor(d.Name)
+			if err == nil {
+				err = s.held.Set(d.Name, tensor.New(t.DType(), t.Shape()...))
+			}
+			if err != nil {
+				return err
+			}
 		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+		return nil
+	})
 }
 
 // Clone makes a state of its own that holds the same: two predictions can go on from one point.
 func (s *State) Clone() (*State, error) {
-	if err := s.take(); err != nil {
-		return nil, err
-	}
-	defer s.release()
 	c := s.of.NewState()
-	for _, d := range s.of.States() {
-		t, err := s.held.Tensor(d.Name)
-		if err == nil {
-			err = c.held.Set(d.Name, t)
+	err := s.whileHeld(func() error {
+		for _, d := range s.of.States() {
+			t, err := s.held.Tensor(d.Name)
+			if err == nil {
+				err = c.held.Set(d.Name, t)
+			}
+			if err != nil {
+				return err
+			}
 		}
-		if err != nil {
-			return nil, err
-		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	return c, nil
 }
@@ -85,14 +86,20 @@ func (s *State) Save(w io.Writer) error {
 	}
 	defer s.release()
 	var all []tensor.Named
-	for _, d := range s.of.States() {
-		t, err := s.copyOf(d.Name, s.kept(arrayOf(d)))
-		if err != nil {
-			return err
+	err := s.of.whileOpen(context.Background(), func() error {
+		for _, d := range s.of.States() {
+			t, err := s.copyOf(d.Name, s.kept(arrayOf(d)))
+			if err != nil {
+				return err
+			}
+			all = append(all, tensor.Named{Name: d.Name, Tensor: t})
 		}
-		all = append(all, tensor.Named{Name: d.Name, Tensor: t})
+		return nil
+	})
+	if err != nil {
+		return s.of.about(err)
 	}
-	return tensor.WriteNPZ(w, all)
+	return tensor.WriteNPZ(w, all) // copies: the writer may take its time, and close the model
 }
 
 // Load gives all states the values that Save wrote, of this function or of another that has the same states, be it
@@ -134,16 +141,14 @@ func (s *State) Load(r io.Reader) error {
 	if len(missing) > 0 {
 		return fmt.Errorf("the archive does not have the state %s", featureNames(missing))
 	}
-	if err := s.take(); err != nil {
-		return err
-	}
-	defer s.release()
-	for name, t := range values {
-		if err := s.held.Set(name, t); err != nil {
-			return err
+	return s.whileHeld(func() error {
+		for name, t := range values {
+			if err := s.held.Set(name, t); err != nil {
+				return err
+			}
 		}
-	}
-	return nil
+		return nil
+	})
 }
 
 // array finds the array that a state is described as.
