@@ -24,6 +24,7 @@ import (
 	"github.com/espalier-ane/espalier/bundle"
 	"github.com/espalier-ane/espalier/coreml"
 	"github.com/espalier-ane/espalier/hwx"
+	"github.com/espalier-ane/espalier/internal/kernel/isa"
 	"github.com/espalier-ane/espalier/internal/osfile"
 )
 
@@ -123,6 +124,9 @@ func (c Config) OpenContext(ctx context.Context, path string) (*Model, error) {
 	copied := c.Weights == CopiedWeights
 	if !copied && c.Weights != "" && c.Weights != MappedWeights {
 		return nil, fmt.Errorf("unknown weights %q: expected %s or %s", c.Weights, MappedWeights, CopiedWeights)
+	}
+	if err := isa.Err(); err != nil {
+		return nil, err
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, err

@@ -2,7 +2,11 @@
 // kernels to say what they need.
 package isa
 
-import "strings"
+import (
+	"fmt"
+	"os"
+	"strings"
+)
 
 // A Set is a set of instruction sets. The empty one is plain Go.
 type Set uint8
@@ -11,11 +15,17 @@ type Set uint8
 const (
 	AVX2   Set = 1 << iota // with FMA and F16C
 	AVX512                 // F, BW, DQ, VL
-	AMX                    // tiles of bf16 and int8
+	AMX                    // tiles of bf16
 	NEON
 )
 
 var names = []string{"avx2", "avx512", "amx", "neon"}
+
+// levels are what each name of ESPALIER_ISA allows: a machine that has the larger
+// sets has the smaller ones too.
+var levels = map[string]Set{
+	"go": 0, "avx2": AVX2, "avx512": AVX2 | AVX512, "amx": AVX2 | AVX512 | AMX, "neon": NEON,
+}
 
 func (s Set) String() string {
 	if s == 0 {
@@ -33,6 +43,30 @@ func (s Set) String() string {
 // Has reports whether all of need is in the set.
 func (s Set) Has(need Set) bool { return need&^s == 0 }
 
-// Have returns what may be used. No row needs anything yet, so nothing is looked
-// for.
-func Have() Set { return 0 }
+// have is what may be used, and what is wrong with ESPALIER_ISA.
+var have, wrong = choose(detect(), os.Getenv("ESPALIER_ISA"))
+
+// Have returns what may be used: what the processor and the system offer, of
+// that what ESPALIER_ISA allows.
+func Have() Set { return have }
+
+// Err is what is wrong with ESPALIER_ISA, nil if it is all right. Nothing but
+// plain Go is used then.
+func Err() error { return wrong }
+
+// Asked reports whether ESPALIER_ISA asks for a set by name.
+func Asked(s Set) bool { return have.Has(s) && os.Getenv("ESPALIER_ISA") == s.String() }
+
+func choose(offered Set, asked string) (Set, error) {
+	if asked == "" {
+		return offered, nil
+	}
+	allowed, known := levels[asked]
+	switch {
+	case !known:
+		return 0, fmt.Errorf("ESPALIER_ISA is %q: it should be go, avx2, avx512, amx or neon", asked)
+	case !offered.Has(allowed):
+		return 0, fmt.Errorf("ESPALIER_ISA is %s: this machine has %v", asked, offered)
+	}
+	return allowed, nil
+}
