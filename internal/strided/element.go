@@ -77,17 +77,7 @@ func loadFloats(dst []float32, t tensor.DType, src []byte, off, stride int) {
 func loadDense(dst []float32, t tensor.DType, src []byte) {
 	switch t {
 	case tensor.Float16:
-		for len(dst) >= 4 {
-			b, d := binary.LittleEndian.Uint64(src), (*[4]float32)(dst)
-			d[0] = half.Float(uint16(b))
-			d[1] = half.Float(uint16(b >> 16))
-			d[2] = half.Float(uint16(b >> 32))
-			d[3] = half.Float(uint16(b >> 48))
-			dst, src = dst[4:], src[8:]
-		}
-		for i := range dst {
-			dst[i] = half.Float(binary.LittleEndian.Uint16(src[2*i:]))
-		}
+		half.Floats(dst, src)
 	case tensor.Float32:
 		for i := range dst {
 			dst[i] = math.Float32frombits(binary.LittleEndian.Uint32(src[4*i:]))
@@ -198,7 +188,7 @@ func storeFloats(t tensor.DType, dst []byte, off, stride int, src []float32) {
 	switch t {
 	case tensor.Float16:
 		if stride == 2 {
-			storeHalves(dst[off:off+2*len(src)], src)
+			half.Put(dst[off:], src)
 			return
 		}
 		for _, v := range src {
@@ -275,9 +265,7 @@ func storeInts(t tensor.DType, dst []byte, off, stride int, src []int64) {
 // castFloats is castFloat of many.
 func castFloats(t tensor.DType, v []float32) {
 	if t == tensor.Float16 { // by far the most frequent
-		for j, x := range v {
-			v[j] = half.Round(x)
-		}
+		half.RoundAll(v)
 		return
 	}
 	for j, x := range v {

@@ -1,41 +1,10 @@
 package strided
 
 import (
-	"encoding/binary"
 	"math"
 	"math/rand/v2"
 	"testing"
-
-	"github.com/espalier-ane/espalier/internal/kernel/half"
 )
-
-// storeHalves rounds as half.Bits does: at every fp16 number, halfway to the
-// next and next to that, and at every power of two that a float32 has.
-func TestStoreHalves(t *testing.T) {
-	var values []float32
-	around := func(b uint32) {
-		for _, d := range []uint32{0, 1, 2, 3, 0xfff, 0x1000, 0x1001} {
-			values = append(values, math.Float32frombits(b+d), math.Float32frombits(b-d))
-		}
-	}
-	for h := range 1 << 16 {
-		v := half.Float(uint16(h))
-		around(math.Float32bits(v))
-		if a, next := float64(v), float64(half.Float(uint16(h)+1)); !math.IsNaN(a + next) {
-			around(math.Float32bits(float32((a + next) / 2)))
-		}
-	}
-	for e := range uint32(1 << 9) {
-		around(e << 23)
-	}
-	stored := make([]byte, 2*len(values))
-	storeHalves(stored, values)
-	for i, v := range values {
-		if got, want := binary.LittleEndian.Uint16(stored[2*i:]), half.Bits(v); got != want {
-			t.Fatalf("%g (%#x) is %#04x, want %#04x", v, math.Float32bits(v), got, want)
-		}
-	}
-}
 
 // toOdd finds the neighbour that toOddSlowly looks for.
 func TestToOddBits(t *testing.T) {

@@ -23,6 +23,9 @@ func expand(h uint16) float32 {
 	case 0: // subnormal: a count of 2^-24
 		return math.Float32frombits(sign | math.Float32bits(float32(fraction)*0x1p-24))
 	case 0x1f:
+		if fraction != 0 {
+			fraction |= 0x200 // a NaN is quiet once it was touched, as in the processor
+		}
 		return math.Float32frombits(sign | 0x7f800000 | fraction<<13)
 	}
 	return math.Float32frombits(sign | (exponent+127-15)<<23 | fraction<<13)
