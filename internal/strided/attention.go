@@ -5,6 +5,7 @@ import (
 
 	"github.com/espalier-ane/espalier/internal/kernel/gemm"
 	"github.com/espalier-ane/espalier/internal/kernel/half"
+	"github.com/espalier-ane/espalier/internal/kernel/vec"
 	"github.com/espalier-ane/espalier/td"
 	"github.com/espalier-ane/espalier/tensor"
 )
@@ -64,10 +65,10 @@ func bindAttention(op *Op) (Kernel, error) {
 		a.scale = float64(half.Round(float32(a.scale))) // a post scale is fp16
 		weighted = a.keys
 	}
-	a.qk = newProduct(op.gemmRow(a.positions, a.keys, a.features),
+	a.qk = newProduct(op.gemmRow(anyLines, a.keys, a.features),
 		&matrix{array: q.array(), line: axisH, inner: axisW}, &matrix{array: k.array(), line: axisH, inner: axisW},
 		a.features, op.Rules.careful(a.features), attnRows, attnKeys)
-	a.sv = newProduct(op.gemmRow(a.positions, a.width, weighted),
+	a.sv = newProduct(op.gemmRow(anyLines, a.width, weighted).ForFloats(),
 		attentionScores{}, &matrix{array: v.array(), line: axisW, inner: axisH},
 		weighted, op.Rules.careful(weighted), attnRows, attnCols)
 	a.scoresAt = max(a.qk.floats, a.sv.floats)
@@ -134,9 +135,7 @@ func (a *attention) tile(w *Scratch, positions lines) {
 			tile, stride := a.sv.multiply(w, keys.count, nil)
 			for r := range rows {
 				row := sums[r*a.width+c:][:g.right.count]
-				for j := range row {
-					row[j] += tile[r*stride+j]
-				}
+				vec.Add(row, row, tile[r*stride:])
 			}
 		}
 	}
@@ -146,11 +145,10 @@ func (a *attention) tile(w *Scratch, positions lines) {
 		i[axisH] = positions.first + r
 		for i[axisW] = 0; i[axisW] < a.width; i[axisW] += chunk {
 			out := row[:min(chunk, a.width-i[axisW])]
-			for j := range out {
-				out[j] = 0 // the sum of no values
-				if a.keys > 0 {
-					out[j] = a.sink.round(float64(sums[r*a.width+i[axisW]+j]) / total[r])
-				}
+			clear(out) // the sum of no values
+			if a.keys > 0 {
+				copy(out, sums[r*a.width+i[axisW]:])
+				vec.Scale(out, 1/total[r], a.sink.first)
 			}
 			a.sink.put(w, out, i, axisW)
 		}
@@ -169,9 +167,7 @@ func (a *attention) score(w *Scratch) {
 		if a.sink.arrival != nil {
 			a.sink.arrival.apply(scores)
 		}
-		for j, s := range scores {
-			scores[j] = float32(float64(s) * a.scale)
-		}
+		vec.Scale(scores, a.scale, false)
 		if a.tables != nil {
 			castFloats(tensor.Float16, scores)
 		}
@@ -217,10 +213,7 @@ const unboundedScore = 0x1p120
 // weigh turns the scores of a position into powers relative to the greatest so
 // far, and scales down what was relative to another.
 func weigh(scores []float32, top, total *float64, sums []float32) {
-	greatest := *top
-	for _, s := range scores {
-		greatest = max(greatest, float64(s))
-	}
+	greatest := max(*top, float64(vec.MaxOf(scores)))
 	if math.IsInf(greatest, -1) { // nothing but -inf so far
 		clear(scores)
 		return
@@ -228,15 +221,10 @@ func weigh(scores []float32, top, total *float64, sums []float32) {
 	if greatest != *top {
 		down := math.Exp(*top - greatest) // 0 in the beginning
 		*total *= down
-		for j := range sums {
-			sums[j] = float32(float64(sums[j]) * down)
-		}
+		vec.Scale(sums, down, false)
 		*top = greatest
 	}
-	for j, s := range scores {
-		scores[j] = float32(math.Exp(float64(s) - greatest))
-		*total += float64(scores[j])
-	}
+	*total += vec.Powers(scores, greatest)
 }
 
 // attentionScores are the left factors of the values: a line is a position.

@@ -1,10 +1,13 @@
 package strided
 
-import "github.com/espalier-ane/espalier/td"
+import (
+	"github.com/espalier-ane/espalier/internal/kernel/vec"
+	"github.com/espalier-ane/espalier/td"
+)
 
 // channelwise is a convolution of which each channel of the result is made of
 // one channel of x, along H and W. There is no matrix in it: a row of the result
-// is computed eight places at a time, tap by tap, from a copy of the rows of x
+// is computed many places at a time, tap by tap, from a copy of the rows of x
 // that it meets, as float32 and with the padding.
 //
 // With a stride, the elements of a row are sorted by the place that meets them
@@ -30,7 +33,6 @@ type channelwise struct {
 }
 
 const (
-	atOnce  = 8 // places
 	maxTaps = 256
 	maxCopy = 1 << 15 // floats of the copy of a tile
 )
@@ -63,8 +65,8 @@ func bindChannelwise(op *Op) (Kernel, error) {
 	}
 	k.tiles = tilesOf(outH, k.perTile)
 	k.copyAt = maxTaps + k.width
-	k.resultAt = k.copyAt + k.reach(1, k.perTile)*k.row + atOnce
-	k.floats = k.resultAt + k.perTile*outW + atOnce
+	k.resultAt = k.copyAt + k.reach(1, k.perTile)*k.row
+	k.floats = k.resultAt + k.perTile*outW
 	return k, nil
 }
 
@@ -94,17 +96,15 @@ func (k *channelwise) Run(w *Scratch, lo, hi int) {
 		if k.hasBias {
 			k.bias.load(w, bias, index{axisC: channel}, axisC)
 		}
-		for r := range rows { // what is too much at the end of a row is overwritten with the next
-			k.sumRow(result[r*outW:], area[r*k.Stride[1]*k.row:], weights)
+		for r := range rows {
+			vec.Taps(result[r*outW:][:outW], area[r*k.Stride[1]*k.row:], weights, k.shift)
 			if k.careful != nil {
 				k.careful.reviewRow(result[r*outW:][:outW], area[r*k.Stride[1]*k.row:], weights, k.shift, bias[0])
 			}
 		}
 		sums := result[:rows*outW]
 		if k.hasBias {
-			for j := range sums {
-				sums[j] += bias[0]
-			}
+			vec.Plus(sums, bias[0])
 		}
 		for p := 0; p < len(sums); p += chunk {
 			k.putPlaces(w, sums[p:min(p+chunk, len(sums))], o, first*outW+p)
@@ -131,25 +131,5 @@ func (k *channelwise) copyRows(w *Scratch, area, row []float32, i index, first, 
 				n++
 			}
 		}
-	}
-}
-
-// sumRow computes a row of the result, in whole groups of places.
-func (k *channelwise) sumRow(result, area, weights []float32) {
-	shift := k.shift[:len(weights)]
-	for at := 0; at < k.out[axisW]; at += atOnce {
-		var s0, s1, s2, s3, s4, s5, s6, s7 float32
-		for t, v := range weights {
-			x := (*[atOnce]float32)(area[at+shift[t]:])
-			s0 += float32(v * x[0])
-			s1 += float32(v * x[1])
-			s2 += float32(v * x[2])
-			s3 += float32(v * x[3])
-			s4 += float32(v * x[4])
-			s5 += float32(v * x[5])
-			s6 += float32(v * x[6])
-			s7 += float32(v * x[7])
-		}
-		*(*[atOnce]float32)(result[at:]) = [atOnce]float32{s0, s1, s2, s3, s4, s5, s6, s7}
 	}
 }

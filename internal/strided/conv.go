@@ -2,6 +2,7 @@ package strided
 
 import (
 	"github.com/espalier-ane/espalier/internal/kernel/gemm"
+	"github.com/espalier-ane/espalier/internal/kernel/vec"
 	"github.com/espalier-ane/espalier/td"
 	"github.com/espalier-ane/espalier/tensor"
 )
@@ -68,7 +69,7 @@ func newConvolution(op *Op) *convolution {
 	if a := k.sink.arrival; a != nil && k.n == 1 {
 		a.port = 0 // one product is no sum
 	}
-	k.row = op.gemmRow(k.outputs, k.places, k.n)
+	k.row = op.gemmRow(k.outputs, anyLines, k.n)
 	k.tileRows, k.tileCols = tileOf(k.row, k.outputs, k.places, y.Dims[axisN]*k.groups, k.n)
 	k.rowTiles, k.colTiles = tilesOf(k.outputs, k.tileRows), tilesOf(k.places, k.tileCols)
 	return k
@@ -157,10 +158,7 @@ func (k *convolution) finish(w *Scratch, tile []float32, stride int, bias []floa
 	rows, first, cols := w.gemm.left.count, w.gemm.right.first, w.gemm.right.count
 	buf := w.float[k.floats:][:rows]
 	for r, b := range bias {
-		row := tile[r*stride:][:cols]
-		for j := range row {
-			row[j] += b
-		}
+		vec.Plus(tile[r*stride:][:cols], b)
 	}
 	if k.places == 1 { // rows of one place would be short
 		for r := range buf {

@@ -111,7 +111,7 @@ func newDense(s convShape, groups int, r *Rules, row *gemm.Row, p *Packs, weight
 		return k
 	}
 	if row == nil {
-		row = gemm.For(s.cout, k.places, n)
+		row = gemm.For(s.cout, anyLines, n)
 	}
 	tileRows, tileCols := tileOf(row, s.cout, k.places, groups, n)
 	k.rowTiles, k.colTiles = tilesOf(s.cout, tileRows), tilesOf(k.places, tileCols)

@@ -25,6 +25,7 @@ import (
 
 	"github.com/espalier-ane/espalier/internal/kernel/gemm"
 	"github.com/espalier-ane/espalier/td"
+	"github.com/espalier-ane/espalier/tensor"
 )
 
 // An Op is an operation to be bound: one of td, with its operands in their
@@ -38,12 +39,23 @@ type Op struct {
 	Gemm     *gemm.Row // the micro-kernel of products; nil: one that suits them
 }
 
-// gemmRow is the micro-kernel for sums of n products, in so many rows and columns.
+// anyLines stands for a number of lines that must not matter: a row of a batch, and
+// a place of a picture, have the same bits alone and among others.
+const anyLines = maxLines
+
+// gemmRow is the micro-kernel for sums of n products, in so many rows and columns,
+// of the operands 1 and 2.
 func (op *Op) gemmRow(rows, cols, n int) *gemm.Row {
 	if op.Gemm != nil {
 		return op.Gemm
 	}
-	return gemm.For(rows, cols, n)
+	row := gemm.For(rows, cols, n)
+	for _, o := range op.Operands[1:3] {
+		if o.Type == tensor.Float32 || o.Type == tensor.Float64 {
+			return row.ForFloats()
+		}
+	}
+	return row
 }
 
 func (op *Op) class() td.Class { return td.ClassOf(op.Params) }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/espalier-ane/espalier/internal/kernel/vec"
 	"github.com/espalier-ane/espalier/td"
 	"github.com/espalier-ane/espalier/tensor"
 )
@@ -232,27 +233,22 @@ func (st *sinkStep) applyFunction(v []float32) {
 	if st.plain { // what is frequent, and exact in fp32
 		switch td.Function(st.Function) {
 		case td.FuncReLU:
-			for j, x := range v {
-				v[j] = max(x, 0)
-			}
+			vec.ReLU(v)
 			return
 		case td.FuncReLUN:
-			clamp(v, 0, st.A)
+			vec.Clamp(v, 0, st.A)
 			return
 		case td.FuncClip:
-			clamp(v, st.A, st.B)
+			vec.Clamp(v, st.A, st.B)
 			return
 		}
+	}
+	if f, ok := vectorFunctions[td.Function(st.Function)]; ok && st.plain && vec.Apply(f, v, st.A, st.odd) {
+		return
 	}
 	a, b := float64(st.A), float64(st.B)
 	for j, x := range v {
 		v[j] = st.round(st.f(float64(x), a, b))
-	}
-}
-
-func clamp(v []float32, lo, hi float32) {
-	for j, x := range v {
-		v[j] = min(max(x, lo), hi)
 	}
 }
 

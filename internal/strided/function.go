@@ -3,6 +3,7 @@ package strided
 import (
 	"math"
 
+	"github.com/espalier-ane/espalier/internal/kernel/vec"
 	"github.com/espalier-ane/espalier/td"
 )
 
@@ -65,6 +66,18 @@ var functions = map[td.Function]func(x, a, b float64) float64{
 	td.FuncAcosh:                 func(x, _, _ float64) float64 { return math.Acosh(x) },
 	td.FuncAtanh:                 func(x, _, _ float64) float64 { return math.Atanh(x) },
 	td.FuncClip:                  func(x, a, b float64) float64 { return min(max(x, a), b) },
+}
+
+// vectorFunctions are the functions that may have machine code. It computes in fp64
+// too.
+var vectorFunctions = map[td.Function]vec.Function{
+	td.FuncExp:                   vec.Exp,
+	td.FuncSigmoid:               vec.Sigmoid,
+	td.FuncSigmoidHighPrecision:  vec.Sigmoid,
+	td.FuncSwish:                 vec.Swish,
+	td.FuncTanh:                  vec.Tanh,
+	td.FuncGELU:                  vec.GELU,
+	td.FuncGELUTanhApproximation: vec.GELUTanh,
 }
 
 // scaledBy is x*y for a y that is 0 where x is infinite towards the side on

@@ -3,6 +3,7 @@ package strided
 import (
 	"math"
 
+	"github.com/espalier-ane/espalier/internal/kernel/vec"
 	"github.com/espalier-ane/espalier/td"
 )
 
@@ -92,9 +93,7 @@ func (k *layerNorm) Run(w *Scratch, lo, hi int) {
 			if w.stop() {
 				break
 			}
-			for _, x := range k.load(w, at, r) {
-				sum += float64(x)
-			}
+			sum += vec.Sum(k.load(w, at, r))
 		}
 		mean := sum / float64(k.count)
 		sum = 0
@@ -102,10 +101,7 @@ func (k *layerNorm) Run(w *Scratch, lo, hi int) {
 			if w.stop() {
 				break
 			}
-			for _, x := range k.load(w, at, r) {
-				d := float64(x) - mean
-				sum += float64(d * d)
-			}
+			sum += vec.SumSquares(k.load(w, at, r), mean)
 		}
 		scale := 1 / math.Sqrt(sum/float64(k.count)+k.epsilon)
 		for r := range rows {
@@ -116,10 +112,7 @@ func (k *layerNorm) Run(w *Scratch, lo, hi int) {
 			i, _ := k.inner.tile(r)
 			i = i.plus(at)
 			gamma, beta := k.scales(w, i, len(v))
-			for j, x := range v {
-				y := (float64(x) - mean) * scale
-				v[j] = k.sink.round(float64(y*float64(gamma[j])) + float64(beta[j]))
-			}
+			vec.Normalize(v, gamma, beta, mean, scale, k.sink.first)
 			k.sink.put(w, v, i, axis)
 		}
 	}

@@ -25,7 +25,7 @@ func bindMatMul(op *Op) (Kernel, error) {
 		sink: newSink(op), batch: newGrid(y.Dims, 1<<axisN|1<<axisD|1<<axisC), rows: y.Dims[axisH], cols: y.Dims[axisW],
 	}
 	n := x.Dims[left.inner]
-	row := op.gemmRow(k.rows, k.cols, n)
+	row := op.gemmRow(anyLines, k.cols, n)
 	tileRows, tileCols := tileOf(row, k.rows, k.cols, k.batch.count(), n)
 	k.rowTiles, k.colTiles = tilesOf(k.rows, tileRows), tilesOf(k.cols, tileCols)
 	k.product = newProduct(row, left, right, n, op.Rules.careful(n), tileRows, tileCols)

@@ -98,6 +98,7 @@ func (p *Packs) slot(key packKey, s *side, depth, groups int) packed {
 		p.list = append(p.list, pack{*s, depth, panels, key.lines, groups, key.n})
 		p.bytes += int64(bytes)
 	}
+	p.list[slot].measured = p.list[slot].measured || s.measured
 	return packed{true, slot, s.panel, panels, key.n}
 }
 
@@ -161,7 +162,9 @@ func (p *Packs) Fill(made Packed, i int, memory [][]byte) {
 				held := c.fill(w, block[c.panel.Panels(first)*size:], size, &l, k, d)
 				to.held = to.held && held
 			}
-			addSquares(c.panel, squares, block, size, c.lines, d)
+			if c.measured {
+				addSquares(c.panel, squares, block, size, c.lines, d)
+			}
 		}
 	}
 }

@@ -3,6 +3,7 @@ package strided
 import (
 	"math"
 
+	"github.com/espalier-ane/espalier/internal/kernel/vec"
 	"github.com/espalier-ane/espalier/td"
 )
 
@@ -108,29 +109,17 @@ func (p *pair) applySingle(dst, a, b []float32) {
 	case kind == td.EWNone:
 		copy(dst, a)
 	case kind == td.EWAdd:
-		for i := range dst {
-			dst[i] = a[i] + b[i]
-		}
+		vec.Add(dst, a, b)
 	case kind == td.EWSub:
-		for i := range dst {
-			dst[i] = a[i] - b[i]
-		}
+		vec.Sub(dst, a, b)
 	case kind == td.EWMult:
-		for i := range dst {
-			dst[i] = a[i] * b[i]
-		}
+		vec.Mul(dst, a, b)
 	case kind == td.EWMax:
-		for i := range dst {
-			dst[i] = max(a[i], b[i])
-		}
+		vec.Max(dst, a, b)
 	case kind == td.EWMin:
-		for i := range dst {
-			dst[i] = min(a[i], b[i])
-		}
+		vec.Min(dst, a, b)
 	case kind == td.EWDiv:
-		for i := range dst {
-			dst[i] = a[i] / b[i]
-		}
+		vec.Div(dst, a, b)
 	default:
 		for i := range dst {
 			dst[i] = p.float(a[i], b[i])

@@ -64,6 +64,8 @@ type side struct {
 	direct direct // nil: they are loaded first
 	stage  int    // floats, to load them to
 	packed packed
+
+	measured bool // rules want the squares of the lengths of the lines
 }
 
 // newProduct binds a product of sums of n, in tiles of up to so many rows and
@@ -72,6 +74,8 @@ func newProduct(row *gemm.Row, left, right factors, n int, c *careful, tileRows,
 	p := product{row: row, n: n, careful: c, tileRows: tileRows, tileCols: tileCols}
 	stage := stageFloats(row)
 	p.left, p.right = newSide(&row.A, left, stage), newSide(&row.B, right, stage)
+	p.left.measured = c != nil && c.limit != 0
+	p.right.measured = p.left.measured
 	room, _ := row.Room(tileRows, tileCols)
 	p.floats = stage + room
 	if row.Else != nil {
@@ -249,8 +253,14 @@ func tileOf(row *gemm.Row, rows, cols, results, n int) (tileRows, tileCols int) 
 	for tileRows > row.A.Lines && tileRows*tileCols > products/max(n, 1) {
 		tileRows /= 2
 	}
+	for tileCols > row.B.Lines && tileRows*tileCols > products/max(n, 1) {
+		tileCols /= 2
+	}
 	if tileRows < rows {
 		tileRows = row.A.RoundUp(tileRows)
+	}
+	if tileCols < cols {
+		tileCols = row.B.RoundUp(tileCols)
 	}
 	return tileRows, tileCols
 }

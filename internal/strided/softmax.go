@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/espalier-ane/espalier/internal/kernel/half"
+	"github.com/espalier-ane/espalier/internal/kernel/vec"
 	"github.com/espalier-ane/espalier/td"
 )
 
@@ -53,9 +54,11 @@ func (k *softmax) Run(w *Scratch, lo, hi int) {
 			if w.stop() {
 				break
 			}
-			for _, x := range k.load(w, v, line, at) {
-				top = max(top, x)
-			}
+			top = max(top, vec.MaxOf(k.load(w, v, line, at)))
+		}
+		if k.tables == nil && !(k.toZero && math.IsInf(float64(top), 0)) {
+			k.divide(w, v, line, float64(top))
+			continue
 		}
 		sum := 0.0
 		for at := 0; at < k.n; at += chunk {
@@ -85,6 +88,24 @@ func (k *softmax) Run(w *Scratch, lo, hi int) {
 			i[k.axis] = at
 			k.sink.put(w, out, i, k.axis)
 		}
+	}
+}
+
+// divide computes a line with plain arithmetic.
+func (k *softmax) divide(w *Scratch, v []float32, line index, top float64) {
+	sum := 0.0
+	for at := 0; at < k.n && !w.stop(); at += chunk {
+		sum += vec.Powers(k.load(w, v, line, at), top)
+	}
+	for at := 0; at < k.n && !w.stop(); at += chunk {
+		out := v[:min(chunk, k.n-at)]
+		if k.n > chunk { // else the powers are still there
+			vec.Powers(k.load(w, v, line, at), top)
+		}
+		vec.Scale(out, 1/sum, k.sink.first)
+		i := line
+		i[k.axis] = at
+		k.sink.put(w, out, i, k.axis)
 	}
 }
 

@@ -1,6 +1,9 @@
 package strided
 
-import "github.com/espalier-ane/espalier/internal/kernel/gemm"
+import (
+	"github.com/espalier-ane/espalier/internal/kernel/gemm"
+	"github.com/espalier-ane/espalier/internal/kernel/vec"
+)
 
 // A stage reads what lies under the weights by way of a copy: of one channel,
 // all elements that the places of a tile meet, as float32 and with the padding
@@ -71,15 +74,10 @@ func (s *stage) byLine() bool { return false }
 
 // load is for micro-kernels that do not read from places.
 func (s *stage) load(w *Scratch, dst []float32, pitch int, l *lines, from, d int) {
-	for n := 0; d > 0; d -= n {
-		n = s.prepare(w, l, from, d, true)
-		for _, shift := range s.shift[from%len(s.shift):][:n] {
-			area := s.area(w)[shift:]
-			for j, p := range w.int[:l.count] {
-				dst[j] = area[p]
-			}
-			dst = dst[min(pitch, len(dst)):]
-		}
+	for n, fresh := 0, true; d > 0; d, fresh = d-n, false {
+		n = s.prepare(w, l, from, d, fresh)
+		vec.Places(dst, pitch, l.count, s.area(w), w.int[:l.count], s.shift[from%len(s.shift):][:n])
+		dst = dst[min(n*pitch, len(dst)):]
 		from += n
 	}
 }

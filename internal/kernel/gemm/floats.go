@@ -71,3 +71,15 @@ func addSquares(sums, panel []float32) {
 		}
 	}
 }
+
+// float is factor k of a line.
+func (s *Source) float(line, k int) float32 {
+	switch at := line*s.Line + k*s.Step; s.Elem {
+	case F16:
+		return half.Float(binary.LittleEndian.Uint16(s.Bytes[2*at:]))
+	case Placed:
+		return s.Floats[int(s.Places[line])+s.Shifts[k]]
+	default:
+		return s.Floats[at]
+	}
+}

@@ -56,6 +56,9 @@ type Row struct {
 
 	Run func(*Tile)
 
+	// Asked: For chooses the row only where ESPALIER_ISA asks for this set.
+	Asked isa.Set
+
 	// Else is the row for factors that the panels of this one cannot hold; nil
 	// if they hold all floats.
 	Else *Row
@@ -147,7 +150,9 @@ func (r *Row) Room(rows, cols int) (floats, stride int) {
 // 2^-24 of the sum of the magnitudes: each block, and one addition for each.
 func (r *Row) Bound(n int) float64 { return r.Terms + float64((n+r.Depth-1)/r.Depth) }
 
-var rows = []*Row{&go4x4, &go6x16}
+// The portable rows come first, the plainest of all before them; then those of
+// each instruction set, the best last.
+var rows = slices.Concat([]*Row{&go4x4, &go6x16}, machineRows)
 
 // Rows lists the rows, also those that this processor cannot run.
 func Rows() []*Row { return slices.Clone(rows) }
@@ -158,10 +163,36 @@ func Usable() []*Row {
 	return slices.DeleteFunc(Rows(), func(r *Row) bool { return !have.Has(r.Needs) })
 }
 
-// For chooses the row for products: sums of n, in so many rows and columns.
-func For(rows, cols, n int) *Row { return first }
+// For chooses the row for products: sums of n, in so many rows and columns. It is
+// the last usable one whose blocks would not be mostly empty; where there is no
+// machine code, the first.
+func For(rows, cols, n int) *Row {
+	for i := len(usable) - 1; i > 0; i-- {
+		r := usable[i]
+		if r.Needs != 0 && (i == least || r.A.fills(rows) && r.B.fills(cols) && n >= r.A.KR) {
+			return r
+		}
+	}
+	return usable[0]
+}
 
-var first = Usable()[0]
+// ForFloats is the row itself, or the one that it leaves factors to which its panels
+// cannot hold: for products of which it is known beforehand.
+func (r *Row) ForFloats() *Row {
+	for r.Else != nil {
+		r = r.Else
+	}
+	return r
+}
+
+// fills reports whether so many lines fill more than half of their panels.
+func (p *Panel) fills(lines int) bool { return 2*lines > p.RoundUp(lines) }
+
+// usable are the rows that For chooses from.
+var usable = slices.DeleteFunc(Usable(), func(r *Row) bool { return r.Asked != 0 && !isa.Asked(r.Asked) })
+
+// least is the usable row for the smallest products: the first with machine code.
+var least = slices.IndexFunc(usable, func(r *Row) bool { return r.Needs != 0 })
 
 // Named returns the usable row with a name, nil if there is none.
 func Named(name string) *Row {

@@ -1,0 +1,212 @@
+//go:build amd64
+
+package gemm
+
+import (
+	"math"
+	"unsafe"
+
+	"github.com/espalier-ane/espalier/internal/kernel/isa"
+)
+
+// amx multiplies 32 lines with 32, by tiles of bf16 numbers. Every fp16 number is
+// the sum of two of these, its high and its low part, so that a product is
+//
+//	x·y = hi(x)·hi(y) + hi(x)·lo(y) + lo(x)·hi(y) + lo(x)·lo(y)
+//
+// of which the last is left out. Numbers that do not split, infinities, NaN and
+// floats of more bits, are for another row.
+//
+// The error of a block, in units of 2^-24 of the sum of the magnitudes: up to 254
+// for the product that is left out, where both factors lie halfway between two bf16
+// numbers just above a power of two, and a quarter of it for most; 18 within a
+// tile, which adds up 16 pairs; and one for each of the 24 tiles that are added to
+// the sum.
+//
+// A tile in which one number does not split is computed by the other row as a
+// whole, and its neighbours with it, whose last bits are others then. Results must
+// not depend on what lies beside them, so the row is only taken where it is asked
+// for.
+var amx = Row{
+	Name: "amx-32x32", Needs: isa.AVX2 | isa.AVX512 | isa.AMX, A: tilePanel(false), B: tilePanel(true), Depth: 256, Terms: 296,
+	Run: runAMX, Asked: isa.AMX, Else: &avx512, Doc: "tiles of bf16; three products for one of fp16",
+}
+
+// A panel of tiles has, for each group of 32 factors, four tiles of 1024 bytes:
+// the high parts of lines 0 to 15 and 16 to 31, then the low parts. A tile of A has
+// a line in each row, one of B a pair of factors in each row:
+//
+//	A  line 0   k0 k1 k2 … k31      B  k0 k1  line 0, line 1 … line 15
+//	   line 1   k0 k1 k2 … k31         k2 k3  line 0, line 1 … line 15
+//	   …                               …
+const (
+	tileLines   = 16
+	tileFactors = 32
+	tileBytes   = 1024
+	groupWords  = 4 * tileBytes / 4
+	lowWords    = 2 * tileBytes / 4 // from a high part to its low part
+)
+
+func tilePanel(columns bool) Panel {
+	return Panel{
+		Lines: 2 * tileLines, KR: tileFactors, Bytes: 4, Takes: []Elem{F32, F16},
+		Pack:    func(panels []float32, apart int, s *Source) bool { return packTiles(panels, apart, s, columns) },
+		Unpack:  func(dst, panel []float32, line int) { unpackTiles(dst, panel, line, columns) },
+		Squares: func(sums, panel []float32, depth int) { tileSquares(sums, panel, depth, columns) },
+	}
+}
+
+// tiles is what the machine code takes: one panel of B with several of A.
+type tiles struct {
+	a, b   *float32
+	groups int
+	c      *float32
+	stride int // bytes
+	panels int // of A
+	apart  int // bytes
+}
+
+func runAMX(t *Tile) {
+	groups := (t.Depth + tileFactors - 1) / tileFactors
+	if groups == 0 || t.Rows == 0 || t.Cols == 0 {
+		return
+	}
+	panels := (t.Rows + 2*tileLines - 1) / (2 * tileLines)
+	b := tiles{a: &t.A[0], groups: groups, stride: 4 * t.Stride, panels: panels, apart: 4 * t.DistA}
+	for c := 0; c < t.Cols; c += 2 * tileLines {
+		b.b, b.c = &t.B[c/(2*tileLines)*t.DistB], &t.C[c]
+		multiplyTiles(&b)
+	}
+}
+
+// multiplyTiles is a call of its own so that the scheduler can stop a loop over
+// panels: machine code it cannot.
+//
+//go:noinline
+func multiplyTiles(b *tiles) { addTiles(b) }
+
+//go:noescape
+func addTiles(t *tiles)
+
+// A splitting is what the machine code is told that splits floats into tiles.
+type splitting struct {
+	dst, src unsafe.Pointer
+	count    int // lines, or steps
+	from     int // bytes from one to the next
+	there    uint64
+	halves   uint64
+	bad      uint64 // of the result: lanes that did not split
+}
+
+//go:noescape
+func splitRows(p *splitting)
+
+//go:noescape
+func splitSide(p *splitting)
+
+// packTiles makes panels, group by group, 16 lines at a time. It reports whether
+// all numbers split.
+func packTiles(panels []float32, apart int, s *Source, columns bool) bool {
+	held := true
+	for k := 0; k < s.Depth; k += tileFactors {
+		for l := 0; l < roundUp(s.Lines, 2*tileLines); l += tileLines {
+			at := l/(2*tileLines)*apart + k/tileFactors*groupWords + l/tileLines%2*(tileBytes/4)
+			held = packTile(panels[at:][:lowWords+tileBytes/4], s, l, k, columns) && held
+		}
+	}
+	return held
+}
+
+// packTile makes a tile of high parts and one of low parts.
+//
+//go:noinline
+func packTile(tile []float32, s *Source, l, k int, columns bool) bool {
+	high, low := tile[:tileBytes/4], tile[lowWords:][:tileBytes/4]
+	lines, depth := min(tileLines, s.Lines-l), min(tileFactors, s.Depth-k)
+	if lines <= 0 {
+		clear(high)
+		clear(low)
+		return true
+	}
+	size := 4
+	p := splitting{dst: unsafe.Pointer(&tile[0])}
+	if s.Elem == F16 {
+		size, p.halves = 2, 1
+	}
+	p.src = s.element(l, k)
+	s.element(l+lines-1, k+depth-1)
+	exchange := false
+	switch {
+	case s.Step == 1:
+		p.count, p.from, p.there = lines, size*s.Line, 1<<depth-1
+		clear(high[16*lines:])
+		clear(low[16*lines:])
+		splitRows(&p)
+		exchange = columns
+	case s.Line == 1:
+		p.count, p.from, p.there = depth, size*s.Step, 1<<lines-1
+		rows := (depth + 1) / 2
+		clear(high[16*rows:])
+		clear(low[16*rows:])
+		splitSide(&p)
+		exchange = !columns
+	default:
+		return packTileSlowly(tile, s, l, k, lines, depth, columns)
+	}
+	if exchange {
+		exchangeWords(&high[0])
+		exchangeWords(&low[0])
+	}
+	return p.bad == 0
+}
+
+// packTileSlowly packs lines whose factors lie apart in both directions, by way of
+// lines in which they do not.
+func packTileSlowly(tile []float32, s *Source, l, k, lines, depth int, columns bool) bool {
+	var buf [tileLines * tileFactors]float32
+	for i := range lines {
+		for j := range depth {
+			buf[i*tileFactors+j] = s.float(l+i, k+j)
+		}
+	}
+	dense := Source{Floats: buf[:], Line: tileFactors, Step: 1, Lines: lines, Depth: depth}
+	return packTile(tile, &dense, 0, 0, columns)
+}
+
+// exchangeWords exchanges the rows and columns of 16 by 16 words.
+//
+//go:noescape
+func exchangeWords(tile *float32)
+
+// tileFactor is where a factor of a line stands: the word of its pair, and how far
+// it has to be moved to be the upper half of a float.
+func tileFactor(line, k int, columns bool) (word int, shift uint) {
+	group, pair := k/tileFactors*groupWords+line/tileLines*(tileBytes/4), k%tileFactors/2
+	line %= tileLines
+	if columns {
+		line, pair = pair, line
+	}
+	return group + line*tileLines + pair, uint(16 - 16*(k%2))
+}
+
+// bf16At is one of the two numbers of a word.
+func bf16At(panel []float32, word int, shift uint) float32 {
+	return math.Float32frombits(math.Float32bits(panel[word]) << shift & 0xffff0000)
+}
+
+func unpackTiles(dst, panel []float32, line int, columns bool) {
+	for k := range dst {
+		word, shift := tileFactor(line, k, columns)
+		dst[k] = bf16At(panel, word, shift) + bf16At(panel, word+lowWords, shift)
+	}
+}
+
+func tileSquares(sums, panel []float32, depth int, columns bool) {
+	for l := range 2 * tileLines {
+		for k := range depth {
+			word, shift := tileFactor(l, k, columns)
+			v := bf16At(panel, word, shift) + bf16At(panel, word+lowWords, shift)
+			sums[l] += float32(v * v)
+		}
+	}
+}

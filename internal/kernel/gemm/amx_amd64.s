@@ -1,0 +1,230 @@
+// The row amx-32x32: products of fp16 numbers as sums of products of bf16 ones.
+
+//go:build amd64
+
+#include "textflag.h"
+#include "tiles_amd64.h"
+
+// All tiles have 16 rows of 64 bytes.
+DATA shape<>+0(SB)/8, $1
+DATA shape<>+8(SB)/8, $0
+DATA shape<>+16(SB)/8, $0x0040004000400040
+DATA shape<>+24(SB)/8, $0x0040004000400040
+DATA shape<>+32(SB)/8, $0
+DATA shape<>+40(SB)/8, $0
+DATA shape<>+48(SB)/8, $0x1010101010101010
+DATA shape<>+56(SB)/8, $0
+GLOBL shape<>(SB), RODATA|NOPTR, $64
+
+// PRODUCTS multiplies the tiles 4 and 5 of A with 6 and 7 of B.
+#define PRODUCTS \
+	TDPBF16PS(4, 6, 0) \
+	TDPBF16PS(4, 7, 1) \
+	TDPBF16PS(5, 6, 2) \
+	TDPBF16PS(5, 7, 3)
+
+// func addTiles(t *tiles)
+//
+// For each panel of A: 32 by 32 sums in the tiles 0 to 3. Of each group of 32
+// factors there are a high and a low part on both sides, and three of the four
+// products are taken:
+//
+//	A lo · B hi, A hi · B hi, A hi · B lo
+//
+//	AX, BX  the groups of A and B, CX 64
+//	DI, SI  the upper and lower rows of C, DX the distance of rows
+TEXT ·addTiles(SB), NOSPLIT, $0-8
+	MOVQ t+0(FP), R8
+	LEAQ shape<>(SB), AX
+	LDTILECFG_AX
+	MOVQ 0(R8), R9       // A
+	MOVQ 8(R8), R10      // B
+	MOVQ 16(R8), R11     // groups
+	MOVQ 24(R8), DI      // C
+	MOVQ 32(R8), DX
+	MOVQ 40(R8), R12     // panels of A
+	MOVQ 48(R8), R13     // and their distance
+	MOVQ $64, CX
+	MOVQ DX, R14
+	SHLQ $4, R14         // 16 rows of C
+
+panel:
+	LEAQ (DI)(R14*1), SI
+	MOVQ R9, AX
+	MOVQ R10, BX
+	MOVQ R11, R15
+	TILELOADD(0x17, 0, 0, 0)
+	TILELOADD(0x17, 64, 0, 1)
+	TILELOADD(0x16, 0, 0, 2)
+	TILELOADD(0x16, 64, 0, 3)
+
+group:
+	TILELOADD(0x0b, 0, 0, 6)
+	TILELOADD(0x0b, 0, 4, 7)
+	TILELOADD(0x08, 0, 8, 4)
+	TILELOADD(0x08, 0, 12, 5)
+	PRODUCTS
+	TILELOADD(0x08, 0, 0, 4)
+	TILELOADD(0x08, 0, 4, 5)
+	PRODUCTS
+	TILELOADD(0x0b, 0, 8, 6)
+	TILELOADD(0x0b, 0, 12, 7)
+	PRODUCTS
+	ADDQ $4096, AX
+	ADDQ $4096, BX
+	DECQ R15
+	JNZ  group
+
+	TILESTORED(0, 0x17, 0, 0)
+	TILESTORED(1, 0x17, 64, 0)
+	TILESTORED(2, 0x16, 0, 0)
+	TILESTORED(3, 0x16, 64, 0)
+	ADDQ R13, R9
+	LEAQ (SI)(R14*1), DI
+	DECQ R12
+	JNZ  panel
+	TILERELEASE
+	RET
+
+// SPLIT makes of the floats x the bf16 number that is nearest, as a float in hi, and
+// what it lacks in x. K7 collects numbers that do not split: what is left is infinite
+// or NaN, or has bits that bf16 does not have.
+//
+//	Z24  1, Z25  0x7fff, Z26  0xffff0000, Z27  0xffff
+#define SPLIT(x, hi, t) \
+	VPSRLD      $16, x, t    \
+	VPANDD      Z24, t, t    \
+	VPADDD      Z25, t, t    \
+	VPADDD      x, t, t      \
+	VPANDD      Z26, t, hi   \
+	VSUBPS      hi, x, x     \
+	VFPCLASSPSZ $0x99, x, K5 \
+	VPTESTMD    Z27, x, K6   \
+	KORW        K5, K7, K7   \
+	KORW        K6, K7, K7
+
+#define CONSTANTS \
+	MOVL         $1, AX          \
+	VPBROADCASTD AX, Z24         \
+	MOVL         $0x7fff, AX     \
+	VPBROADCASTD AX, Z25         \
+	MOVL         $0xffff0000, AX \
+	VPBROADCASTD AX, Z26         \
+	MOVL         $0xffff, AX     \
+	VPBROADCASTD AX, Z27         \
+	KXORW        K7, K7, K7
+
+// func splitRows(p *splitting)
+//
+// Lines of up to 32 factors that lie side by side become rows of a tile, 32 bf16
+// numbers each; the low parts lie 2048 bytes after the high ones.
+//
+//	K1 K2  factors that are there
+TEXT ·splitRows(SB), NOSPLIT, $0-8
+	MOVQ  p+0(FP), DX
+	CONSTANTS
+	MOVQ  0(DX), DI
+	MOVQ  8(DX), SI
+	MOVQ  16(DX), CX
+	MOVQ  24(DX), R8
+	MOVQ  32(DX), AX
+	KMOVW AX, K1
+	SHRQ  $16, AX
+	KMOVW AX, K2
+	MOVQ  40(DX), BX
+	TESTQ BX, BX
+	JNZ   halves
+
+floats:
+	VMOVUPS.Z (SI), K1, Z0
+	VMOVUPS.Z 64(SI), K2, Z1
+	JMP       split
+
+halves:
+	VMOVDQU16.Z (SI), K1, Y0
+	VMOVDQU16.Z 32(SI), K2, Y1
+	VCVTPH2PS   Y0, Z0
+	VCVTPH2PS   Y1, Z1
+
+split:
+	SPLIT(Z0, Z2, Z4)
+	SPLIT(Z1, Z3, Z5)
+	VPSRLD  $16, Z2, Z2
+	VPSRLD  $16, Z3, Z3
+	VPSRLD  $16, Z0, Z0
+	VPSRLD  $16, Z1, Z1
+	VPMOVDW Z2, Y2
+	VPMOVDW Z3, Y3
+	VPMOVDW Z0, Y0
+	VPMOVDW Z1, Y1
+	VMOVDQU Y2, (DI)
+	VMOVDQU Y3, 32(DI)
+	VMOVDQU Y0, 2048(DI)
+	VMOVDQU Y1, 2080(DI)
+	ADDQ    R8, SI
+	ADDQ    $64, DI
+	DECQ    CX
+	JZ      done
+	TESTQ   BX, BX
+	JZ      floats
+	JMP     halves
+
+done:
+	KMOVW K7, AX
+	MOVQ  AX, 48(DX)
+	VZEROUPPER
+	RET
+
+// func splitSide(p *splitting)
+//
+// Up to 16 lines that lie side by side, two steps at a time: a row of a tile has
+// the pairs of factors of all lines. An odd step at the end is paired with 0.
+//
+//	K1  lines that are there
+TEXT ·splitSide(SB), NOSPLIT, $0-8
+	MOVQ  p+0(FP), DX
+	CONSTANTS
+	MOVQ  0(DX), DI
+	MOVQ  8(DX), SI
+	MOVQ  16(DX), CX
+	MOVQ  24(DX), R8
+	MOVQ  32(DX), AX
+	KMOVW AX, K1
+	MOVQ  40(DX), BX
+
+pair:
+	VPXORD Z1, Z1, Z1
+	TESTQ  BX, BX
+	JNZ    halves
+	VMOVUPS.Z (SI), K1, Z0
+	CMPQ      CX, $1
+	JEQ       split
+	VMOVUPS.Z (SI)(R8*1), K1, Z1
+	JMP       split
+
+halves:
+	VMOVDQU16.Z (SI), K1, Y0
+	VCVTPH2PS   Y0, Z0
+	CMPQ        CX, $1
+	JEQ         split
+	VMOVDQU16.Z (SI)(R8*1), K1, Y1
+	VCVTPH2PS   Y1, Z1
+
+split:
+	SPLIT(Z0, Z2, Z4)
+	SPLIT(Z1, Z3, Z5)
+	VPSRLD    $16, Z2, Z2
+	VPORD     Z3, Z2, Z2
+	VPSRLD    $16, Z0, Z0
+	VPANDD    Z26, Z1, Z1
+	VPORD     Z1, Z0, Z0
+	VMOVDQU32 Z2, (DI)
+	VMOVDQU32 Z0, 2048(DI)
+	LEAQ      (SI)(R8*2), SI
+	ADDQ      $64, DI
+	SUBQ      $2, CX
+	JGT       pair
+	KMOVW     K7, AX
+	MOVQ      AX, 48(DX)
+	VZEROUPPER
+	RET

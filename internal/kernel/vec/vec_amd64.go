@@ -1,0 +1,120 @@
+//go:build amd64
+
+package vec
+
+import "github.com/espalier-ane/espalier/internal/kernel/isa"
+
+func init() {
+	if !isa.Have().Has(isa.AVX512) {
+		return
+	}
+	fast = true
+	add.fast, sub.fast, mul.fast, div.fast = addAVX512, subAVX512, mulAVX512, divAVX512
+	greater.fast, lesser.fast = maxAVX512, minAVX512
+	fastPlaces, fastTaps = manyPlaces, manyTaps
+	fastPlus, fastReLU, fastClamp = plusAVX512, reluAVX512, clampAVX512
+}
+
+//go:noescape
+func addAVX512(dst, a, b *float32, n int)
+
+//go:noescape
+func subAVX512(dst, a, b *float32, n int)
+
+//go:noescape
+func mulAVX512(dst, a, b *float32, n int)
+
+//go:noescape
+func divAVX512(dst, a, b *float32, n int)
+
+//go:noescape
+func maxAVX512(dst, a, b *float32, n int)
+
+//go:noescape
+func minAVX512(dst, a, b *float32, n int)
+
+//go:noescape
+func plusAVX512(v *float32, s float32, n int)
+
+//go:noescape
+func reluAVX512(v *float32, n int)
+
+//go:noescape
+func clampAVX512(v *float32, lo, hi, zero float32, n int)
+
+// callFunction is a call of its own so that the scheduler can stop a loop over
+// rows: machine code it cannot.
+//
+//go:noinline
+func callFunction(f Function, p *function) {
+	switch f {
+	case Exp:
+		expAVX512(p)
+	case Sigmoid:
+		sigmoidAVX512(p)
+	case Swish:
+		swishAVX512(p)
+	case Tanh:
+		tanhAVX512(p)
+	case GELU:
+		geluAVX512(p)
+	case GELUTanh:
+		geluTanhAVX512(p)
+	}
+}
+
+// callReduction is to reductions what callFunction is to functions.
+//
+//go:noinline
+func callReduction(k reductionKind, r *reduction) {
+	switch k {
+	case sums:
+		sumAVX512(r)
+	case squares:
+		squaresAVX512(r)
+	case norms:
+		normalizeAVX512(r)
+	case powers:
+		powersAVX512(r)
+	case greatest:
+		maxOfAVX512(r)
+	case scales:
+		scaleAVX512(r)
+	}
+}
+
+//go:noescape
+func expAVX512(p *function)
+
+//go:noescape
+func sigmoidAVX512(p *function)
+
+//go:noescape
+func swishAVX512(p *function)
+
+//go:noescape
+func tanhAVX512(p *function)
+
+//go:noescape
+func geluAVX512(p *function)
+
+//go:noescape
+func geluTanhAVX512(p *function)
+
+//go:noescape
+func sumAVX512(r *reduction)
+
+//go:noescape
+func squaresAVX512(r *reduction)
+
+//go:noescape
+func normalizeAVX512(r *reduction)
+
+//go:noescape
+func powersAVX512(r *reduction)
+
+//go:noescape
+func maxOfAVX512(r *reduction)
+
+//go:noescape
+func scaleAVX512(r *reduction)
