@@ -18,6 +18,7 @@ type compiled struct {
 	arguments  map[string]mil.Type // of the input ports
 	operations sync.Pool           // of *e5rt.Operation: one for each prediction under way
 	bound      sync.Pool           // of *boundOperation: likewise, with the memory of their last callers
+	origins    []segmentOrigins    // by segment; nil of what was compiled before
 }
 
 func newCompiled(form string, described *features, f *e5rt.Function) *compiled {

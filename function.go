@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/espalier-ane/espalier/coreml"
+	"github.com/espalier-ane/espalier/e5rt"
 	"github.com/espalier-ane/espalier/tensor"
 )
 
@@ -41,6 +42,9 @@ type runner interface {
 
 	// source is what the function can be compiled from, or why it cannot be.
 	source() (*source, error)
+
+	// profile is what the steps took in all runs that were watched.
+	profile(*e5rt.Profile) []StepProfile
 }
 
 // states are what a runner keeps from one run to the next.

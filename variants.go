@@ -263,5 +263,7 @@ func (v *variants) compileWithin(ctx context.Context, shapes map[string][]int) (
 	if err != nil {
 		return nil, err
 	}
-	return newCompiled("variant", v.features, library.Functions()[0]), nil
+	made := newCompiled("variant", v.features, library.Functions()[0])
+	made.origins = originsOf(result.Functions[0])
+	return made, nil
 }

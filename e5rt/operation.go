@@ -10,6 +10,7 @@ import (
 	"github.com/espalier-ane/espalier/internal/engine"
 	"github.com/espalier-ane/espalier/internal/osfile"
 	"github.com/espalier-ane/espalier/internal/pool"
+	"github.com/espalier-ane/espalier/internal/trace"
 	"github.com/espalier-ane/espalier/tensor"
 )
 
@@ -266,10 +267,13 @@ func (o *Operation) Run(ctx context.Context, s *State) (err error) {
 			copy(t.Bytes(), o.buffers[i].Bytes())
 		}
 	}
+	times := trace.Of(ctx)
 	for i := range o.function.steps {
 		err := ctx.Err()
 		if err == nil {
+			began := times.Begin()
 			err = o.step(ctx, i)
+			times.End(o.function, i, began)
 		}
 		if err != nil {
 			return o.failed(ctx, i, err)

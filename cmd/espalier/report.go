@@ -9,14 +9,15 @@ import (
 
 	"github.com/espalier-ane/espalier"
 	"github.com/espalier-ane/espalier/coreml"
+	"github.com/espalier-ane/espalier/explain/bench"
 	"github.com/espalier-ane/espalier/explain/report"
 )
 
 // report prints what run found: the comparisons if there are any, else the outputs unless they were written
-// to files, and the time if it was asked for.
-func (c *runCmd) report(call *invocation, f *espalier.Function, results []result, times []time.Duration) error {
+// to files, and the time and where it went if that was asked for.
+func (c *runCmd) report(call *invocation, f *espalier.Function, results []result, times []time.Duration, spent *bench.Profile) error {
 	if c.JSON {
-		return report.WriteJSON(call.stdout, c.runReport(f, results, times))
+		return report.WriteJSON(call.stdout, c.runReport(f, results, times, spent))
 	}
 	if c.toStandard() {
 		return nil
@@ -44,6 +45,11 @@ func (c *runCmd) report(call *invocation, f *espalier.Function, results []result
 	if c.Repeat > 1 {
 		fmt.Fprintf(w, "%d runs: fastest %s, median %s\n", len(times), milliseconds(times[0]), milliseconds(median(times)))
 	}
+	if spent != nil {
+		if err := spent.WriteText(w, shownTasks); err != nil {
+			return err
+		}
+	}
 	return w.Flush()
 }
 
@@ -57,7 +63,10 @@ func milliseconds(d time.Duration) string {
 	return strconv.FormatFloat(float64(d)/float64(time.Millisecond), 'f', 3, 64) + " ms"
 }
 
-const shownClasses = 5
+const (
+	shownClasses = 5
+	shownTasks   = 10
+)
 
 // printValue describes an output: its type and shape, its range, its first elements or best classes.
 func printValue(w io.Writer, v *espalier.Value) {

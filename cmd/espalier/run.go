@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"github.com/espalier-ane/espalier"
+	"github.com/espalier-ane/espalier/explain/bench"
 	"github.com/espalier-ane/espalier/hal"
 )
 
@@ -25,6 +27,7 @@ type runCmd struct {
 	Numerics string `placeholder:"P" help:"How the engine computes: virtual, values are rounded to their declared type when they are stored; h13 or another target, with what the chip is known to do, where a rule can be changed as in h13,saturate-at-port=0; fp32, nothing is rounded, which is the host's. Default: as the target does; of a container without -t, virtual."`
 	Weights  string `placeholder:"random[:SEED]" help:"Weights whose file is absent, or a Git LFS pointer, become random: to run a model without them and see how long it takes. The same seed (0 by default) gives the same values."`
 	Repeat   int    `default:"1" placeholder:"N" help:"Run everything N times, each time on a fresh state, and show the time that it takes."`
+	Profile  bool   `help:"Show where the time goes: the ten dearest tasks of the engine with the operations of the model that they compute, and the segments of the host. With --repeat, over all runs."`
 	JSON     bool   `name:"json" help:"Print JSON; docs/json.md has the schema."`
 }
 
@@ -45,8 +48,8 @@ func (c *runCmd) Run(call *invocation) error {
 		return err
 	}
 	if c.toStandard() {
-		if c.JSON || len(c.Expect) > 0 || c.Repeat > 1 {
-			return usagef("outputs go to standard output, where --json, --expect and --repeat print what they have to say: send them to a file")
+		if c.JSON || len(c.Expect) > 0 || c.Repeat > 1 || c.Profile {
+			return usagef("outputs go to standard output, where --json, --expect, --repeat and --profile print what they have to say: send them to a file")
 		}
 		if _, err := call.binaryOutput(); err != nil {
 			return err
@@ -89,9 +92,22 @@ func (c *runCmd) Run(call *invocation) error {
 		return err
 	}
 
-	results, times, err := c.predictOrStop(call, f, cases)
+	var profile espalier.Profile
+	watch := call.Context
+	if c.Profile {
+		watch = profile.Watch(call)
+	}
+	results, times, err := c.predictOrStop(call, watch, f, cases)
 	if err != nil {
 		return err
+	}
+	var spent *bench.Profile
+	if c.Profile {
+		total := time.Duration(0)
+		for _, t := range times {
+			total += t
+		}
+		spent = bench.NewProfile(f.Profile(&profile), c.Repeat*len(cases), total)
 	}
 	var mismatched []string // the files of --expect that are not met
 	for i, e := range expected {
@@ -108,7 +124,7 @@ func (c *runCmd) Run(call *invocation) error {
 	if err := call.Err(); err != nil {
 		return err
 	}
-	if err := c.report(call, f, results, times); err != nil {
+	if err := c.report(call, f, results, times, spent); err != nil {
 		return err
 	}
 	if mismatched != nil {
@@ -163,11 +179,11 @@ func (c *runCmd) config(call *invocation) (config espalier.Config, err error) {
 
 // predictOrStop is predict that does not keep an interrupted user waiting: an evaluation asks its context only
 // between operations, and one of them may take long. What is left behind ends with the process.
-func (c *runCmd) predictOrStop(call *invocation, f *espalier.Function, cases []inputCase) ([]result, []time.Duration, error) {
+func (c *runCmd) predictOrStop(call *invocation, watch context.Context, f *espalier.Function, cases []inputCase) ([]result, []time.Duration, error) {
 	var results []result
 	var times []time.Duration
 	err := await(call, func() (err error) {
-		results, times, err = c.predict(call, f, cases)
+		results, times, err = c.predict(call, watch, f, cases)
 		return err
 	})
 	if err != nil {
@@ -177,8 +193,8 @@ func (c *runCmd) predictOrStop(call *invocation, f *espalier.Function, cases []i
 }
 
 // predict runs the cases in order on one state, as often as --repeat says, and measures each time how long
-// all of them take together.
-func (c *runCmd) predict(call *invocation, f *espalier.Function, cases []inputCase) ([]result, []time.Duration, error) {
+// all of them take together. Predictions have the context watch, which may belong to a profile.
+func (c *runCmd) predict(call *invocation, watch context.Context, f *espalier.Function, cases []inputCase) ([]result, []time.Duration, error) {
 	var results []result
 	var times []time.Duration
 	for i := range c.Repeat {
@@ -192,7 +208,7 @@ func (c *runCmd) predict(call *invocation, f *espalier.Function, cases []inputCa
 				call.bar.set(0, 1, "running "+f.Name())
 			}
 			start := time.Now()
-			values, err := f.PredictWithState(call, in.inputs, state)
+			values, err := f.PredictWithState(watch, in.inputs, state)
 			elapsed += time.Since(start)
 			if err != nil {
 				return nil, nil, in.explain(err)

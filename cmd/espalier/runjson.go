@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/espalier-ane/espalier"
+	"github.com/espalier-ane/espalier/explain/bench"
 	"github.com/espalier-ane/espalier/explain/report"
 	"github.com/espalier-ane/espalier/tensor"
 )
@@ -18,7 +19,8 @@ type runReport struct {
 
 	RandomWeights []string `json:"random_weights,omitempty"`
 
-	Time *timeReport `json:"time,omitempty"`
+	Time    *timeReport    `json:"time,omitempty"`
+	Profile *bench.Profile `json:"profile,omitempty"`
 }
 
 type runCase struct {
@@ -59,8 +61,8 @@ type timeReport struct {
 	LargestMS float64 `json:"max_ms"`
 }
 
-func (c *runCmd) runReport(f *espalier.Function, results []result, times []time.Duration) runReport {
-	r := runReport{Model: c.Model, Function: f.Name(), Numerics: f.Numerics().String(), RandomWeights: f.RandomWeights()}
+func (c *runCmd) runReport(f *espalier.Function, results []result, times []time.Duration, spent *bench.Profile) runReport {
+	r := runReport{Model: c.Model, Function: f.Name(), Numerics: f.Numerics().String(), RandomWeights: f.RandomWeights(), Profile: spent}
 	for _, res := range results {
 		rc := runCase{Inputs: res.file, Outputs: []outputReport{}}
 		for _, v := range res.outputs {

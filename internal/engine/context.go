@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/espalier-ane/espalier/internal/strided"
+	"github.com/espalier-ane/espalier/internal/trace"
 	"github.com/espalier-ane/espalier/tensor"
 )
 
@@ -73,11 +74,14 @@ func (p *Program) Run(ctx context.Context, c *Context) error {
 			copy(c.memories[i], b.given)
 		}
 	}
+	times := trace.Of(ctx)
 	for i := range p.steps {
 		if c.stop() {
 			break
 		}
+		began := times.Begin()
 		p.steps[i].run(c)
+		times.End(p, i, began)
 	}
 	if c.stopped.Load() {
 		return ctx.Err()

@@ -81,6 +81,7 @@ func (p *Program) bind(ctx context.Context, tasks []td.Placed) error {
 		if err != nil {
 			return taskError(i, d, err)
 		}
+		p.describe(i, unit, strided)
 	}
 	return nil
 }

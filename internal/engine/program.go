@@ -24,6 +24,7 @@ type Program struct {
 	threads  int            // of a dispatch; 0: GOMAXPROCS
 
 	steps   []step
+	tasks   []Task         // of steps: what each is
 	once    []step         // make the derived memory
 	scratch strided.Need   // of each thread
 	packs   strided.Packs  // constants that kernels have packed

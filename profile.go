@@ -1,0 +1,113 @@
+package espalier
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/espalier-ane/espalier/e5rt"
+	"github.com/espalier-ane/espalier/internal/compiler"
+)
+
+// A Profile sums up where the time of predictions goes: segments and tasks. The zero Profile is ready to use, and safe for
+// concurrent use.
+//
+//	var p espalier.Profile
+//	out, err := m.Predict(p.Watch(ctx), inputs)
+//	for _, s := range m.Functions()[0].Profile(&p) { … }
+type Profile struct{ held e5rt.Profile }
+
+// Watch makes predictions with the context add to the profile.
+func (p *Profile) Watch(ctx context.Context) context.Context { return p.held.Watch(ctx) }
+
+// A StepProfile is what a step of a function took: a segment on the engine or on the host, or a cast between them.
+type StepProfile struct {
+	e5rt.StepProfile
+	Operations []string // of the model, that a segment of the host has; nil if that is not known
+	Tasks      []TaskProfile
+}
+
+// A TaskProfile is what a task of the engine took.
+type TaskProfile struct {
+	e5rt.TaskProfile
+	Operations []string // of the model, that the task computes; nil if that is not known, as of a bundle
+}
+
+// Profile returns what the steps of the function took in all predictions that p has watched, in the order in which they run.
+// What the host evaluates by itself (CPUOnly) has none.
+func (f *Function) Profile(p *Profile) []StepProfile { return f.runner.profile(&p.held) }
+
+func (c *compiled) profile(p *e5rt.Profile) []StepProfile {
+	var list []StepProfile
+	for _, s := range c.function.Profile(p) {
+		if s.Runs == 0 {
+			continue
+		}
+		step := StepProfile{StepProfile: s}
+		var from segmentOrigins
+		if s.Segment >= 0 && s.Segment < len(c.origins) {
+			from = c.origins[s.Segment]
+		}
+		step.Operations = from.host
+		for _, t := range s.Tasks {
+			task := TaskProfile{TaskProfile: t}
+			if t.Index < len(from.tasks) {
+				task.Operations = from.tasks[t.Index]
+			}
+			step.Tasks = append(step.Tasks, task)
+		}
+		list = append(list, step)
+	}
+	return list
+}
+
+func (v *variants) profile(p *e5rt.Profile) []StepProfile {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	var list []StepProfile
+	for _, key := range slices.Sorted(maps.Keys(v.byShape)) {
+		one := v.byShape[key]
+		select {
+		case <-one.ready:
+			if one.compiled != nil {
+				list = append(list, one.compiled.profile(p)...)
+			}
+		default: // somebody compiles it
+		}
+	}
+	return list
+}
+
+func (p *pipeline) profile(of *e5rt.Profile) []StepProfile {
+	var list []StepProfile
+	for _, stage := range p.stages {
+		list = append(list, stage.runner.profile(of)...)
+	}
+	return list
+}
+
+func (e *evaluator) profile(*e5rt.Profile) []StepProfile { return nil }
+
+// segmentOrigins are the operations of the model that a segment has: all of a segment on the host, and of one on the engine
+// those of each task.
+type segmentOrigins struct {
+	host  []string
+	tasks [][]string
+}
+
+// originsOf are those of the segments of a function.
+func originsOf(f *compiler.Function) []segmentOrigins {
+	list := make([]segmentOrigins, len(f.Segments))
+	for i, s := range f.Segments {
+		if s == nil {
+			for _, o := range f.Placement.Parts[i].Ops {
+				list[i].host = append(list[i].host, o.Op.Name())
+			}
+			continue
+		}
+		for _, t := range s.Tasks {
+			list[i].tasks = append(list[i].tasks, t.Layer.Origin)
+		}
+	}
+	return list
+}
