@@ -4,6 +4,7 @@
 #   make test         all tests
 #   make race         all tests, under the race detector (needs a C compiler)
 #   make bench        all benchmarks             BENCH=regexp
+#   make bench-peers  beside ONNX Runtime       PEERS=flags  (see bench/peers)
 #   make fuzz         every fuzz target in turn  FUZZTIME=60s
 #   make mutate       damaged inputs of every form  N=50000 FIRST=0
 #   make random       random programs on a target   N=1000 TARGET=all SEED=1
@@ -14,6 +15,7 @@
 
 GO       = go
 BENCH    = .
+PEERS    =
 FUZZTIME = 60s
 N        =
 FIRST    = 0
@@ -22,7 +24,7 @@ SEED     = 1
 
 PLATFORMS = linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 
-.PHONY: all check test race bench fuzz mutate random conformance parity golden clean bin/espalier
+.PHONY: all check test race bench bench-peers fuzz mutate random conformance parity golden clean bin/espalier
 
 all: check test
 
@@ -47,6 +49,10 @@ race:
 
 bench:
 	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem ./...
+
+# A module of its own: it loads the peer's shared library, which npm downloads.
+bench-peers:
+	cd bench/peers && $(GO) run . $(PEERS)
 
 # Finds the targets by their declarations, so that a new one joins by being
 # written, and runs them all before it fails. A run passes when go test says ok,
