@@ -2,6 +2,7 @@ package engine
 
 import (
 	"runtime"
+	"sync/atomic"
 
 	"github.com/espalier-ane/espalier/internal/pool"
 	"github.com/espalier-ane/espalier/internal/strided"
@@ -29,8 +30,15 @@ type workers struct {
 func (v *workers) share(k strided.Kernel) {
 	n, grain := k.Tiles()
 	v.kernel, v.grain = k, grain
+	task := tasks.Add(1)
+	for _, s := range v.scratch {
+		s.Task = task
+	}
 	v.team.For(n, grain)
 }
+
+// tasks counts the times that tiles were shared, by anyone.
+var tasks atomic.Uint64
 
 // newWorkers makes room for all operations of a program. The memories are those
 // of the context, where ports may be bound to others later.

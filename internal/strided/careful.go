@@ -54,11 +54,17 @@ func (c *careful) measure(w *Scratch, p *product, k int) {
 		if p.right.packed.there {
 			copy(g.squaresB[:], p.right.packed.squares(w, &g.right))
 		}
+		switch p.strip {
+		case &p.left:
+			copy(g.squaresA[:], g.strip.squares[:])
+		case &p.right:
+			copy(g.squaresB[:], g.strip.squares[:])
+		}
 	}
-	if !p.left.packed.there {
+	if !p.left.packed.there && p.strip != &p.left {
 		addSquares(p.left.panel, g.squaresA[:], t.A, t.DistA, t.Rows, t.Depth)
 	}
-	if !p.right.packed.there {
+	if !p.right.packed.there && p.strip != &p.right {
 		addSquares(p.right.panel, g.squaresB[:], t.B, t.DistB, t.Cols, t.Depth)
 	}
 }

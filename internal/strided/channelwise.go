@@ -107,7 +107,7 @@ func (k *channelwise) Run(w *Scratch, lo, hi int) {
 			vec.Plus(sums, bias[0])
 		}
 		for p := 0; p < len(sums); p += chunk {
-			k.putPlaces(w, sums[p:min(p+chunk, len(sums))], o, first*outW+p)
+			k.putPlaces(w, sums[p:], 0, 1, min(chunk, len(sums)-p), nil, o, first*outW+p)
 		}
 	}
 }

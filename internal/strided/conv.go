@@ -2,7 +2,6 @@ package strided
 
 import (
 	"github.com/espalier-ane/espalier/internal/kernel/gemm"
-	"github.com/espalier-ane/espalier/internal/kernel/vec"
 	"github.com/espalier-ane/espalier/td"
 	"github.com/espalier-ane/espalier/tensor"
 )
@@ -70,7 +69,7 @@ func newConvolution(op *Op) *convolution {
 		a.port = 0 // one product is no sum
 	}
 	k.row = op.gemmRow(k.outputs, anyLines, k.n)
-	k.tileRows, k.tileCols = tileOf(k.row, k.outputs, k.places, y.Dims[axisN]*k.groups, k.n)
+	k.tileRows, k.tileCols = stripTiles(k.row, k.outputs, k.places, y.Dims[axisN]*k.groups, k.n, true)
 	k.rowTiles, k.colTiles = tilesOf(k.outputs, k.tileRows), tilesOf(k.places, k.tileCols)
 	return k
 }
@@ -79,6 +78,7 @@ func newConvolution(op *Op) *convolution {
 func (k *convolution) multiplyWith(op *Op, under factors) {
 	k.product = newProduct(k.row, (*convWeights)(k), under, k.n, k.careful, k.tileRows, k.tileCols)
 	k.left.packed = op.Packs.add(&op.Operands[2], packConv, &k.left, k.row.Depth, k.groups, k.outputs, k.n)
+	k.keep(true)
 }
 
 // flattenPlaces makes one axis, W, of D, H and W in all that a sink touches, if
@@ -115,7 +115,8 @@ func (a *array) placeStride(dims [td.NumAxes]int) (stride int, flat bool) {
 
 func (k *convolution) Tiles() (n, grain int) {
 	work := min(k.outputs, k.tileRows) * min(k.places, k.tileCols) * max(k.n, 1)
-	return k.out[axisN] * k.groups * k.rowTiles * k.colTiles, max(1, 1<<15/max(work, 1))
+	strips := k.out[axisN] * k.groups * k.colTiles
+	return strips * k.rowTiles, stripGrain(strips, k.rowTiles, work)
 }
 
 func (k *convolution) Need() Need {
@@ -127,12 +128,13 @@ func (k *convolution) Need() Need {
 
 func (k *convolution) Run(w *Scratch, lo, hi int) {
 	left, right := &w.gemm.left, &w.gemm.right
+	w.forgetStrip()
 	for t := lo; t < hi; t++ {
 		rest := t
-		col := rest % k.colTiles * k.tileCols
-		rest /= k.colTiles
 		row := rest % k.rowTiles * k.tileRows
 		rest /= k.rowTiles
+		col := rest % k.colTiles * k.tileCols
+		rest /= k.colTiles
 		group, n := rest%k.groups, rest/k.groups
 		*left = lines{group: group, first: row, count: min(k.tileRows, k.outputs-row)}
 		*right = lines{
@@ -152,40 +154,35 @@ func (k *convolution) Run(w *Scratch, lo, hi int) {
 	}
 }
 
-// finish adds the bias, if it is not nil, and hands the tile on, by rows of the
-// result, of which the first begins at i.
+// finish hands the tile on, by rows of the result, of which the first begins at i.
+// The bias is added first, if it is not nil.
 func (k *convolution) finish(w *Scratch, tile []float32, stride int, bias []float32, i index) {
 	rows, first, cols := w.gemm.left.count, w.gemm.right.first, w.gemm.right.count
-	buf := w.float[k.floats:][:rows]
-	for r, b := range bias {
-		vec.Plus(tile[r*stride:][:cols], b)
-	}
 	if k.places == 1 { // rows of one place would be short
+		buf := w.float[k.floats:][:rows]
 		for r := range buf {
-			buf[r] = tile[r*stride]
+			if buf[r] = tile[r*stride]; bias != nil {
+				buf[r] += bias[r]
+			}
 		}
 		k.sink.put(w, buf, i, axisC)
 		return
 	}
-	for r := range rows {
-		k.putPlaces(w, tile[r*stride:][:cols], i, first)
-		i[axisC]++
-	}
+	k.putPlaces(w, tile, stride, rows, cols, bias, i, first)
 }
 
-// putPlaces hands on a channel of the result, from a place on.
-func (k *convolution) putPlaces(w *Scratch, row []float32, i index, p int) {
+// putPlaces hands on places of the result, from place p on, of so many channels.
+func (k *convolution) putPlaces(w *Scratch, tile []float32, stride, channels, count int, bias []float32, i index, p int) {
 	if k.flatOut {
 		i[axisW] = p
-		k.sink.put(w, row, i, axisW)
+		k.sink.putTile(w, tile, stride, channels, count, bias, i, axisC)
 		return
 	}
-	for len(row) > 0 {
-		k.resultPlace(&i, p)
-		n := min(len(row), k.out[axisW]-i[axisW])
-		k.sink.put(w, row[:n], i, axisW)
-		row = row[n:]
-		p += n
+	for at := 0; at < count; {
+		k.resultPlace(&i, p+at)
+		n := min(count-at, k.out[axisW]-i[axisW])
+		k.sink.putTile(w, tile[at:], stride, channels, n, bias, i, axisC)
+		at += n
 	}
 }
 

@@ -113,23 +113,22 @@ func newDense(s convShape, groups int, r *Rules, row *gemm.Row, p *Packs, weight
 	if row == nil {
 		row = gemm.For(s.cout, anyLines, n)
 	}
-	tileRows, tileCols := tileOf(row, s.cout, k.places, groups, n)
+	tileRows, tileCols := stripTiles(row, s.cout, k.places, groups, n, true)
 	k.rowTiles, k.colTiles = tilesOf(s.cout, tileRows), tilesOf(k.places, tileCols)
 	k.product = newProduct(row, (*denseWeights)(k), (*denseUnder)(k), n, k.careful, tileRows, tileCols)
 	if weights != nil {
 		k.left.packed = p.addWeights(weights, &k.left, row.Depth, groups, s.cout, n)
 	}
+	k.keep(true)
 	return k
 }
 
 func (k *denseConv) Tiles() (n, grain int) {
-	work := k.places * k.n
-	n = k.groups * k.shape.cout
-	if !k.shape.unicast {
-		work = k.tileRows * k.tileCols * k.n
-		n = k.groups * k.rowTiles * k.colTiles
+	if k.shape.unicast {
+		return k.groups * k.shape.cout, max(1, 1<<15/max(k.places*k.n, 1))
 	}
-	return n, max(1, 1<<15/max(work, 1))
+	strips := k.groups * k.colTiles
+	return strips * k.rowTiles, stripGrain(strips, k.rowTiles, k.tileRows*k.tileCols*k.n)
 }
 
 func (k *denseConv) Need() Need {
@@ -143,12 +142,13 @@ func (k *denseConv) Run(w *Scratch, lo, hi int) {
 	s := &k.shape
 	image := s.cin * s.hin * s.win
 	bias := k.bias()
+	w.forgetStrip()
 	for t := lo; t < hi; t++ {
 		if s.unicast {
 			k.channel(w, bias, t)
 			continue
 		}
-		col, row := t%k.colTiles*k.tileCols, t/k.colTiles%k.rowTiles*k.tileRows
+		row, col := t%k.rowTiles*k.tileRows, t/k.rowTiles%k.colTiles*k.tileCols
 		g := t / k.colTiles / k.rowTiles
 		w.gemm.image, w.gemm.weights = w.Dense.Source1[g*image:][:image], w.Dense.Weights
 		w.gemm.left = lines{group: g, first: row, count: min(k.tileRows, s.cout-row)}

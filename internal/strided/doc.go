@@ -24,6 +24,8 @@ import (
 	"slices"
 
 	"github.com/espalier-ane/espalier/internal/kernel/gemm"
+	"github.com/espalier-ane/espalier/internal/kernel/half"
+	"github.com/espalier-ane/espalier/internal/kernel/vec"
 	"github.com/espalier-ane/espalier/td"
 	"github.com/espalier-ane/espalier/tensor"
 )
@@ -204,6 +206,11 @@ type Scratch struct {
 	Packed Packed   // what the Packs of the operations have been filled with; the caller sets it
 	Dense  *Buffers // of operations of the units; the caller sets it
 
+	// Task is a number that the caller gives each time that the tiles of a kernel
+	// are computed, and that no other time has: what the scratch holds of operands
+	// is kept from one call of Run to the next with the same number. 0 keeps nothing.
+	Task uint64
+
 	// Stop reports whether the run is to end: what a kernel then leaves undone
 	// does not matter. Nil never does. The caller sets it.
 	Stop func() bool
@@ -214,7 +221,9 @@ type Scratch struct {
 	int    []int64
 	panels []float32
 
-	gemm gemmState
+	gemm   gemmState
+	finish vec.Finish
+	rows   half.Rows
 
 	asks    int  // of stop
 	stopped bool // the last answer

@@ -70,6 +70,8 @@ type sink struct {
 	// first: values are rounded to a narrower float as they come, so that a
 	// class does well to round them to odd.
 	first bool
+
+	fast quick // the epilogue, if it is done in one pass
 }
 
 type sinkStep struct {
@@ -127,6 +129,7 @@ func newSink(op *Op) *sink {
 		none, _ := pairOf(td.EWNone)
 		s.steps = append([]sinkStep{{MicroOp: td.MicroOp{Code: td.MicroEW}, from: -1, to: wanted[0] - 1, pair: &none}}, s.steps...)
 	}
+	s.fast = s.quick(op)
 	return s
 }
 

@@ -26,11 +26,12 @@ func bindMatMul(op *Op) (Kernel, error) {
 	}
 	n := x.Dims[left.inner]
 	row := op.gemmRow(anyLines, k.cols, n)
-	tileRows, tileCols := tileOf(row, k.rows, k.cols, k.batch.count(), n)
+	tileRows, tileCols := stripTiles(row, k.rows, k.cols, k.batch.count(), n, false)
 	k.rowTiles, k.colTiles = tilesOf(k.rows, tileRows), tilesOf(k.cols, tileCols)
 	k.product = newProduct(row, left, right, n, op.Rules.careful(n), tileRows, tileCols)
 	k.left.packed = k.pack(op, 1, &k.left, left, k.rows)
 	k.right.packed = k.pack(op, 2, &k.right, right, k.cols)
+	k.keep(false)
 	return k, nil
 }
 
@@ -49,7 +50,8 @@ func (k *matmul) pack(op *Op, operand int, s *side, m *matrix, lines int) packed
 
 func (k *matmul) Tiles() (n, grain int) {
 	work := min(k.rows, k.tileRows) * min(k.cols, k.tileCols) * max(k.n, 1)
-	return k.batch.count() * k.rowTiles * k.colTiles, max(1, 1<<15/max(work, 1))
+	strips := k.batch.count() * k.rowTiles
+	return strips * k.colTiles, stripGrain(strips, k.colTiles, work)
 }
 
 func (k *matmul) Need() Need {
@@ -58,16 +60,14 @@ func (k *matmul) Need() Need {
 
 func (k *matmul) Run(w *Scratch, lo, hi int) {
 	left, right := &w.gemm.left, &w.gemm.right
+	w.forgetStrip()
 	for t := lo; t < hi; t++ {
 		i := k.batch.place(t / k.colTiles / k.rowTiles)
 		row, col := t/k.colTiles%k.rowTiles*k.tileRows, t%k.colTiles*k.tileCols
 		*left = lines{at: i, first: row, count: min(k.tileRows, k.rows-row)}
 		*right = lines{at: i, first: col, count: min(k.tileCols, k.cols-col)}
 		tile, stride := k.multiply(w, k.n, nil)
-		i[axisW] = col
-		for r := range left.count {
-			i[axisH] = row + r
-			k.sink.put(w, tile[r*stride:][:right.count], i, axisW)
-		}
+		i[axisH], i[axisW] = row, col
+		k.sink.putTile(w, tile, stride, left.count, right.count, nil, i, axisH)
 	}
 }

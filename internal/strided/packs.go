@@ -4,6 +4,8 @@ import (
 	"math"
 
 	"github.com/espalier-ane/espalier/internal/kernel/gemm"
+	"github.com/espalier-ane/espalier/internal/kernel/half"
+	"github.com/espalier-ane/espalier/tensor"
 )
 
 // Packs are constant operands in panels, made once and shared by all that run.
@@ -38,9 +40,10 @@ const (
 
 type pack struct {
 	side
-	depth  int // of a block
-	panels int // of a group
-	lines  int // of a group
+	halves bool // the panels hold fp16 numbers, which they are made floats of again as they are used
+	depth  int  // of a block
+	panels int  // of a group
+	lines  int  // of a group
 	groups int
 	n      int
 }
@@ -54,6 +57,7 @@ const maxPacked = 512 << 20
 // one after the other.
 type packed struct {
 	there    bool
+	halves   bool
 	slot     int
 	panel    *gemm.Panel
 	perGroup int // panels of a group
@@ -68,7 +72,7 @@ func (p *Packs) add(o *Operand, kind packKind, s *side, depth, groups, lines, n 
 	if p == nil || !o.Constant || n == 0 || lines == 0 || groups == 0 || !o.spread() {
 		return packed{}
 	}
-	return p.slot(packKey{operand: *o, lines: lines, n: n, kind: kind}, s, depth, groups)
+	return p.slot(packKey{operand: *o, lines: lines, n: n, kind: kind}, s, depth, groups, o.Type == tensor.Float16)
 }
 
 // addWeights asks for weights of a dense convolution in panels, which are shared
@@ -77,16 +81,25 @@ func (p *Packs) addWeights(weights *Weights, s *side, depth, groups, lines, n in
 	if p == nil {
 		return packed{}
 	}
-	return p.slot(packKey{weights: weights, lines: lines, n: n}, s, depth, groups)
+	return p.slot(packKey{weights: weights, lines: lines, n: n}, s, depth, groups, true)
 }
 
-// slot finds the panels of a key, or makes some.
-func (p *Packs) slot(key packKey, s *side, depth, groups int) packed {
+// fewPacked is how many factors of a group may lie in panels as floats, though they
+// are fp16 numbers: what a cache of the second level holds of them. More would have
+// to come from memory, twice the bytes each time.
+const fewPacked = 1 << 18
+
+// slot finds the panels of a key, or makes some. The factors may be fp16 numbers.
+func (p *Packs) slot(key packKey, s *side, depth, groups int, halves bool) packed {
 	key.panel = s.panel
 	panels := s.panel.Panels(key.lines)
 	slot, known := p.slots[key]
+	halves = halves && s.panel.Floats && key.lines*key.n > fewPacked
 	if !known {
 		bytes := float64(s.panel.Lines*s.panel.Bytes) * float64(groups) * float64(panels) * float64(key.n+s.panel.KR)
+		if halves {
+			bytes /= 2
+		}
 		if bytes > float64(maxPacked-p.bytes) {
 			return packed{}
 		}
@@ -95,11 +108,11 @@ func (p *Packs) slot(key packKey, s *side, depth, groups int) packed {
 		}
 		slot = len(p.list)
 		p.slots[key] = slot
-		p.list = append(p.list, pack{*s, depth, panels, key.lines, groups, key.n})
+		p.list = append(p.list, pack{*s, halves, depth, panels, key.lines, groups, key.n})
 		p.bytes += int64(bytes)
 	}
 	p.list[slot].measured = p.list[slot].measured || s.measured
-	return packed{true, slot, s.panel, panels, key.n}
+	return packed{true, halves, slot, s.panel, panels, key.n}
 }
 
 // spread reports whether the elements of an operand have about as much room as
@@ -126,6 +139,7 @@ type Packed []packedOperand
 // its lines, for careful.
 type packedOperand struct {
 	panels  []float32
+	halves  []byte // instead of panels
 	squares []float32
 	held    bool // the panels hold the operand
 }
@@ -138,7 +152,12 @@ func (p *Packs) New() Packed {
 	made := make(Packed, len(p.list))
 	for i := range p.list {
 		c := &p.list[i]
-		made[i] = packedOperand{panels: make([]float32, c.groups*c.words()), squares: make([]float32, c.groups*c.panels*c.panel.Lines)}
+		made[i] = packedOperand{squares: make([]float32, c.groups*c.panels*c.panel.Lines)}
+		if words := c.groups * c.words(); c.halves {
+			made[i].halves = make([]byte, 2*words)
+		} else {
+			made[i].panels = make([]float32, words)
+		}
 	}
 	return made
 }
@@ -152,28 +171,45 @@ func (p *Packs) Fill(made Packed, i int, memory [][]byte) {
 	w.Memory = memory
 	clear(to.squares)
 	to.held = true
+	var floats []float32 // of panels that hold fp16 numbers
+	if c.halves {
+		floats = make([]float32, c.panel.Panels(some)*c.panel.Words(c.depth))
+	}
 	for g := range c.groups {
-		panels, squares := to.panels[g*c.words():], to.squares[g*c.panels*c.panel.Lines:]
+		squares := to.squares[g*c.panels*c.panel.Lines:]
 		for k := 0; k < c.n; k += c.depth {
 			d := min(c.depth, c.n-k)
-			block, size := panels[c.panels*c.panel.Words(k):], c.panel.Words(d)
+			size := c.panel.Words(d)
 			for first := 0; first < c.lines; first += some {
 				l := lines{group: g, first: first, count: min(some, c.lines-first)}
-				held := c.fill(w, block[c.panel.Panels(first)*size:], size, &l, k, d)
+				at, words := g*c.words()+c.panels*c.panel.Words(k)+c.panel.Panels(first)*size, c.panel.Panels(l.count)*size
+				panels := floats
+				if !c.halves {
+					panels = to.panels[at:]
+				}
+				held := c.fill(w, panels, size, &l, k, d)
 				to.held = to.held && held
-			}
-			if c.measured {
-				addSquares(c.panel, squares, block, size, c.lines, d)
+				if c.halves {
+					half.Put(to.halves[2*at:], panels[:words])
+				}
+				if c.measured {
+					addSquares(c.panel, squares[first:], panels, size, l.count, d)
+				}
 			}
 		}
 	}
 }
 
-// panels returns panels of a block that begins at k and has d factors.
-func (p *packed) panels(w *Scratch, l *lines, k, d int) []float32 {
+// panels returns panels of a block that begins at k and has d factors. The buffer is
+// for those that are made floats.
+func (p *packed) panels(w *Scratch, buf []float32, l *lines, k, d int) []float32 {
 	size := p.panel.Words(d)
-	at := p.perGroup*(l.group*p.panel.Words(p.n)+p.panel.Words(k)) + p.panel.Panels(l.first)*size
-	return w.Packed[p.slot].panels[at:][:p.panel.Panels(l.count)*size]
+	at, words := p.perGroup*(l.group*p.panel.Words(p.n)+p.panel.Words(k))+p.panel.Panels(l.first)*size, p.panel.Panels(l.count)*size
+	if p.halves {
+		half.Floats(buf[:words], w.Packed[p.slot].halves[2*at:])
+		return buf
+	}
+	return w.Packed[p.slot].panels[at:][:words]
 }
 
 // squares returns those of the lengths of lines.

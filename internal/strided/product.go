@@ -1,6 +1,9 @@
 package strided
 
-import "github.com/espalier-ane/espalier/internal/kernel/gemm"
+import (
+	"github.com/espalier-ane/espalier/internal/kernel/gemm"
+	"github.com/espalier-ane/espalier/internal/kernel/vec"
+)
 
 // A product is a product of matrices that is bound, which convolution, matrix
 // multiplication and attention have in common: a tile of rows and columns at a
@@ -17,6 +20,7 @@ type product struct {
 	n           int      // products of a sum
 	careful     *careful // rules that look at each of them; nil: none
 	other       *product // for factors that the row's panels cannot hold; nil: it holds all
+	strip       *side    // of which the scratch holds all factors of the lines of a tile; nil: a block of them
 
 	tileRows, tileCols int // the largest tile
 	floats             int // of the scratch, from the first on: the stage, and the tile
@@ -85,6 +89,29 @@ func newProduct(row *gemm.Row, left, right factors, n int, c *careful, tileRows,
 	return p
 }
 
+// keep has the scratch hold one side, the left or the right one, in whole strips:
+// tile after tile with the same lines then find them packed. There must be room
+// for it.
+//
+//	           right                     right, a strip
+//	     ┌──┬──┬──┬──┐                        ┌──┐
+//	left │ 1│ 2│ 3│ 4│   packed for    left   │ 1│   packed for 1,
+//	     ├──┼──┼──┼──┤   each tile            ├──┤   there for 2
+//	     │ 5│ 6│ 7│ 8│                        │ 2│
+//	     └──┴──┴──┴──┘                        └──┘
+func (p *product) keep(right bool) {
+	s, lines := &p.left, p.tileRows
+	if right {
+		s, lines = &p.right, p.tileCols
+	}
+	if !s.packed.there && p.n > 0 && s.panel.RoundUp(lines)*p.n <= maxStrip {
+		p.strip = s
+	}
+}
+
+// maxStrip bounds the factors of a strip, to what a cache of the second level holds.
+const maxStrip = 3 << 17
+
 func newSide(panel *gemm.Panel, f factors, stage int) side {
 	s := side{factors: f, panel: panel, stage: stage}
 	if d, ok := f.(direct); ok {
@@ -107,8 +134,11 @@ func (p *product) apart(s *side) int { return s.panel.Words(p.row.Depth) + 16 }
 
 // panelWords are the words that the panels of a side take in the scratch.
 func (p *product) panelWords(s *side, lines int) int {
-	if s.packed.there {
+	switch {
+	case s.packed.there && !s.packed.halves:
 		return 0
+	case s == p.strip:
+		return tilesOf(p.n, p.row.Depth) * s.panel.Panels(lines) * p.apart(s)
 	}
 	return s.panel.Panels(lines) * p.apart(s)
 }
@@ -165,17 +195,60 @@ func (s *side) steps(lines int) int { return s.stage / lines / s.panel.KR * s.pa
 // they hold the factors. A buffer that is needed is taken from buf.
 func (p *product) panels(w *Scratch, s *side, buf []float32, l *lines, k, d int) (panels []float32, apart int, held bool) {
 	if s.packed.there {
-		return s.packed.panels(w, l, k, d), s.panel.Words(d), w.Packed[s.packed.slot].held
+		return s.packed.panels(w, buf, l, k, d), s.panel.Words(d), w.Packed[s.packed.slot].held
 	}
 	apart = p.apart(s)
-	return buf, apart, s.fill(w, buf, apart, l, k, d)
+	if s != p.strip {
+		return buf, apart, s.fill(w, buf, apart, l, k, d)
+	}
+	if g := &w.gemm; g.strip.of != p || g.strip.lines != *l {
+		p.fillStrip(w, buf, l)
+	}
+	return buf[k/p.row.Depth*s.panel.Panels(l.count)*apart:], apart, w.gemm.strip.held
+}
+
+// fillStrip packs all factors of lines, block by block.
+func (p *product) fillStrip(w *Scratch, buf []float32, l *lines) {
+	s, apart, strip := p.strip, p.apart(p.strip), &w.gemm.strip
+	strip.held = true
+	if s.measured {
+		clear(strip.squares[:])
+	}
+	for k := 0; k < p.n; k += p.row.Depth {
+		block, d := buf[k/p.row.Depth*s.panel.Panels(l.count)*apart:], min(p.row.Depth, p.n-k)
+		held := s.fill(w, block, apart, l, k, d)
+		strip.held = strip.held && held
+		if s.measured {
+			addSquares(s.panel, strip.squares[:], block, apart, l.count, d)
+		}
+	}
+	strip.of, strip.lines = p, *l
+}
+
+// forgetStrip begins a run of tiles: what the strip was made of may have changed
+// since, unless it is the same kernel that goes on.
+func (w *Scratch) forgetStrip() {
+	if s := &w.gemm.strip; w.Task == 0 || s.task != w.Task {
+		s.of, s.task = nil, w.Task
+	}
+}
+
+// A strip is what the panels in the scratch are of.
+type strip struct {
+	task    uint64
+	of      *product
+	lines   lines
+	held    bool
+	squares [maxLines]float32 // of the lengths of the lines
 }
 
 // gemmState is the tile that a thread works on.
 type gemmState struct {
 	left, right lines
 	part        lines // of one of them, on its way into panels
+	strip       strip
 	source      gemm.Source
+	places      vec.Places // of what is read by way of a stage
 	tile        gemm.Tile
 	scores      []float32 // attention: the left factors
 	scoresApart int       // of the positions, in them
@@ -216,7 +289,7 @@ func (p *product) block(w *Scratch, k, n int) (held bool) {
 	g := &w.gemm
 	d := min(p.row.Depth, n-k)
 	a, apartA, heldA := p.panels(w, &p.left, w.panels, &g.left, k, d)
-	b, apartB, heldB := p.panels(w, &p.right, w.panels[p.panelWords(&p.left, g.left.count):], &g.right, k, d)
+	b, apartB, heldB := p.panels(w, &p.right, w.panels[p.panelWords(&p.left, p.tileRows):], &g.right, k, d)
 	g.tile = gemm.Tile{A: a, DistA: apartA, B: b, DistB: apartB, Depth: d, Rows: g.left.count, Cols: g.right.count}
 	return heldA && heldB
 }
@@ -263,6 +336,40 @@ func tileOf(row *gemm.Row, rows, cols, results, n int) (tileRows, tileCols int) 
 		tileCols = row.B.RoundUp(tileCols)
 	}
 	return tileRows, tileCols
+}
+
+// stripTiles chooses the size of tiles where one side, the right one or the left
+// one, stays in the scratch as a strip: some lines of it, as many as a cache holds
+// the factors of, and of the other side as many as keep the tile in the fastest
+// one. Strips are about equal. If there is no room for one, it chooses as tileOf.
+func stripTiles(row *gemm.Row, rows, cols, results, n int, right bool) (tileRows, tileCols int) {
+	const stay = 128 // lines
+	kept, other, lines, others, pass := &row.A, &row.B, rows, cols, 128
+	if right {
+		kept, other, lines, others, pass = other, kept, cols, rows, 48
+	}
+	most := min(stay, maxStrip/max(n, 1)) / kept.Lines * kept.Lines
+	if most == 0 || lines == 0 || others == 0 {
+		return tileOf(row, rows, cols, results, n)
+	}
+	strips := tilesOf(lines, most)
+	stays := min(kept.RoundUp(tilesOf(lines, strips)), lines)
+	passes := min(max(pass/other.Lines, 1)*other.Lines, others)
+	if right {
+		return passes, stays
+	}
+	return stays, passes
+}
+
+// stripGrain is how many tiles of strips are worth a thread: whole strips, if
+// there are enough for many threads.
+func stripGrain(strips, perStrip, work int) int {
+	const enough, least = 8, 1 << 18
+	grain := max(1, least/max(work, 1))
+	if strips >= enough {
+		return tilesOf(grain, perStrip) * perStrip
+	}
+	return max(grain, strips*perStrip/enough)
 }
 
 // tilesOf is how many tiles there are of so many lines.

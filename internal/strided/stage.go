@@ -2,7 +2,8 @@ package strided
 
 import (
 	"github.com/espalier-ane/espalier/internal/kernel/gemm"
-	"github.com/espalier-ane/espalier/internal/kernel/vec"
+	"github.com/espalier-ane/espalier/internal/kernel/half"
+	"github.com/espalier-ane/espalier/tensor"
 )
 
 // A stage reads what lies under the weights by way of a copy: of one channel,
@@ -15,10 +16,13 @@ import (
 //	0 a b c d 0      + + + +              . . 0 1 2 3
 //	0 e f g h 0      + + + +              . . 4 5 6 7
 //
-// so that a panel is gathered with one table of places and one of taps.
+// so that a panel is gathered with one table of places and one of taps. With a
+// stride of 2, the elements of a row are sorted, the even ones before the odd ones:
+// the places of a row then follow each other here too.
 type stage struct {
 	*convolution
 	row, plane int    // floats from row to row, from plane to plane
+	sorted     int    // floats from the even elements of a row to the odd ones; 0: they are not sorted
 	used       []bool // by row of the stage: a tap may meet it
 	shift      []int  // by tap: how far it is from the place
 	floats     int
@@ -47,8 +51,12 @@ func newStage(k *convolution) *stage {
 	if floats > maxStage {
 		return nil
 	}
-	s := &stage{convolution: k, floats: int(floats), shift: make([]int, k.taps)}
+	s := &stage{convolution: k, shift: make([]int, k.taps)}
 	s.row = k.reach(2, span[2])
+	if k.Stride[2] == 2 && k.x.inRows(axisH) && k.x.typ == tensor.Float16 && k.x.pass == 0 {
+		s.sorted = (s.row + 1) / 2
+		s.row = 2 * s.sorted
+	}
 	s.used = make([]bool, k.reach(1, span[1]))
 	for o := range span[1] {
 		for t := range k.Kernel[1] {
@@ -59,9 +67,18 @@ func newStage(k *convolution) *stage {
 	for t := range s.shift {
 		var i index
 		k.tap(&i, t)
-		s.shift[t] = i[axisD]*k.Dilation[0]*s.plane + i[axisH]*k.Dilation[1]*s.row + i[axisW]*k.Dilation[2]
+		s.shift[t] = i[axisD]*k.Dilation[0]*s.plane + i[axisH]*k.Dilation[1]*s.row + s.column(i[axisW]*k.Dilation[2])
 	}
+	s.floats = k.reach(0, span[0]) * s.plane
 	return s
+}
+
+// column is where in a row of the stage an element is.
+func (s *stage) column(x int) int {
+	if s.sorted == 0 {
+		return x
+	}
+	return x%2*s.sorted + x/2
 }
 
 // reach is how many elements n places meet along a spatial axis, from the first
@@ -76,7 +93,7 @@ func (s *stage) byLine() bool { return false }
 func (s *stage) load(w *Scratch, dst []float32, pitch int, l *lines, from, d int) {
 	for n, fresh := 0, true; d > 0; d, fresh = d-n, false {
 		n = s.prepare(w, l, from, d, fresh)
-		vec.Places(dst, pitch, l.count, s.area(w), w.int[:l.count], s.shift[from%len(s.shift):][:n])
+		w.gemm.places.Read(dst, 0, pitch, s.area(w), s.shift[from%len(s.shift):][:n])
 		dst = dst[min(n*pitch, len(dst)):]
 		from += n
 	}
@@ -94,6 +111,8 @@ func (s *stage) prepare(w *Scratch, l *lines, from, d int, fresh bool) int {
 	}
 	if fresh {
 		s.findPlaces(w.int[:l.count], l.first, first)
+		w.gemm.places.Set(w.int[:l.count])
+		clear(s.area(w)) // what is outside of x stays 0
 	}
 	i := l.at
 	i[axisC] += from / len(s.shift)
@@ -103,7 +122,7 @@ func (s *stage) prepare(w *Scratch, l *lines, from, d int, fresh bool) int {
 
 func (s *stage) source(w *Scratch, l *lines, from, d int) gemm.Source {
 	return gemm.Source{
-		Elem: gemm.Placed, Floats: s.area(w), Places: w.int[:l.count], Shifts: s.shift[from%len(s.shift):], Lines: l.count, Depth: d,
+		Elem: gemm.Placed, Floats: s.area(w), Places: &w.gemm.places, Shifts: s.shift[from%len(s.shift):], Lines: l.count, Depth: d,
 	}
 }
 
@@ -114,8 +133,8 @@ func (s *stage) findPlaces(places []int64, p int, first index) {
 	var o index
 	s.resultPlace(&o, p)
 	for j := range places {
-		at := (o[axisD]-first[axisD])*s.Stride[0]*s.plane + (o[axisH]-first[axisH])*s.Stride[1]*s.row + o[axisW]*s.Stride[2]
-		places[j] = int64(at)
+		at := (o[axisD]-first[axisD])*s.Stride[0]*s.plane + (o[axisH]-first[axisH])*s.Stride[1]*s.row
+		places[j] = int64(at + s.column(o[axisW]*s.Stride[2]))
 		if o[axisW]++; o[axisW] == s.out[axisW] {
 			o[axisW] = 0
 			if o[axisH]++; o[axisH] == s.out[axisH] {
@@ -130,16 +149,43 @@ func (s *stage) findPlaces(places []int64, p int, first index) {
 func (s *stage) loadChannel(w *Scratch, area []float32, i, first, last index) {
 	planes := s.reach(0, last[axisD]-first[axisD]+1)
 	rows := s.reach(1, last[axisH]-first[axisH]+1)
+	above := s.under(1, first[axisH], 0)
 	for z := range planes {
 		i[axisD] = s.under(0, first[axisD], 0) + z
+		if s.x.typ == tensor.Float16 && s.x.pass == 0 && s.x.inRows(axisH) {
+			s.loadRows(w, area[z*s.plane:], i, above, rows)
+			continue
+		}
 		for r := range rows {
 			if !s.used[r] {
 				continue
 			}
-			i[axisH] = s.under(1, first[axisH], 0) + r
+			i[axisH] = above + r
 			s.loadRow(w, area[z*s.plane+r*s.row:][:s.row], i)
 		}
 	}
+}
+
+// loadRows reads what there is of rows of x, all at once: of fp16 numbers, as they
+// lie. The first may be above x.
+func (s *stage) loadRows(w *Scratch, area []float32, i index, above, rows int) {
+	lo, hi := max(0, -above), min(rows, s.in[axisH]-above)
+	before := s.PadBefore[2]
+	skip := max(0, -before) // elements that no place meets
+	cols := min(s.in[axisW], s.reach(2, s.out[axisW])-before) - skip
+	if i[axisD] < 0 || i[axisD] >= s.in[axisD] || lo >= hi || cols <= 0 {
+		return
+	}
+	i[axisH], i[axisW] = above+lo, skip
+	at := before + skip
+	w.rows = half.Rows{
+		Dst: area, At: lo*s.row + s.column(at), DstApart: s.row,
+		Src: s.x.memory(w)[s.x.at(&i):], SrcApart: s.x.strides[axisH], Count: hi - lo, Cols: cols,
+	}
+	if s.sorted > 0 {
+		w.rows.Split = s.column(at+1) - s.column(at)
+	}
+	w.rows.Convert()
 }
 
 // loadRow reads a row of x, with what the window meets outside of it as 0.

@@ -11,7 +11,7 @@ import (
 // floatPanel is a panel of floats.
 func floatPanel(lines int) Panel {
 	return Panel{
-		Lines: lines, KR: 1, Bytes: 4, Takes: []Elem{F32, F16, Placed},
+		Lines: lines, KR: 1, Bytes: 4, Floats: true, Takes: []Elem{F32, F16, Placed},
 		Pack: func(panels []float32, apart int, s *Source) bool {
 			for l := 0; l < s.Lines; l += lines {
 				packFloats(panels[l/lines*apart:], lines, s, l)
@@ -45,7 +45,7 @@ func packFloats(panel []float32, lines int, s *Source, first int) {
 	case s.Elem == Placed:
 		for k, shift := range s.Shifts[:s.Depth] {
 			to, from := panel[k*lines:][:lines], s.Floats[shift:]
-			for l, p := range s.Places[first:][:count] {
+			for l, p := range s.Places.At[first:][:count] {
 				to[l] = from[p]
 			}
 		}
@@ -78,7 +78,7 @@ func (s *Source) float(line, k int) float32 {
 	case F16:
 		return half.Float(binary.LittleEndian.Uint16(s.Bytes[2*at:]))
 	case Placed:
-		return s.Floats[int(s.Places[line])+s.Shifts[k]]
+		return s.Floats[int(s.Places.At[line])+s.Shifts[k]]
 	default:
 		return s.Floats[at]
 	}

@@ -27,6 +27,7 @@ import (
 	"slices"
 
 	"github.com/espalier-ane/espalier/internal/kernel/isa"
+	"github.com/espalier-ane/espalier/internal/kernel/vec"
 )
 
 // A Row is a micro-kernel.
@@ -76,6 +77,8 @@ type Panel struct {
 	KR    int
 	Bytes int // of a factor
 
+	Floats bool // the factors are there as floats, and nothing else is
+
 	// Takes are the sources that Pack reads. All take F32.
 	Takes []Elem
 
@@ -116,13 +119,13 @@ const (
 )
 
 // A Source is factors as they lie. Factor k of line l is element l*Line + k*Step;
-// of Placed ones Places[l] + Shifts[k].
+// of Placed ones Places.At[l] + Shifts[k].
 type Source struct {
 	Elem         Elem
 	Floats       []float32
 	Bytes        []byte // F16
 	Line, Step   int    // in elements
-	Places       []int64
+	Places       *vec.Places
 	Shifts       []int
 	Lines, Depth int
 }

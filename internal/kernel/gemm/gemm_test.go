@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/espalier-ane/espalier/internal/kernel/half"
+	"github.com/espalier-ane/espalier/internal/kernel/vec"
 )
 
 // What the rows say of themselves fits together.
@@ -90,9 +91,12 @@ func (m *matrix) source(r *rand.Rand, p *Panel, k, d int) *Source {
 	}
 	at := func(l, k int) int { return l*s.Line + k*s.Step }
 	if s.Elem == Placed {
-		for l := range m.lines {
-			s.Places = append(s.Places, int64(at(l, 0)))
+		places := make([]int64, m.lines)
+		for l := range places {
+			places[l] = int64(at(l, 0))
 		}
+		s.Places = new(vec.Places)
+		s.Places.Set(places)
 		for k := range d {
 			s.Shifts = append(s.Shifts, at(0, k))
 		}

@@ -14,7 +14,7 @@ var go4x4 = Row{
 }
 
 var quads = Panel{
-	Lines: 4, KR: 1, Bytes: 4, Takes: []Elem{F32, F16, Placed},
+	Lines: 4, KR: 1, Bytes: 4, Floats: true, Takes: []Elem{F32, F16, Placed},
 	Pack: packQuads, Unpack: floatPanel(4).Unpack, Squares: quadSquares,
 }
 
@@ -33,7 +33,7 @@ func packQuads(panels []float32, apart int, s *Source) bool {
 		case s.Elem == F16:
 			packQuadHalves(panel, s, l)
 		case s.Elem == Placed:
-			packQuadPlaces(panel, s, (*[4]int64)(s.Places[l:]))
+			packQuadPlaces(panel, s, (*[4]int64)(s.Places.At[l:]))
 		case s.Line == 1: // side by side
 			for at := l; len(panel) >= 4; panel = panel[4:] {
 				*(*quad)(panel) = quad(s.Floats[at:])
@@ -51,7 +51,7 @@ func packQuads(panels []float32, apart int, s *Source) bool {
 func packQuadStep(panels []float32, apart int, s *Source) (lines int) {
 	from := s.Floats[s.Shifts[0]:]
 	for ; lines+4 <= s.Lines; lines += 4 {
-		p := (*[4]int64)(s.Places[lines:])
+		p := (*[4]int64)(s.Places.At[lines:])
 		*(*quad)(panels[lines/4*apart:]) = quad{from[p[0]], from[p[1]], from[p[2]], from[p[3]]}
 	}
 	return lines

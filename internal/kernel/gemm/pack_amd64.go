@@ -2,17 +2,17 @@
 
 package gemm
 
-import (
-	"unsafe"
-
-	"github.com/espalier-ane/espalier/internal/kernel/vec"
-)
+import "unsafe"
 
 // vectorPanel is a panel of floats, of 12 or 32 lines, that AVX-512 packs.
 func vectorPanel(lines int) Panel {
 	p := floatPanel(lines)
 	p.Pack = func(panels []float32, apart int, s *Source) bool {
 		if s.Depth == 0 {
+			return true
+		}
+		if s.Elem == Placed {
+			s.Places.Read(panels, apart, lines, s.Floats, s.Shifts[:s.Depth])
 			return true
 		}
 		for l := 0; l < s.Lines; l += lines {
@@ -44,8 +44,6 @@ func packVector(panel []float32, lines int, s *Source, first int) {
 	count := min(lines, s.Lines-first)
 	p := packing{dst: unsafe.Pointer(&panel[0]), steps: s.Depth, to: 4 * lines}
 	switch {
-	case s.Elem == Placed:
-		vec.Places(panel, lines, lines, s.Floats, s.Places[first:][:count], s.Shifts[:s.Depth])
 	case s.Line == 1:
 		p.readsLine(s)
 		p.src = s.element(first, 0)

@@ -11,8 +11,9 @@ func init() {
 	fast = true
 	add.fast, sub.fast, mul.fast, div.fast = addAVX512, subAVX512, mulAVX512, divAVX512
 	greater.fast, lesser.fast = maxAVX512, minAVX512
-	fastPlaces, fastTaps = manyPlaces, manyTaps
+	fastTaps = manyTaps
 	fastPlus, fastReLU, fastClamp = plusAVX512, reluAVX512, clampAVX512
+	fastFinish = finishAVX512
 }
 
 //go:noescape
@@ -41,6 +42,9 @@ func reluAVX512(v *float32, n int)
 
 //go:noescape
 func clampAVX512(v *float32, lo, hi, zero float32, n int)
+
+//go:noescape
+func finishAVX512(p *finishing)
 
 // callFunction is a call of its own so that the scheduler can stop a loop over
 // rows: machine code it cannot.

@@ -1,0 +1,41 @@
+//go:build amd64
+
+package half
+
+// A rowing is what the machine code is told.
+type rowing struct {
+	dst   *float32
+	apart int // bytes
+	src   *byte
+	from  int // bytes
+	count int
+	cols  int
+	split int // bytes
+}
+
+// mostCols bounds what one call of machine code does, which cannot be preempted.
+const mostCols = most
+
+// fast converts rows by AVX-512 and reports whether it did.
+func (r *Rows) fast() bool {
+	if step != 1 || r.Cols > mostCols {
+		return false
+	}
+	p := rowing{apart: 4 * r.DstApart, from: r.SrcApart, cols: r.Cols, split: 4 * r.Split}
+	rows := max(1, most/r.Cols)
+	for i := 0; i < r.Count; i += rows {
+		p.dst, p.src, p.count = &r.Dst[r.At+i*r.DstApart], &r.Src[i*r.SrcApart], min(rows, r.Count-i)
+		if r.Split == 0 {
+			rowsAVX512(&p)
+		} else {
+			splitAVX512(&p)
+		}
+	}
+	return true
+}
+
+//go:noescape
+func rowsAVX512(p *rowing)
+
+//go:noescape
+func splitAVX512(p *rowing)
