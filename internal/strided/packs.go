@@ -61,6 +61,7 @@ type packed struct {
 	slot     int
 	panel    *gemm.Panel
 	perGroup int // panels of a group
+	lines    int // of a group
 	n        int
 }
 
@@ -112,7 +113,7 @@ func (p *Packs) slot(key packKey, s *side, depth, groups int, halves bool) packe
 		p.bytes += int64(bytes)
 	}
 	p.list[slot].measured = p.list[slot].measured || s.measured
-	return packed{true, halves, slot, s.panel, panels, key.n}
+	return packed{true, halves, slot, s.panel, panels, key.lines, key.n}
 }
 
 // spread reports whether the elements of an operand have about as much room as
@@ -141,7 +142,7 @@ type packedOperand struct {
 	panels  []float32
 	halves  []byte // instead of panels
 	squares []float32
-	held    bool // the panels hold the operand
+	bad     []bool // by line: the panels do not hold it; nil: they hold all
 }
 
 // words are those of a group.
@@ -170,7 +171,7 @@ func (p *Packs) Fill(made Packed, i int, memory [][]byte) {
 	w := NewScratch(Need{Float: c.stage})
 	w.Memory = memory
 	clear(to.squares)
-	to.held = true
+	to.bad = nil
 	var floats []float32 // of panels that hold fp16 numbers
 	if c.halves {
 		floats = make([]float32, c.panel.Panels(some)*c.panel.Words(c.depth))
@@ -187,8 +188,9 @@ func (p *Packs) Fill(made Packed, i int, memory [][]byte) {
 				if !c.halves {
 					panels = to.panels[at:]
 				}
-				held := c.fill(w, panels, size, &l, k, d)
-				to.held = to.held && held
+				var bad marks
+				c.fill(w, panels, size, &l, k, d, &bad)
+				to.mark(&bad, c.groups*c.lines, g*c.lines+first)
 				if c.halves {
 					half.Put(to.halves[2*at:], panels[:words])
 				}
@@ -210,6 +212,32 @@ func (p *packed) panels(w *Scratch, buf []float32, l *lines, k, d int) []float32
 		return buf
 	}
 	return w.Packed[p.slot].panels[at:][:words]
+}
+
+// mark notes lines that the panels do not hold, from one of all on.
+func (o *packedOperand) mark(bad *marks, all, first int) {
+	if !bad.any {
+		return
+	}
+	if o.bad == nil {
+		o.bad = make([]bool, all)
+	}
+	for i := range min(maxLines, all-first) {
+		o.bad[first+i] = o.bad[first+i] || bad.has(i)
+	}
+}
+
+// unheld marks lines that the panels do not hold.
+func (p *packed) unheld(w *Scratch, l *lines, bad *marks) {
+	list := w.Packed[p.slot].bad
+	if list == nil {
+		return
+	}
+	for i := range l.count {
+		if list[l.group*p.lines+l.first+i] {
+			bad.set(i)
+		}
+	}
 }
 
 // squares returns those of the lengths of lines.

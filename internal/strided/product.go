@@ -19,11 +19,12 @@ type product struct {
 	left, right side
 	n           int      // products of a sum
 	careful     *careful // rules that look at each of them; nil: none
-	other       *product // for factors that the row's panels cannot hold; nil: it holds all
+	other       *product // for lines that the row's panels cannot hold; nil: they hold all
 	strip       *side    // of which the scratch holds all factors of the lines of a tile; nil: a block of them
 
 	tileRows, tileCols int // the largest tile
 	floats             int // of the scratch, from the first on: the stage, and the tile
+	kept               int // where in the scratch a tile is kept while the other product computes
 }
 
 // maxLines bounds the lines of a tile, on either side, in whole panels.
@@ -84,7 +85,8 @@ func newProduct(row *gemm.Row, left, right factors, n int, c *careful, tileRows,
 	p.floats = stage + room
 	if row.Else != nil {
 		other := newProduct(row.Else, left, right, n, c, tileRows, tileCols)
-		p.other, p.floats = &other, max(p.floats, other.floats)
+		p.other, p.kept = &other, max(p.floats, other.floats)
+		p.floats = p.kept + room
 	}
 	return p
 }
@@ -152,17 +154,16 @@ func (p *product) need() Need {
 	return n
 }
 
-// fill makes panels of the factors k to k+d of lines, so many words apart. It
-// reports whether they hold them.
-func (s *side) fill(w *Scratch, panels []float32, apart int, l *lines, k, d int) bool {
-	held := true
+// fill makes panels of the factors k to k+d of lines, so many words apart, and
+// marks those that the panels do not hold.
+func (s *side) fill(w *Scratch, panels []float32, apart int, l *lines, k, d int, bad *marks) {
 	size, src := s.panel.Lines, &w.gemm.source
 	switch {
 	case s.direct != nil:
 		for j, n := 0, 0; j < d; j += n {
 			n = s.direct.prepare(w, l, k+j, d-j, j == 0)
 			*src = s.direct.source(w, l, k+j, n)
-			held = s.panel.Pack(panels[s.panel.Words(j):], apart, src) && held
+			s.pack(panels[s.panel.Words(j):], apart, src, 0, bad)
 		}
 	case s.byLine():
 		part, steps := &w.gemm.part, s.steps(size)
@@ -173,7 +174,7 @@ func (s *side) fill(w *Scratch, panels []float32, apart int, l *lines, k, d int)
 				n := min(steps, d-j)
 				s.load(w, w.float[:s.stage], n, part, k+j, n)
 				*src = gemm.Source{Floats: w.float[:s.stage], Line: n, Step: 1, Lines: part.count, Depth: n}
-				held = s.panel.Pack(panels[i/size*apart+s.panel.Words(j):], apart, src) && held
+				s.pack(panels[i/size*apart+s.panel.Words(j):], apart, src, i, bad)
 			}
 		}
 	default:
@@ -182,42 +183,75 @@ func (s *side) fill(w *Scratch, panels []float32, apart int, l *lines, k, d int)
 			n := min(steps, d-j)
 			s.load(w, w.float[:s.stage], l.count, l, k+j, n)
 			*src = gemm.Source{Floats: w.float[:s.stage], Line: 1, Step: l.count, Lines: l.count, Depth: n}
-			held = s.panel.Pack(panels[s.panel.Words(j):], apart, src) && held
+			s.pack(panels[s.panel.Words(j):], apart, src, 0, bad)
 		}
 	}
-	return held
+}
+
+// pack packs a source, of which the first line has a number, and marks lines that
+// the panels do not hold.
+func (s *side) pack(panels []float32, apart int, src *gemm.Source, first int, bad *marks) {
+	if !s.panel.Pack(panels, apart, src) {
+		s.panel.Unheld(src, func(l int) { bad.set(first + l) })
+	}
+}
+
+// marks are some of the lines of a tile.
+type marks struct {
+	any  bool
+	bits [maxLines / 64]uint64
+}
+
+func (m *marks) set(i int) {
+	m.any = true
+	m.bits[i/64] |= 1 << (i % 64)
+}
+
+func (m *marks) has(i int) bool { return m.bits[i/64]>>(i%64)&1 != 0 }
+
+// add adds others, which may be none.
+func (m *marks) add(o *marks) {
+	if !o.any {
+		return
+	}
+	m.any = true
+	for i, b := range o.bits {
+		m.bits[i] |= b
+	}
 }
 
 // steps is how many factors of so many lines the stage holds, in whole groups.
 func (s *side) steps(lines int) int { return s.stage / lines / s.panel.KR * s.panel.KR }
 
-// panels returns the panels of lines, how many words they are apart, and whether
-// they hold the factors. A buffer that is needed is taken from buf.
-func (p *product) panels(w *Scratch, s *side, buf []float32, l *lines, k, d int) (panels []float32, apart int, held bool) {
+// panels returns the panels of lines, and how many words they are apart; it marks
+// lines that they do not hold. A buffer that is needed is taken from buf.
+func (p *product) panels(w *Scratch, s *side, buf []float32, l *lines, k, d int, bad *marks) (panels []float32, apart int) {
 	if s.packed.there {
-		return s.packed.panels(w, buf, l, k, d), s.panel.Words(d), w.Packed[s.packed.slot].held
+		s.packed.unheld(w, l, bad)
+		return s.packed.panels(w, buf, l, k, d), s.panel.Words(d)
 	}
 	apart = p.apart(s)
 	if s != p.strip {
-		return buf, apart, s.fill(w, buf, apart, l, k, d)
+		s.fill(w, buf, apart, l, k, d, bad)
+		return buf, apart
 	}
 	if g := &w.gemm; g.strip.of != p || g.strip.lines != *l {
 		p.fillStrip(w, buf, l)
 	}
-	return buf[k/p.row.Depth*s.panel.Panels(l.count)*apart:], apart, w.gemm.strip.held
+	bad.add(&w.gemm.strip.bad)
+	return buf[k/p.row.Depth*s.panel.Panels(l.count)*apart:], apart
 }
 
 // fillStrip packs all factors of lines, block by block.
 func (p *product) fillStrip(w *Scratch, buf []float32, l *lines) {
 	s, apart, strip := p.strip, p.apart(p.strip), &w.gemm.strip
-	strip.held = true
+	strip.bad = marks{}
 	if s.measured {
 		clear(strip.squares[:])
 	}
 	for k := 0; k < p.n; k += p.row.Depth {
 		block, d := buf[k/p.row.Depth*s.panel.Panels(l.count)*apart:], min(p.row.Depth, p.n-k)
-		held := s.fill(w, block, apart, l, k, d)
-		strip.held = strip.held && held
+		s.fill(w, block, apart, l, k, d, &strip.bad)
 		if s.measured {
 			addSquares(s.panel, strip.squares[:], block, apart, l.count, d)
 		}
@@ -238,7 +272,7 @@ type strip struct {
 	task    uint64
 	of      *product
 	lines   lines
-	held    bool
+	bad     marks             // lines that the panels do not hold
 	squares [maxLines]float32 // of the lengths of the lines
 }
 
@@ -247,11 +281,13 @@ type gemmState struct {
 	left, right lines
 	part        lines // of one of them, on its way into panels
 	strip       strip
-	source      gemm.Source
-	places      vec.Places // of what is read by way of a stage
-	tile        gemm.Tile
-	scores      []float32 // attention: the left factors
-	scoresApart int       // of the positions, in them
+
+	badLeft, badRight marks // lines that the panels do not hold
+	source            gemm.Source
+	places            vec.Places // of what is read by way of a stage
+	tile              gemm.Tile
+	scores            []float32 // attention: the left factors
+	scoresApart       int       // of the positions, in them
 
 	squaresA, squaresB [maxLines]float32               // rules: of the lengths of the lines
 	again              [maxLines][maxLines / 64]uint64 // rules: which elements are added up again
@@ -268,10 +304,9 @@ func (p *product) multiply(w *Scratch, n int, start []float32) (tile []float32, 
 	room, stride := p.row.Room(g.left.count, g.right.count)
 	tile = w.float[p.left.stage:][:room]
 	begin(tile, stride, start)
+	g.badLeft, g.badRight = marks{}, marks{}
 	for k := 0; k < n; k += p.row.Depth {
-		if !p.block(w, k, n) {
-			return p.other.multiply(w, n, start)
-		}
+		p.block(w, k, n)
 		if p.careful != nil {
 			p.careful.measure(w, p, k)
 		}
@@ -281,17 +316,42 @@ func (p *product) multiply(w *Scratch, n int, start []float32) (tile []float32, 
 	if p.careful != nil {
 		p.careful.review(w, p, n, tile, stride, start)
 	}
+	if g.badLeft.any || g.badRight.any {
+		return p.mend(w, n, start, tile, stride)
+	}
 	return tile, stride
 }
 
+// mend has the other product compute the elements of lines that the panels do not
+// hold. An element is made by the one or the other as its own two lines are: what
+// lies beside it does not matter.
+func (p *product) mend(w *Scratch, n int, start, tile []float32, stride int) (mended []float32, apart int) {
+	g := &w.gemm
+	kept := w.float[p.kept:][:len(tile)]
+	copy(kept, tile)
+	left, right := g.badLeft, g.badRight
+	mended, apart = p.other.multiply(w, n, start)
+	for r := range g.left.count {
+		if left.has(r) {
+			continue
+		}
+		row, from := mended[r*apart:][:g.right.count], kept[r*stride:]
+		for c := range row {
+			if !right.has(c) {
+				row[c] = from[c]
+			}
+		}
+	}
+	return mended, apart
+}
+
 // block sets the panels of the tile to the factors from k on, of n.
-func (p *product) block(w *Scratch, k, n int) (held bool) {
+func (p *product) block(w *Scratch, k, n int) {
 	g := &w.gemm
 	d := min(p.row.Depth, n-k)
-	a, apartA, heldA := p.panels(w, &p.left, w.panels, &g.left, k, d)
-	b, apartB, heldB := p.panels(w, &p.right, w.panels[p.panelWords(&p.left, p.tileRows):], &g.right, k, d)
+	a, apartA := p.panels(w, &p.left, w.panels, &g.left, k, d, &g.badLeft)
+	b, apartB := p.panels(w, &p.right, w.panels[p.panelWords(&p.left, p.tileRows):], &g.right, k, d, &g.badRight)
 	g.tile = gemm.Tile{A: a, DistA: apartA, B: b, DistB: apartB, Depth: d, Rows: g.left.count, Cols: g.right.count}
-	return heldA && heldB
 }
 
 // begin sets the rows of a tile to what their sums begin with.

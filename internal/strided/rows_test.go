@@ -22,7 +22,7 @@ func forRows(t *testing.T, test func(t *testing.T, row *gemm.Row)) {
 // splitRow stands for micro-kernels unlike the portable ones, such as those that
 // work on tiles of bf16: panels have two numbers of 16 bits for a factor, in
 // groups of two; lines are 3 and 5; sums are in another order; and panels hold
-// no infinities, nor floats of more bits, for which there is another row.
+// no infinities, nor floats of more bits: lines with such are for another row.
 var splitRow = gemm.Row{
 	Name: "split3x5", A: splitA, B: splitB, Depth: 64, Terms: 64, Run: runSplit, Else: gemm.Rows()[0],
 }
@@ -34,6 +34,10 @@ const splitGroup = 2
 func splitPanel(lines int) gemm.Panel {
 	word := func(line, k int) int { return (k/splitGroup*lines+line)*splitGroup + k%splitGroup }
 	p := gemm.Panel{Lines: lines, KR: splitGroup, Bytes: 4, Takes: []gemm.Elem{gemm.F32}}
+	p.Holds = func(x float32) bool {
+		high := tensor.ToBF16(x)
+		return tensor.BF16(high)+tensor.BF16(tensor.ToBF16(x-tensor.BF16(high))) == x
+	}
 	p.Pack = func(panels []float32, apart int, s *gemm.Source) bool {
 		held := true
 		for l := 0; l < s.Lines; l += lines {
@@ -44,7 +48,7 @@ func splitPanel(lines int) gemm.Panel {
 					x := s.Floats[(l+i)*s.Line+k*s.Step]
 					high := tensor.ToBF16(x)
 					low := tensor.ToBF16(x - tensor.BF16(high))
-					held = held && tensor.BF16(high)+tensor.BF16(low) == x
+					held = held && p.Holds(x)
 					panel[word(i, k)] = math.Float32frombits(uint32(high)<<16 | uint32(low))
 				}
 			}

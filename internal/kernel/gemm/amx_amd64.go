@@ -14,22 +14,17 @@ import (
 //
 //	x·y = hi(x)·hi(y) + hi(x)·lo(y) + lo(x)·hi(y) + lo(x)·lo(y)
 //
-// of which the last is left out. Numbers that do not split, infinities, NaN and
-// floats of more bits, are for another row.
+// of which the last is left out. Lines with numbers that do not split, infinities,
+// NaN and floats of more bits, are for another row.
 //
 // The error of a block, in units of 2^-24 of the sum of the magnitudes: up to 254
 // for the product that is left out, where both factors lie halfway between two bf16
 // numbers just above a power of two, and a quarter of it for most; 18 within a
 // tile, which adds up 16 pairs; and one for each of the 24 tiles that are added to
 // the sum.
-//
-// A tile in which one number does not split is computed by the other row as a
-// whole, and its neighbours with it, whose last bits are others then. Results must
-// not depend on what lies beside them, so the row is only taken where it is asked
-// for.
 var amx = Row{
 	Name: "amx-32x32", Needs: isa.AVX2 | isa.AVX512 | isa.AMX, A: tilePanel(false), B: tilePanel(true), Depth: 256, Terms: 296,
-	Run: runAMX, Asked: isa.AMX, Else: &avx512, Doc: "tiles of bf16; three products for one of fp16",
+	Run: runAMX, Else: &avx512, Doc: "tiles of bf16; three products for one of fp16",
 }
 
 // A panel of tiles has, for each group of 32 factors, four tiles of 1024 bytes:
@@ -51,6 +46,7 @@ func tilePanel(columns bool) Panel {
 	return Panel{
 		Lines: 2 * tileLines, KR: tileFactors, Bytes: 4, Takes: []Elem{F32, F16},
 		Pack:    func(panels []float32, apart int, s *Source) bool { return packTiles(panels, apart, s, columns) },
+		Holds:   splits,
 		Unpack:  func(dst, panel []float32, line int) { unpackTiles(dst, panel, line, columns) },
 		Squares: func(sums, panel []float32, depth int) { tileSquares(sums, panel, depth, columns) },
 	}
@@ -171,6 +167,15 @@ func packTileSlowly(tile []float32, s *Source, l, k, lines, depth int, columns b
 	}
 	dense := Source{Floats: buf[:], Line: tileFactors, Step: 1, Lines: lines, Depth: depth}
 	return packTile(tile, &dense, 0, 0, columns)
+}
+
+// splits reports whether a number is the sum of two bf16 ones, as the machine code
+// splits it.
+func splits(x float32) bool {
+	b := math.Float32bits(x)
+	high := math.Float32frombits((b + 0x7fff + b>>16&1) & 0xffff0000)
+	low := x - high
+	return low-low == 0 && math.Float32bits(low)&0xffff == 0
 }
 
 // exchangeWords exchanges the rows and columns of 16 by 16 words.

@@ -57,11 +57,8 @@ type Row struct {
 
 	Run func(*Tile)
 
-	// Asked: For chooses the row only where ESPALIER_ISA asks for this set.
-	Asked isa.Set
-
-	// Else is the row for factors that the panels of this one cannot hold; nil
-	// if they hold all floats.
+	// Else is the row for lines with factors that the panels of this one cannot
+	// hold; nil if they hold all floats.
 	Else *Row
 
 	Doc string
@@ -83,8 +80,12 @@ type Panel struct {
 	Takes []Elem
 
 	// Pack makes panels, so many words apart, or parts of them from some group
-	// on. It reports whether they hold the factors; if not, they are of no use.
+	// on. It reports whether they hold all factors; if not, lines with a factor that
+	// they do not hold are of no use, and the others are.
 	Pack func(panels []float32, apart int, s *Source) bool
+
+	// Holds reports whether panels hold a factor; nil: all.
+	Holds func(x float32) bool
 
 	// Unpack reads the first factors of a line.
 	Unpack func(dst, panel []float32, line int)
@@ -96,6 +97,19 @@ type Panel struct {
 
 // Reads reports whether Pack reads such a source.
 func (p *Panel) Reads(e Elem) bool { return slices.Contains(p.Takes, e) }
+
+// Unheld marks the lines of a source that have a factor that panels do not hold. It
+// is slow: for after Pack has said that there are some.
+func (p *Panel) Unheld(s *Source, mark func(line int)) {
+	for l := range s.Lines {
+		for k := range s.Depth {
+			if !p.Holds(s.float(l, k)) {
+				mark(l)
+				break
+			}
+		}
+	}
+}
 
 // Words is the size of a panel of so many factors, or of a part of one.
 func (p *Panel) Words(depth int) int { return p.Lines * roundUp(depth, p.KR) * p.Bytes / 4 }
@@ -192,7 +206,7 @@ func (r *Row) ForFloats() *Row {
 func (p *Panel) fills(lines int) bool { return 2*lines > p.RoundUp(lines) }
 
 // usable are the rows that For chooses from.
-var usable = slices.DeleteFunc(Usable(), func(r *Row) bool { return r.Asked != 0 && !isa.Asked(r.Asked) })
+var usable = Usable()
 
 // least is the usable row for the smallest products: the first with machine code.
 var least = slices.IndexFunc(usable, func(r *Row) bool { return r.Needs != 0 })

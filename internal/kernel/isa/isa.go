@@ -54,9 +54,6 @@ func Have() Set { return have }
 // plain Go is used then.
 func Err() error { return wrong }
 
-// Asked reports whether ESPALIER_ISA asks for a set by name.
-func Asked(s Set) bool { return have.Has(s) && os.Getenv("ESPALIER_ISA") == s.String() }
-
 func choose(offered Set, asked string) (Set, error) {
 	if asked == "" {
 		return offered, nil

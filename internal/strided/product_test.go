@@ -1,0 +1,74 @@
+package strided
+
+import (
+	"bytes"
+	"encoding/binary"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/espalier-ane/espalier/internal/kernel/gemm"
+	"github.com/espalier-ane/espalier/internal/kernel/half"
+	"github.com/espalier-ane/espalier/td"
+	"github.com/espalier-ane/espalier/tensor"
+)
+
+// The bits of an element depend on its own two lines, not on what lies beside
+// them: an infinity in one line, which panels of bf16 do not hold, changes no
+// other.
+func TestLinesDoNotMeet(t *testing.T) { forRows(t, linesDoNotMeet) }
+
+func linesDoNotMeet(t *testing.T, row *gemm.Row) {
+	const rows, cols, n = 70, 75, 300
+	r := rand.New(rand.NewPCG(11, 12))
+	random := func(count int) []byte {
+		b := make([]byte, 2*count)
+		for i := range count {
+			binary.LittleEndian.PutUint16(b[2*i:], half.Bits(float32(r.NormFloat64())))
+		}
+		return b
+	}
+	x, z := random(rows*n), random(n*cols)
+	for _, constant := range []bool{false, true} {
+		compute := func(x, z []byte) []byte {
+			memory := [][]byte{make([]byte, 2*rows*cols), x, z}
+			weights := dense(2, tensor.Float16, 1, 1, 1, n, cols)
+			weights.Constant = constant
+			op := &Op{Params: &td.MatMul{}, Packs: new(Packs), Gemm: row, Operands: []Operand{
+				dense(0, tensor.Float16, 1, 1, 1, rows, cols), dense(1, tensor.Float16, 1, 1, 1, rows, n), weights,
+			}}
+			k, err := Bind(op)
+			if err != nil {
+				t.Fatal(err)
+			}
+			w := NewScratch(k.Need())
+			w.Memory, w.Packed = memory, op.Packs.New()
+			for i := range w.Packed {
+				op.Packs.Fill(w.Packed, i, memory)
+			}
+			tiles, _ := k.Tiles()
+			k.Run(w, 0, tiles)
+			return memory[0]
+		}
+		plain := compute(x, z)
+		badX, badZ := bytes.Clone(x), bytes.Clone(z)
+		binary.LittleEndian.PutUint16(badX[2*(5*n+7):], 0x7c00)       // line 5
+		binary.LittleEndian.PutUint16(badZ[2*(100*cols+40):], 0x7c00) // line 40
+		mixed := compute(badX, badZ)
+		changed := 0
+		for i := range rows * cols {
+			a, b := binary.LittleEndian.Uint16(plain[2*i:]), binary.LittleEndian.Uint16(mixed[2*i:])
+			if i/cols == 5 || i%cols == 40 {
+				if a != b {
+					changed++
+				}
+				continue
+			}
+			if a != b {
+				t.Fatalf("constant %t: the element at %d, %d is %#x, and %#x beside an infinity", constant, i/cols, i%cols, a, b)
+			}
+		}
+		if changed != rows+cols-1 {
+			t.Fatalf("constant %t: an infinity changes %d elements, expected %d", constant, changed, rows+cols-1)
+		}
+	}
+}
