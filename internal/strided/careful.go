@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/espalier-ane/espalier/internal/kernel/gemm"
+	"github.com/espalier-ane/espalier/internal/kernel/vec"
 )
 
 // careful is for rules that look at each product of a sum. Where they change
@@ -135,6 +136,9 @@ func (c *careful) asks(w *Scratch, tile []float32, stride int, start []float32) 
 		}
 		a := float64(g.squaresA[r])
 		near := c.lanes > 0 || c.limit != 0 && !(a*longest < room)
+		if !near && (!c.toZero || !vec.HasNaN(tile[r*stride:][:cols])) {
+			continue // as nearly always
+		}
 		for j, v := range tile[r*stride:][:cols] {
 			if c.toZero && v != v || near && (c.lanes > 0 || !(a*float64(g.squaresB[j]) < room)) {
 				marks[j/64] |= 1 << (j % 64)
@@ -146,13 +150,7 @@ func (c *careful) asks(w *Scratch, tile []float32, stride int, start []float32) 
 }
 
 // greatest is the greatest magnitude, NaN if one is NaN, 0 of none.
-func greatest(values []float32) float32 {
-	var top float32
-	for _, v := range values {
-		top = max(top, float32(math.Abs(float64(v))))
-	}
-	return top
-}
+func greatest(values []float32) float32 { return vec.Greatest(values) }
 
 // reviewRow is review for a row of a channelwise convolution: the places of the
 // result from the first on, what they meet being in the area. The bias, with
@@ -184,12 +182,5 @@ func (c *careful) asksRow(result, area, weights []float32, shift []int, bias flo
 			return true
 		}
 	}
-	if c.toZero {
-		for _, v := range result {
-			if v != v {
-				return true
-			}
-		}
-	}
-	return false
+	return c.toZero && vec.HasNaN(result)
 }

@@ -3,6 +3,7 @@ package strided
 import (
 	"github.com/espalier-ane/espalier/internal/kernel/gemm"
 	"github.com/espalier-ane/espalier/internal/kernel/half"
+	"github.com/espalier-ane/espalier/internal/kernel/vec"
 )
 
 // Convolutions of dense arrays, which operations of the array engine are. Groups
@@ -321,14 +322,7 @@ func (c *careful) asksChannel(out, src, weights []float32, bias float32) bool {
 			return true
 		}
 	}
-	if c.toZero {
-		for _, v := range out {
-			if v != v {
-				return true
-			}
-		}
-	}
-	return false
+	return c.toZero && vec.HasNaN(out)
 }
 
 // again is the sum of a place, product by product.

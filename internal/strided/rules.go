@@ -5,6 +5,7 @@ import (
 
 	"github.com/espalier-ane/espalier/hal"
 	"github.com/espalier-ane/espalier/internal/kernel/half"
+	"github.com/espalier-ane/espalier/internal/kernel/vec"
 	"github.com/espalier-ane/espalier/td"
 	"github.com/espalier-ane/espalier/tensor"
 )
@@ -50,31 +51,29 @@ const (
 var infinity = float32(math.Inf(1))
 
 func (p passage) apply(v []float32) {
+	l := vec.NoLimits
 	if p&passNaN != 0 {
-		to := infinity
-		if p&passFinite != 0 {
-			to = half.Max
-		}
-		for j, x := range v {
-			if x != x {
-				v[j] = to
-			}
+		if l.None = infinity; p&passFinite != 0 {
+			l.None = half.Max
 		}
 	}
+	rounds := p&(passAway|passHalf) != 0
+	if p&passFlush != 0 && !rounds {
+		l.Least = half.LeastNormal
+	}
+	if p&(passNaN|passFlush) != 0 {
+		l.Apply(v)
+	}
 	if p&passAway != 0 {
-		for j, x := range v {
-			v[j] = half.RoundAway(x)
-		}
+		half.RoundAllAway(v)
 	}
 	if p&passHalf != 0 {
 		castFloats(tensor.Float16, v)
 	}
-	if p&passFlush != 0 {
-		for j, x := range v {
-			if x > -half.LeastNormal && x < half.LeastNormal {
-				v[j] = 0
-			}
-		}
+	if p&passFlush != 0 && rounds {
+		l = vec.NoLimits
+		l.Least = half.LeastNormal
+		l.Apply(v)
 	}
 	if p&passReLU != 0 {
 		relu(v)
@@ -90,13 +89,7 @@ func (p passage) apply(v []float32) {
 }
 
 // relu makes negative values, and the negative zero, 0. NaN stays.
-func relu(v []float32) {
-	for j, x := range v {
-		if x <= 0 {
-			v[j] = 0
-		}
-	}
-}
+func relu(v []float32) { vec.ReLU(v) }
 
 // isProduct reports whether a class is sums of products, which the array makes.
 func isProduct(class td.Class) bool {
@@ -180,38 +173,43 @@ func (r *Rules) arrival(class td.Class) *arrival {
 }
 
 func (a *arrival) apply(v []float32) {
+	l := vec.NoLimits
 	if a.toZero {
-		for j, x := range v {
-			if x != x {
-				v[j] = 0
-			}
-		}
+		l.None = 0
 	}
-	if a.flush || a.port != 0 {
-		far := infinity // below it, rounding does not reach the port
-		if a.port != 0 {
-			far = a.port * (1 - 0x1p-11)
-		}
-		for j, x := range v {
-			if m := max(x, -x); m >= half.LeastNormal && m < far {
-				continue
-			}
-			stored := half.Round(x) // which the port looks at
-			switch {
-			case a.flush && stored > -half.LeastNormal && stored < half.LeastNormal:
-				v[j] = 0
-			case a.port != 0 && stored >= a.port:
-				v[j] = infinity
-			case a.port != 0 && stored <= -a.port:
-				v[j] = -infinity
-			}
-		}
+	if a.flush { // what would be stored as a subnormal, and not rounded up to a normal number
+		l.Least = half.LeastNormal - 0x1p-25
 	}
+	if a.port != 0 {
+		l.Most = storedFrom(a.port)
+	}
+	l.Apply(v)
 	if a.gain != 0 {
 		for j, x := range v {
 			v[j] = half.Round(x*a.gain) / a.gain
 		}
 	}
+}
+
+// storedFrom is the least number that is stored as an fp16 number of this magnitude
+// or a greater one: the port looks at what is stored.
+func storedFrom(port float32) float32 {
+	b := half.Bits(port)
+	if half.Float(b) < port {
+		b++
+	}
+	if b == 0 {
+		return 0
+	}
+	above := half.Float(b)
+	if b == half.Inf {
+		above = 0x1p16
+	}
+	middle := (half.Float(b-1) + above) / 2
+	if half.Bits(middle) >= b {
+		return middle
+	}
+	return math.Nextafter32(middle, infinity)
 }
 
 // orZero returns v, or +0 if it is NaN and came from operands that are not.

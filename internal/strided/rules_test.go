@@ -164,3 +164,32 @@ func rulesThatDoNothing(t *testing.T, row *gemm.Row) {
 		}
 	}
 }
+
+// What arrives at the port is judged by what would be stored.
+func TestArrival(t *testing.T) {
+	for _, a := range []arrival{{flush: true}, {port: 32768}, {port: 30000.5, flush: true}, {port: 65536, toZero: true}, {port: 1e9}} {
+		for h := range 1 << 16 {
+			for _, d := range []uint32{0, 0xfff, 0x1000, 0x1001} {
+				x := math.Float32frombits(math.Float32bits(half.Float(uint16(h))) + d)
+				stored := half.Round(x)
+				want := x
+				switch {
+				case x != x:
+					if a.toZero {
+						want = 0
+					}
+				case a.flush && stored > -half.LeastNormal && stored < half.LeastNormal:
+					want = 0
+				case a.port != 0 && stored >= a.port:
+					want = infinity
+				case a.port != 0 && stored <= -a.port:
+					want = -infinity
+				}
+				got := []float32{x}
+				if a.apply(got); math.Float32bits(got[0]) != math.Float32bits(want) && (got[0] == got[0] || want == want) {
+					t.Fatalf("%+v: %g becomes %g, expected %g", a, x, got[0], want)
+				}
+			}
+		}
+	}
+}

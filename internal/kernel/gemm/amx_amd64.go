@@ -205,13 +205,3 @@ func unpackTiles(dst, panel []float32, line int, columns bool) {
 		dst[k] = bf16At(panel, word, shift) + bf16At(panel, word+lowWords, shift)
 	}
 }
-
-func tileSquares(sums, panel []float32, depth int, columns bool) {
-	for l := range 2 * tileLines {
-		for k := range depth {
-			word, shift := tileFactor(l, k, columns)
-			v := bf16At(panel, word, shift) + bf16At(panel, word+lowWords, shift)
-			sums[l] += float32(v * v)
-		}
-	}
-}

@@ -20,6 +20,7 @@ func vectorPanel(lines int) Panel {
 		}
 		return true
 	}
+	p.Squares = func(sums, panel []float32, depth int) { vectorSquares(sums, panel, lines, depth) }
 	return p
 }
 

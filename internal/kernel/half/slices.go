@@ -35,6 +35,15 @@ func RoundAll(v []float32) {
 	}
 }
 
+// RoundAllAway rounds numbers in place to the nearest fp16 ones, ties away from
+// zero.
+func RoundAllAway(v []float32) {
+	v = v[awayFast(v):]
+	for i, x := range v {
+		v[i] = RoundAway(x)
+	}
+}
+
 func goFloats(dst []float32, src []byte) {
 	for len(dst) >= 4 {
 		b, d := binary.LittleEndian.Uint64(src), (*[4]float32)(dst)

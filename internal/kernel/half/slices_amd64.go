@@ -89,3 +89,19 @@ func putAVX512(dst *byte, src *float32, n int)
 
 //go:noescape
 func roundAVX512(v *float32, n int)
+
+//go:noescape
+func awayAVX512(v *float32, n int)
+
+// awayFast is RoundAllAway of as many numbers as there is machine code for.
+func awayFast(v []float32) (n int) {
+	if step != 1 {
+		return 0
+	}
+	for n < len(v) {
+		part := min(most, len(v)-n)
+		awayAVX512(&v[n], part)
+		n += part
+	}
+	return n
+}

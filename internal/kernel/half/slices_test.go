@@ -38,6 +38,14 @@ func TestSlices(t *testing.T) {
 	values := edges()
 	bytes, floats := make([]byte, 2*len(values)), make([]float32, len(values))
 	Put(bytes, values)
+	away := make([]float32, len(values))
+	copy(away, values)
+	RoundAllAway(away)
+	for i, v := range values {
+		if got, want := math.Float32bits(away[i]), math.Float32bits(RoundAway(v)); got != want {
+			t.Fatalf("%g (%#x) is rounded to %#x, expected %#x", v, math.Float32bits(v), got, want)
+		}
+	}
 	copy(floats, values)
 	RoundAll(floats)
 	for i, v := range values {

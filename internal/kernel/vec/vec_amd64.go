@@ -13,7 +13,7 @@ func init() {
 	greater.fast, lesser.fast = maxAVX512, minAVX512
 	fastTaps = manyTaps
 	fastPlus, fastReLU, fastClamp = plusAVX512, reluAVX512, clampAVX512
-	fastFinish = finishAVX512
+	fastFinish, fastLimit, fastHasNaN, fastGreatest = finishAVX512, limitAVX512, hasNaNAVX512, greatestAVX512
 }
 
 //go:noescape
@@ -42,6 +42,15 @@ func reluAVX512(v *float32, n int)
 
 //go:noescape
 func clampAVX512(v *float32, lo, hi, zero float32, n int)
+
+//go:noescape
+func limitAVX512(l *Limits, v *float32, n int)
+
+//go:noescape
+func hasNaNAVX512(v *float32, n int) bool
+
+//go:noescape
+func greatestAVX512(v *float32, n int) float32
 
 //go:noescape
 func finishAVX512(p *finishing)
