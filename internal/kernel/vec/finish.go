@@ -27,9 +27,6 @@ type Finish struct {
 // Bounds are those of a tile that has none.
 func (f *Finish) Bounds() { f.Lo, f.Hi = float32(math.Inf(-1)), float32(math.Inf(1)) }
 
-// fastFinish is the machine code; nil: none.
-var fastFinish func(*finishing)
-
 // A finishing is what the machine code is told.
 type finishing struct {
 	tile     *float32
@@ -56,7 +53,7 @@ func (f *Finish) Run() {
 	if f.Rows == 0 || f.Cols == 0 {
 		return
 	}
-	if fastFinish == nil || f.Lo != f.Lo || f.Hi != f.Hi || f.Lo == 0 && math.Signbit(float64(f.Lo)) || f.Hi == 0 { // bounds that would show
+	if !fast || f.Lo != f.Lo || f.Hi != f.Hi || f.Lo == 0 && math.Signbit(float64(f.Lo)) || f.Hi == 0 { // bounds that would show
 		f.plain()
 		return
 	}
@@ -77,7 +74,7 @@ func (f *Finish) Run() {
 		_ = f.Other[last*f.OtherApart+2*f.Cols-1]
 		p.other, p.apart = &f.Other[0], f.OtherApart
 	}
-	fastFinish(&p)
+	callFinish(&p)
 }
 
 func (f *Finish) plain() {

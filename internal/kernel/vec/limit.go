@@ -14,23 +14,14 @@ var NoLimits = Limits{Most: float32(math.NaN()), None: float32(math.NaN())}
 
 // Apply changes all elements.
 func (l *Limits) Apply(v []float32) {
-	if fastLimit == nil {
+	if !fast {
 		l.plain(v)
 		return
 	}
 	for at := 0; at < len(v); at += most {
-		limit(l, v[at:min(at+most, len(v))])
+		callLimit(l, v[at:min(at+most, len(v))])
 	}
 }
-
-// limit is a call of its own so that the scheduler can stop a loop over rows:
-// machine code it cannot.
-//
-//go:noinline
-func limit(l *Limits, v []float32) { fastLimit(l, &v[0], len(v)) }
-
-// fastLimit is the machine code; nil: there is none.
-var fastLimit func(l *Limits, v *float32, n int)
 
 func (l *Limits) plain(v []float32) {
 	for i, x := range v {
@@ -47,7 +38,7 @@ func (l *Limits) plain(v []float32) {
 
 // HasNaN reports whether there is a NaN among the elements.
 func HasNaN(v []float32) bool {
-	if fastHasNaN == nil {
+	if !fast {
 		for _, x := range v {
 			if x != x {
 				return true
@@ -56,34 +47,24 @@ func HasNaN(v []float32) bool {
 		return false
 	}
 	for at := 0; at < len(v); at += most {
-		if hasNaN(v[at:min(at+most, len(v))]) {
+		if callHasNaN(v[at:min(at+most, len(v))]) {
 			return true
 		}
 	}
 	return false
 }
 
-//go:noinline
-func hasNaN(v []float32) bool { return fastHasNaN(&v[0], len(v)) }
-
-var fastHasNaN func(v *float32, n int) bool
-
 // Greatest is the greatest magnitude, NaN if an element is NaN, 0 of none.
 func Greatest(v []float32) float32 {
 	var top float32
-	if fastGreatest == nil {
+	if !fast {
 		for _, x := range v {
 			top = max(top, x, -x)
 		}
 		return top
 	}
 	for at := 0; at < len(v); at += most {
-		top = max(top, greatestOf(v[at:min(at+most, len(v))]))
+		top = max(top, callGreatest(v[at:min(at+most, len(v))]))
 	}
 	return top
 }
-
-//go:noinline
-func greatestOf(v []float32) float32 { return fastGreatest(&v[0], len(v)) }
-
-var fastGreatest func(v *float32, n int) float32

@@ -13,7 +13,6 @@ func init() {
 	greater.fast, lesser.fast = maxAVX512, minAVX512
 	fastTaps = manyTaps
 	fastPlus, fastReLU, fastClamp = plusAVX512, reluAVX512, clampAVX512
-	fastFinish, fastLimit, fastHasNaN, fastGreatest = finishAVX512, limitAVX512, hasNaNAVX512, greatestAVX512
 }
 
 //go:noescape
@@ -75,6 +74,20 @@ func callFunction(f Function, p *function) {
 		geluTanhAVX512(p)
 	}
 }
+
+// The calls below are to rows what callFunction is to functions.
+
+//go:noinline
+func callLimit(l *Limits, v []float32) { limitAVX512(l, &v[0], len(v)) }
+
+//go:noinline
+func callHasNaN(v []float32) bool { return hasNaNAVX512(&v[0], len(v)) }
+
+//go:noinline
+func callGreatest(v []float32) float32 { return greatestAVX512(&v[0], len(v)) }
+
+//go:noinline
+func callFinish(p *finishing) { finishAVX512(p) }
 
 // callReduction is to reductions what callFunction is to functions.
 //
