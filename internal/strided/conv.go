@@ -69,7 +69,7 @@ func newConvolution(op *Op) *convolution {
 		a.port = 0 // one product is no sum
 	}
 	k.row = op.gemmRow(k.outputs, anyLines, k.n)
-	k.tileRows, k.tileCols = stripTiles(k.row, k.outputs, k.places, y.Dims[axisN]*k.groups, k.n, true)
+	k.tileRows, k.tileCols = stripTiles(k.row, k.outputs, k.places, y.Dims[axisN]*k.groups, k.n, true, true)
 	k.rowTiles, k.colTiles = tilesOf(k.outputs, k.tileRows), tilesOf(k.places, k.tileCols)
 	return k
 }

@@ -114,7 +114,7 @@ func newDense(s convShape, groups int, r *Rules, row *gemm.Row, p *Packs, weight
 	if row == nil {
 		row = gemm.For(s.cout, anyLines, n)
 	}
-	tileRows, tileCols := stripTiles(row, s.cout, k.places, groups, n, true)
+	tileRows, tileCols := stripTiles(row, s.cout, k.places, groups, n, true, true)
 	k.rowTiles, k.colTiles = tilesOf(s.cout, tileRows), tilesOf(k.places, tileCols)
 	k.product = newProduct(row, (*denseWeights)(k), (*denseUnder)(k), n, k.careful, tileRows, tileCols)
 	if weights != nil {

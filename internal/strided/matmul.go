@@ -26,7 +26,7 @@ func bindMatMul(op *Op) (Kernel, error) {
 	}
 	n := x.Dims[left.inner]
 	row := op.gemmRow(anyLines, k.cols, n)
-	tileRows, tileCols := stripTiles(row, k.rows, k.cols, k.batch.count(), n, false)
+	tileRows, tileCols := stripTiles(row, k.rows, k.cols, k.batch.count(), n, false, z.Constant)
 	k.rowTiles, k.colTiles = tilesOf(k.rows, tileRows), tilesOf(k.cols, tileCols)
 	k.product = newProduct(row, left, right, n, op.Rules.careful(n), tileRows, tileCols)
 	k.left.packed = k.pack(op, 1, &k.left, left, k.rows)

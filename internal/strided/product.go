@@ -402,8 +402,14 @@ func tileOf(row *gemm.Row, rows, cols, results, n int) (tileRows, tileCols int) 
 // one, stays in the scratch as a strip: some lines of it, as many as a cache holds
 // the factors of, and of the other side as many as keep the tile in the fastest
 // one. Strips are about equal. If there is no room for one, it chooses as tileOf.
-func stripTiles(row *gemm.Row, rows, cols, results, n int, right bool) (tileRows, tileCols int) {
-	const stay = 128 // lines
+//
+// If the other side is not packed either, it is packed for each strip anew, so
+// that strips are as wide as can be.
+func stripTiles(row *gemm.Row, rows, cols, results, n int, right, packed bool) (tileRows, tileCols int) {
+	stay := 128 // lines
+	if !packed {
+		stay = maxLines
+	}
 	kept, other, lines, others, pass := &row.A, &row.B, rows, cols, 128
 	if right {
 		kept, other, lines, others, pass = other, kept, cols, rows, 48
