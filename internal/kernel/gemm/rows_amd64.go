@@ -2,4 +2,4 @@
 
 package gemm
 
-var machineRows = []*Row{&avx512, &amx}
+var machineRows = []*Row{&avx2, &avx512, &amx}

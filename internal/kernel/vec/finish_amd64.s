@@ -146,3 +146,68 @@ withLast:
 	JNZ  withRow
 	VZEROUPPER
 	RET
+
+// BOUND2 is BOUND of eight lanes: Y4 the lower bound, Y5 the upper one, Y6 makes 0 of -0.
+#define BOUND2(y) \
+	VMAXPS y, Y4, y \
+	VADDPS Y6, y, y \
+	VMINPS y, Y5, y
+
+// func finishAVX2(p *finishing)
+//
+// As finishAVX512, eight elements at a time; the columns are a multiple of 8.
+TEXT ·finishAVX2(SB), NOSPLIT, $0-8
+	MOVQ p+0(FP), DX
+	MOVQ 0(DX), R13
+	MOVQ 8(DX), R8
+	MOVQ 16(DX), R15
+	MOVQ 32(DX), R11
+	MOVQ 40(DX), R12
+	MOVQ 48(DX), R14
+	MOVQ 56(DX), R10
+	MOVQ 64(DX), AX
+	MOVQ 72(DX), R9
+	VBROADCASTSS 80(DX), Y4
+	VBROADCASTSS 84(DX), Y5
+	VBROADCASTSS 88(DX), Y6
+
+row:
+	VBROADCASTSS (R11), Y3
+	MOVQ  R13, SI
+	MOVQ  AX, DI
+	MOVQ  R14, BX
+	MOVQ  24(DX), CX
+	TESTQ R14, R14
+	JNZ   with
+
+loop:
+	VADDPS    (SI), Y3, Y0
+	BOUND2(Y0)
+	VCVTPS2PH $0, Y0, (DI)
+	ADDQ      $32, SI
+	ADDQ      $16, DI
+	SUBQ      $8, CX
+	JNZ       loop
+	JMP       next
+
+with:
+	VADDPS    (SI), Y3, Y0
+	VCVTPH2PS (BX), Y1
+	VADDPS    Y1, Y0, Y0
+	BOUND2(Y0)
+	VCVTPS2PH $0, Y0, (DI)
+	ADDQ      $32, SI
+	ADDQ      $16, BX
+	ADDQ      $16, DI
+	SUBQ      $8, CX
+	JNZ       with
+	ADDQ      R10, R14
+
+next:
+	ADDQ R8, R13
+	ADDQ R9, AX
+	ADDQ R12, R11
+	DECQ R15
+	JNZ  row
+	VZEROUPPER
+	RET

@@ -11,15 +11,23 @@ type Places struct {
 	At []int64
 
 	greatest int64
+	runs     []placeRun
 	groups   []placeGroup // of 16 places; empty: there is no machine code for them
 	room     placeRoom
 }
 
+// A placeRun is places that follow each other, from one on.
+type placeRun struct{ first, count int }
+
 // Set takes places that are not negative. They must stay as they are.
 func (p *Places) Set(at []int64) {
-	p.At, p.greatest = at, 0
-	for _, a := range at {
+	p.At, p.greatest, p.runs = at, 0, p.runs[:0]
+	for i, a := range at {
 		p.greatest = max(p.greatest, a)
+		if i == 0 || a != at[i-1]+1 {
+			p.runs = append(p.runs, placeRun{first: i})
+		}
+		p.runs[len(p.runs)-1].count++
 	}
 	p.group()
 }
@@ -36,14 +44,16 @@ func (p *Places) Read(panels []float32, apart, width int, src []float32, shifts 
 	if p.fast(panels, apart, width, src, shifts) {
 		return
 	}
-	for first := 0; first == 0 || first < len(p.At); first += width {
-		panel, places := panels[first/width*apart:][:len(shifts)*width], p.At[first:min(first+width, len(p.At))]
-		for k, shift := range shifts {
-			row := panel[k*width:][:width]
-			for l, at := range places {
-				row[l] = src[int(at)+shift]
+	for k, shift := range shifts {
+		for _, r := range p.runs {
+			from := src[int(p.At[r.first])+shift:][:r.count]
+			for l := r.first; len(from) > 0; {
+				n := copy(panels[l/width*apart+k*width+l%width:][:width-l%width], from)
+				from, l = from[n:], l+n
 			}
-			clear(row[len(places):])
+		}
+		if n := len(p.At); n%width != 0 || n == 0 {
+			clear(panels[n/width*apart+k*width+n%width:][:width-n%width])
 		}
 	}
 }

@@ -5,10 +5,13 @@ package vec
 import "github.com/espalier-ane/espalier/internal/kernel/isa"
 
 func init() {
+	if isa.Have().Has(isa.AVX2) {
+		finishStep = 8
+	}
 	if !isa.Have().Has(isa.AVX512) {
 		return
 	}
-	fast = true
+	fast, finishStep = true, 1
 	add.fast, sub.fast, mul.fast, div.fast = addAVX512, subAVX512, mulAVX512, divAVX512
 	greater.fast, lesser.fast = maxAVX512, minAVX512
 	fastTaps = manyTaps
@@ -52,6 +55,9 @@ func hasNaNAVX512(v *float32, n int) bool
 func greatestAVX512(v *float32, n int) float32
 
 //go:noescape
+func finishAVX2(p *finishing)
+
+//go:noescape
 func finishAVX512(p *finishing)
 
 // callFunction is a call of its own so that the scheduler can stop a loop over
@@ -87,7 +93,13 @@ func callHasNaN(v []float32) bool { return hasNaNAVX512(&v[0], len(v)) }
 func callGreatest(v []float32) float32 { return greatestAVX512(&v[0], len(v)) }
 
 //go:noinline
-func callFinish(p *finishing) { finishAVX512(p) }
+func callFinish(p *finishing) {
+	if finishStep == 1 {
+		finishAVX512(p)
+	} else {
+		finishAVX2(p)
+	}
+}
 
 // callReduction is to reductions what callFunction is to functions.
 //

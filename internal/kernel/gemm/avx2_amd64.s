@@ -1,0 +1,131 @@
+// The block of the row avx2-6x16.
+//
+//	Y0 Y1      a factor of 16 lines of B
+//	Y2 Y3      a factor of two lines of A, each in all lanes
+//	Y4 … Y15   the sums: line by line of A, eight lines of B in each
+//
+// Four factors are taken at a time, then what is left of the depth. The sums are
+// added to C at the end.
+
+//go:build amd64
+
+#include "textflag.h"
+
+// TWO adds the products of two lines of A, of which the first is l.
+#define TWO(k, l, s0, s1, s2, s3) \
+	VBROADCASTSS (24*k+4*l)(AX), Y2   \
+	VBROADCASTSS (24*k+4*l+4)(AX), Y3 \
+	VFMADD231PS  Y0, Y2, s0           \
+	VFMADD231PS  Y1, Y2, s1           \
+	VFMADD231PS  Y0, Y3, s2           \
+	VFMADD231PS  Y1, Y3, s3
+
+#define STEP(k) \
+	VMOVUPS (64*k)(BX), Y0              \
+	VMOVUPS (64*k+32)(BX), Y1           \
+	TWO(k, 0, Y4, Y5, Y6, Y7)           \
+	TWO(k, 2, Y8, Y9, Y10, Y11)         \
+	TWO(k, 4, Y12, Y13, Y14, Y15)
+
+// PUT adds sums to a row of C, and goes on to the next.
+#define PUT(s0, s1) \
+	VADDPS  (DI), s0, s0   \
+	VADDPS  32(DI), s1, s1 \
+	VMOVUPS s0, (DI)       \
+	VMOVUPS s1, 32(DI)     \
+	ADDQ    R8, DI
+
+// func add6x16(block *block)
+TEXT ·add6x16(SB), NOSPLIT, $0-8
+	MOVQ block+0(FP), DX
+	MOVQ 0(DX), AX
+	MOVQ 8(DX), BX
+	MOVQ 16(DX), CX
+	MOVQ 24(DX), DI
+	MOVQ 32(DX), R8
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	VXORPS Y8, Y8, Y8
+	VXORPS Y9, Y9, Y9
+	VXORPS Y10, Y10, Y10
+	VXORPS Y11, Y11, Y11
+	VXORPS Y12, Y12, Y12
+	VXORPS Y13, Y13, Y13
+	VXORPS Y14, Y14, Y14
+	VXORPS Y15, Y15, Y15
+	SUBQ $4, CX
+	JLT  rest
+
+loop:
+	STEP(0)
+	STEP(1)
+	STEP(2)
+	STEP(3)
+	ADDQ $96, AX
+	ADDQ $256, BX
+	SUBQ $4, CX
+	JGE  loop
+
+rest:
+	ADDQ $4, CX
+	JZ   done
+
+one:
+	STEP(0)
+	ADDQ $24, AX
+	ADDQ $64, BX
+	DECQ CX
+	JNZ  one
+
+done:
+	PUT(Y4, Y5)
+	PUT(Y6, Y7)
+	PUT(Y8, Y9)
+	PUT(Y10, Y11)
+	PUT(Y12, Y13)
+	PUT(Y14, Y15)
+	VZEROUPPER
+	RET
+
+// func packSixteenFloats(dst, src *float32, steps, from int)
+//
+// 16 lines that lie side by side: of each step 16 elements are copied; from is in
+// bytes.
+TEXT ·packSixteenFloats(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), DI
+	MOVQ src+8(FP), SI
+	MOVQ steps+16(FP), CX
+	MOVQ from+24(FP), R8
+
+loop:
+	VMOVUPS (SI), Y0
+	VMOVUPS 32(SI), Y1
+	VMOVUPS Y0, (DI)
+	VMOVUPS Y1, 32(DI)
+	ADDQ    R8, SI
+	ADDQ    $64, DI
+	DECQ    CX
+	JNZ     loop
+	VZEROUPPER
+	RET
+
+// func packSixteenHalves(dst *float32, src *byte, steps, from int)
+TEXT ·packSixteenHalves(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), DI
+	MOVQ src+8(FP), SI
+	MOVQ steps+16(FP), CX
+	MOVQ from+24(FP), R8
+
+loop:
+	VCVTPH2PS (SI), Y0
+	VCVTPH2PS 16(SI), Y1
+	VMOVUPS   Y0, (DI)
+	VMOVUPS   Y1, 32(DI)
+	ADDQ      R8, SI
+	ADDQ      $64, DI
+	DECQ      CX
+	JNZ       loop
+	VZEROUPPER
+	RET
