@@ -52,7 +52,7 @@ bench:
 
 # A module of its own: it loads the peer's shared library, which npm downloads.
 bench-peers:
-	cd bench/peers && $(GO) run . $(PEERS)
+	cd bench/peers && $(GO) run . -isa all -parts all -results ../RESULTS.md $(PEERS)
 
 # Finds the targets by their declarations, so that a new one joins by being
 # written, and runs them all before it fails. A run passes when go test says ok,

@@ -22,6 +22,9 @@ var twins = []struct {
 	{"micro_backward", 0.02}, {"micro_conv1x1", 0.02},
 }
 
+// packageName is the name of our side's file in the folder of a network.
+const packageName = "model.mlpackage"
+
 // A Result is one network on both sides.
 type Result struct {
 	Model      string  `json:"model"`
@@ -31,6 +34,7 @@ type Result struct {
 	Peer       Times   `json:"peer"`
 	Ratio      float64 `json:"ratio"`      // median of the peer by ours; 0 without a peer
 	Difference float64 `json:"difference"` // of the results, the largest in root mean squares
+	Others     float64 `json:"others"`     // share of the machine that other processes used meanwhile
 	Error      string  `json:"error,omitempty"`
 }
 
@@ -49,12 +53,14 @@ func (b *bench) measureInto(ctx context.Context, r *Result, tolerance float64) e
 	if err != nil {
 		return err
 	}
-	ours, err := openOurs(ctx, dir, "virtual", r.Threads)
+	ours, err := openOurs(ctx, filepath.Join(dir, packageName), "virtual", r.Threads)
 	if err != nil {
 		return err
 	}
 	defer ours.close()
 	us := &side{run: ours.run}
+	meter := startMeter()
+	defer func() { r.Others = meter.others() }()
 	if b.ort == nil {
 		err := interleave(b.rounds, us)
 		r.Ours = timesOf(us.runs)
@@ -79,8 +85,11 @@ func (b *bench) measureInto(ctx context.Context, r *Result, tolerance float64) e
 		if err != nil {
 			return fmt.Errorf("the output %s: %w", p.name, err)
 		}
+		if math.IsNaN(d) {
+			return fmt.Errorf("the output %s has numbers that are not finite", p.name)
+		}
 		r.Difference = max(r.Difference, d)
-		if !(d <= tolerance) {
+		if d > tolerance {
 			return fmt.Errorf("the output %s differs by %.3g root mean squares, at most %.3g are fine", p.name, d, tolerance)
 		}
 	}

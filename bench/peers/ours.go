@@ -20,16 +20,17 @@ import (
 // to buffers of ours.
 type oursSession struct {
 	bundle  *bundle.Bundle
-	folder  string // of the bundle
+	folder  string // that the bundle was written to
 	op      *e5rt.Operation
 	state   *e5rt.State
 	inputs  map[string]*tensor.Tensor
 	outputs map[string]*tensor.Tensor
 }
 
-// openOurs compiles a model for a target, writes the bundle, and opens that.
-func openOurs(ctx context.Context, dir, target string, threads int) (*oursSession, error) {
-	m, err := espalier.Config{Target: target}.Open(filepath.Join(dir, "model.mlpackage"))
+// openOurs compiles a model for a target, writes the bundle, and opens that. Its
+// inputs lie beside it.
+func openOurs(ctx context.Context, path, target string, threads int) (*oursSession, error) {
+	m, err := espalier.Config{Target: target}.Open(path)
 	if err != nil {
 		return nil, err
 	}
@@ -38,20 +39,31 @@ func openOurs(ctx context.Context, dir, target string, threads int) (*oursSessio
 	if err != nil {
 		return nil, err
 	}
-	s := &oursSession{}
-	if s.folder, err = os.MkdirTemp("", "peers-"); err != nil {
+	folder, err := os.MkdirTemp("", "peers-")
+	if err != nil {
 		return nil, err
 	}
-	written := filepath.Join(s.folder, "bundle")
+	written := filepath.Join(folder, "bundle")
 	_, err = p.WriteBundle(ctx, written)
 	if err == nil {
-		s.bundle, err = bundle.Open(written)
+		var s *oursSession
+		if s, err = openBundle(ctx, written, filepath.Dir(path), threads); err == nil {
+			s.folder = folder
+			return s, nil
+		}
 	}
-	if err == nil {
-		err = s.start(ctx, dir, threads)
-	}
+	return nil, errors.Join(err, os.RemoveAll(folder))
+}
+
+// openBundle makes a bundle ready to run, on inputs that lie in a folder.
+func openBundle(ctx context.Context, path, inputs string, threads int) (*oursSession, error) {
+	b, err := bundle.Open(path)
 	if err != nil {
-		return nil, errors.Join(err, s.close())
+		return nil, err
+	}
+	s := &oursSession{bundle: b}
+	if err := s.start(ctx, inputs, threads); err != nil {
+		return nil, errors.Join(err, b.Close())
 	}
 	return s, nil
 }
@@ -92,13 +104,8 @@ func (s *oursSession) start(ctx context.Context, dir string, threads int) error 
 
 func (s *oursSession) run() error { return s.op.Run(context.Background(), s.state) }
 
-func (s *oursSession) close() error {
-	var err error
-	if s.bundle != nil {
-		err = s.bundle.Close()
-	}
-	return errors.Join(err, os.RemoveAll(s.folder))
-}
+// close closes the bundle, and removes it.
+func (s *oursSession) close() error { return errors.Join(s.bundle.Close(), os.RemoveAll(s.folder)) }
 
 // inputsOf reads the inputs of a network, or draws them: small numbers, and for
 // integers 0, which is a token, a position and a place of the mask.

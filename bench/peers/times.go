@@ -34,18 +34,19 @@ func median(values []time.Duration) time.Duration {
 
 // A side is one of those that are measured in turn.
 type side struct {
-	run  func() error
-	runs []time.Duration // what its runs took
+	run   func() error
+	count int             // runs of a phase
+	runs  []time.Duration // what its runs took
 }
 
 const (
 	pause     = 50 * time.Millisecond  // in which the threads of the side before go to sleep
-	phaseTime = 100 * time.Millisecond // that the runs of the faster side take in a phase, about
+	phaseTime = 100 * time.Millisecond // that the runs of a phase take, about; a long run is alone
 	mostRuns  = 2000                   // in a phase
 )
 
 // interleave measures the sides in turn. A round has a phase of each side: a
-// pause, a run that is not counted, and k runs that are.
+// pause, a run that is not counted, and runs that are.
 //
 //	round 0   ─pause─a·aaaa─pause─b·bbbb
 //	round 1   ─pause─b·bbbb─pause─a·aaaa
@@ -53,33 +54,47 @@ const (
 // Threads of ONNX Runtime spin for a while after a run, and ours may: without the
 // pause, each side would measure the other's.
 func interleave(rounds int, sides ...*side) error {
-	fastest := time.Duration(math.MaxInt64)
 	for _, s := range sides {
+		fastest := time.Duration(math.MaxInt64)
 		for range 2 {
-			start := time.Now()
-			if err := s.run(); err != nil {
+			d, err := s.once()
+			if err != nil {
 				return err
 			}
-			fastest = min(fastest, time.Since(start))
+			fastest = min(fastest, d)
 		}
+		s.count = int(min(max(phaseTime/max(fastest, 1), 1), mostRuns))
 	}
-	k := int(min(max(phaseTime/max(fastest, 1), 1), mostRuns))
 	order := slices.Clone(sides)
 	for range rounds {
 		for _, s := range order {
-			time.Sleep(pause)
-			if err := s.run(); err != nil {
+			if err := s.phase(); err != nil {
 				return err
-			}
-			for range k {
-				start := time.Now()
-				if err := s.run(); err != nil {
-					return err
-				}
-				s.runs = append(s.runs, time.Since(start))
 			}
 		}
 		slices.Reverse(order)
 	}
 	return nil
+}
+
+// phase is the part of a round that one side has.
+func (s *side) phase() error {
+	time.Sleep(pause)
+	if _, err := s.once(); err != nil {
+		return err
+	}
+	for range s.count {
+		d, err := s.once()
+		if err != nil {
+			return err
+		}
+		s.runs = append(s.runs, d)
+	}
+	return nil
+}
+
+func (s *side) once() (time.Duration, error) {
+	start := time.Now()
+	err := s.run()
+	return time.Since(start), err
 }
