@@ -59,8 +59,8 @@ type meter struct {
 
 func startMeter() meter { return meter{busy(), ownTime(), time.Now()} }
 
-// others returns the share of the machine since the start; NaN is never returned,
-// and 0 where the system does not tell.
+// others returns the share of the machine since the start, 0 where the system does
+// not tell.
 func (m meter) others() float64 {
 	capacity := float64(time.Since(m.start)) * float64(runtime.NumCPU())
 	used := float64(busy()-m.all) - float64(ownTime()-m.own)

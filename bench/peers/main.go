@@ -225,7 +225,7 @@ func (o *options) measureSets() (*Report, error) {
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	var all *Report
+	all := &Report{Rounds: o.rounds}
 	for i, set := range o.sets {
 		var names []string
 		for _, p := range parts {
@@ -240,17 +240,17 @@ func (o *options) measureSets() (*Report, error) {
 		cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 		failure := cmd.Run()
 		text, err := os.ReadFile(path)
-		if err != nil {
-			return nil, errors.Join(failure, err)
+		if err != nil { // what the others measured is worth keeping
+			all.Failed = append(all.Failed, fmt.Sprintf("%s: %v", set, errors.Join(failure, err)))
+			continue
 		}
 		var r Report
 		if err := json.Unmarshal(text, &r); err != nil {
 			return nil, err
 		}
-		if all == nil {
-			all = &r
+		if all.Machine.Sets == "" {
+			all.Machine = r.Machine
 			all.Machine.Sets = isa.Have().String()
-			continue
 		}
 		all.Results = append(all.Results, r.Results...)
 		all.Figures = append(all.Figures, r.Figures...)

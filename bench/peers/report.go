@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 )
 
@@ -12,10 +13,12 @@ type Report struct {
 	Rounds  int      `json:"rounds"`
 	Results []Result `json:"results"`
 	Figures []Figure `json:"figures"`
+	Failed  []string `json:"failed,omitempty"` // instruction sets of which there is nothing
 }
 
 // failed lists what could not be measured, or is wrong.
-func (r *Report) failed() (list []string) {
+func (r *Report) failed() []string {
+	list := slices.Clone(r.Failed)
 	for _, x := range r.Results {
 		if x.Error != "" {
 			list = append(list, fmt.Sprintf("%s, %s, %d threads: %s", x.Model, x.ISA, x.Threads, x.Error))
@@ -90,7 +93,15 @@ func (f *Figure) row() []string {
 	if f.Error != "" {
 		return []string{f.Name, f.ISA, "–", demand, "", f.Error}
 	}
-	return []string{f.Name, f.ISA, fmt.Sprintf("%.2f %s", f.Value, f.Unit), demand, mark(max(f.Least, f.Most), f.met()), f.Detail}
+	return []string{f.Name, f.ISA, fmt.Sprintf("%.*f %s", f.digits(), f.Value, f.Unit), demand, mark(max(f.Least, f.Most), f.met()), f.Detail}
+}
+
+// digits are those after the point: ratios have more than percents and times.
+func (f *Figure) digits() int {
+	if f.Unit == "×" {
+		return 3
+	}
+	return 1
 }
 
 // mark says whether a demand is met, if there is one.
