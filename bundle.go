@@ -18,7 +18,7 @@ func (c Config) bundleFunctions(ctx context.Context, b *bundle.Bundle) ([]*Funct
 	if err != nil {
 		return nil, err
 	}
-	options := e5rt.Options{Limits: c.Limits.use(), Threads: c.Threads}
+	options := e5rt.Options{Limits: c.Limits.use(), Threads: c.Threads, LowMemory: c.LowMemory}
 	if hosted != nil {
 		hosted.SetLimits(c.Limits.use())
 		options.Host = hosted

@@ -30,7 +30,7 @@ func (c Config) containerFunctions(ctx context.Context, file *hwx.File) ([]*Func
 	if err != nil {
 		return nil, err
 	}
-	library, err := e5rt.OpenContext(ctx, b, e5rt.Options{Limits: c.Limits.use(), Threads: c.Threads})
+	library, err := e5rt.OpenContext(ctx, b, e5rt.Options{Limits: c.Limits.use(), Threads: c.Threads, LowMemory: c.LowMemory})
 	if err != nil {
 		return nil, ofContainer(err)
 	}

@@ -51,6 +51,9 @@ type Config struct {
 	// Threads bounds the goroutines that a prediction is computed on, the caller's among them. 0 is GOMAXPROCS. The
 	// results are the same for any number.
 	Threads int
+	// LowMemory holds weights in as little memory as they are fast in, rather than as they are fastest: about as many
+	// bytes as their file. Results are those of other machines, to the last bits.
+	LowMemory bool
 	// Limits are how much a model may ask for.
 	Limits Limits
 	// RandomWeights is the seed of made-up weights, for a model whose weight files are absent or Git LFS pointers: to run it and

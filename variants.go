@@ -30,6 +30,7 @@ type variants struct {
 	engineOnly bool
 	trace      func(*compiler.Pass, *segment.Segment, time.Duration) // is told of passes; may be nil
 	threads    int                                                   // of a prediction
+	lowMemory  bool                                                  // of weights
 
 	only atomic.Pointer[compiled] // the variant of a function that leaves no input open, once it is there
 
@@ -250,7 +251,7 @@ func (v *variants) compileWithin(ctx context.Context, shapes map[string][]int) (
 	if err != nil {
 		return nil, err
 	}
-	options := e5rt.Options{Threads: v.threads, Limits: v.features.limits.use()}
+	options := e5rt.Options{Threads: v.threads, LowMemory: v.lowMemory, Limits: v.features.limits.use()}
 	if result.Host != nil {
 		hosted, err := host.New(result.Host)
 		if err != nil {

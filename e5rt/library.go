@@ -23,6 +23,8 @@ type Options struct {
 	// Threads bounds the goroutines that a run computes on; 0 is GOMAXPROCS. A host
 	// finds it in its context (internal/pool). Results do not depend on it.
 	Threads int
+	// LowMemory holds constant operands in about as many bytes as they are stored in.
+	LowMemory bool
 
 	// Limits are how much a call may need, bytes and steps: a *limit.Error says
 	// that a function needs more. Host segments have their own.
@@ -53,7 +55,7 @@ func OpenContext(ctx context.Context, b *bundle.Bundle, o Options) (lib *Library
 	}
 	lib = &Library{bundle: b}
 	l := &loader{
-		ctx: ctx, library: lib, bundle: b, host: o.Host, threads: o.Threads, limits: o.Limits, numerics: numerics,
+		ctx: ctx, library: lib, bundle: b, host: o.Host, threads: o.Threads, lowMemory: o.LowMemory, limits: o.Limits, numerics: numerics,
 		programs: map[programKey]*program{},
 	}
 	for i, described := range b.Program.Functions {
@@ -151,14 +153,15 @@ type program struct {
 
 // A loader makes the functions of a bundle ready.
 type loader struct {
-	ctx      context.Context
-	library  *Library
-	bundle   *bundle.Bundle
-	host     Host
-	threads  int
-	limits   limit.Limits
-	numerics hal.Numerics
-	programs map[programKey]*program
+	ctx       context.Context
+	library   *Library
+	bundle    *bundle.Bundle
+	host      Host
+	threads   int
+	lowMemory bool
+	limits    limit.Limits
+	numerics  hal.Numerics
+	programs  map[programKey]*program
 }
 
 // program loads the container of an engine segment.
@@ -180,7 +183,7 @@ func (l *loader) program(a e5.AneInferenceAttrs, weights string) (*program, erro
 		return p, nil
 	}
 	p := &program{}
-	options := engine.Options{Numerics: l.numerics, Weights: l.bundle.Bytes(weights), Threads: l.threads, Limits: l.limits}
+	options := engine.Options{Numerics: l.numerics, Weights: l.bundle.Bytes(weights), Threads: l.threads, LowMemory: l.lowMemory, Limits: l.limits}
 	if p.Program, err = engine.LoadContext(l.ctx, file, options); err != nil {
 		return fail(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/espalier-ane/espalier/internal/osfile"
 	"github.com/espalier-ane/espalier/internal/pool"
 	"github.com/espalier-ane/espalier/td"
 )
@@ -92,4 +93,9 @@ func (p *Program) pack(ctx context.Context) {
 			p.packs.Fill(p.packed, i, memory)
 		}
 	})
+	for i := range p.memories {
+		if m := &p.memories[i]; m.kind == constant { // most of it is packed by now
+			osfile.Unload(m.data)
+		}
+	}
 }

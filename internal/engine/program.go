@@ -58,6 +58,8 @@ type Options struct {
 	// Threads bounds the goroutines that a dispatch, and loading, compute on; 0 is
 	// GOMAXPROCS. Results do not depend on it.
 	Threads int
+	// LowMemory packs constant operands in about as many bytes as they are stored in.
+	LowMemory bool
 
 	// Limits are how much the program may need; those of the engine itself hold
 	// as well.
@@ -99,6 +101,7 @@ func LoadContext(ctx context.Context, file *hwx.File, o Options) (*Program, erro
 	p := &Program{gemm: row, threads: o.Threads, bases: thread.Bases, numerics: o.Numerics, rules: strided.RulesOf(o.Numerics), limits: o.Limits,
 		weights: make(map[weightKey]*strided.Weights), tables: make(map[weightKey]*strided.Activation),
 	}
+	p.packs.Small = o.LowMemory
 	if p.memories, err = mapMemory(file, ports, target.Sizes.OnChip, o.Weights); err != nil {
 		return nil, err
 	}

@@ -13,6 +13,7 @@ type convolution struct {
 	sink               *sink
 	x, w, bias         array
 	hasBias            bool
+	packedBias         packed
 	in                 [td.NumAxes]int // extents of x
 	out                [td.NumAxes]int // extents of the result
 	groups             int
@@ -51,6 +52,9 @@ func newConvolution(op *Op) *convolution {
 	}
 	if len(op.Operands) > 3 && op.Operands[3].Present() {
 		k.bias, k.hasBias = op.Operands[3].array(), true
+		if op.Operands[3].Dims[axisC] == y.Dims[axisC] {
+			k.packedBias = op.Packs.addVector(&op.Operands[3])
+		}
 	}
 	// The weights of an output channel are one row if their axes merge.
 	flat := w.Dims
@@ -142,7 +146,10 @@ func (k *convolution) Run(w *Scratch, lo, hi int) {
 		}
 		i := index{axisN: n, axisC: group*k.outputs + row}
 		var bias, start []float32
-		if k.hasBias {
+		switch {
+		case k.packedBias.there:
+			bias = k.packedBias.elements(w, i[axisC], left.count)
+		case k.hasBias:
 			bias = w.float[k.floats+k.staged:][:left.count]
 			k.bias.load(w, bias, index{axisC: i[axisC]}, axisC)
 		}

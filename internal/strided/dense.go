@@ -112,7 +112,7 @@ func newDense(s convShape, groups int, r *Rules, row *gemm.Row, p *Packs, weight
 		return k
 	}
 	if row == nil {
-		row = gemm.For(s.cout, anyLines, n)
+		row = p.row(gemm.For(s.cout, anyLines, n))
 	}
 	tileRows, tileCols := stripTiles(row, s.cout, k.places, groups, n, true, true)
 	k.rowTiles, k.colTiles = tilesOf(s.cout, tileRows), tilesOf(k.places, tileCols)

@@ -51,7 +51,7 @@ func (op *Op) gemmRow(rows, cols, n int) *gemm.Row {
 	if op.Gemm != nil {
 		return op.Gemm
 	}
-	row := gemm.For(rows, cols, n)
+	row := op.Packs.row(gemm.For(rows, cols, n))
 	for _, o := range op.Operands[1:3] {
 		if o.Type == tensor.Float32 || o.Type == tensor.Float64 {
 			return row.ForFloats()

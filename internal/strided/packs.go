@@ -15,6 +15,10 @@ import (
 // What is in the operands need not be known while binding: Fill reads it, and
 // may be called again when it has changed.
 type Packs struct {
+	// Small keeps fp16 numbers as they are, in all panels, and asks for rows whose
+	// panels can: a little slower, and no larger than what is stored.
+	Small bool
+
 	list  []pack
 	slots map[packKey]int
 	bytes int64
@@ -36,9 +40,11 @@ const (
 	packRows packKind = iota // of matrices along H and W
 	packCols
 	packConv
+	packVector
 )
 
 type pack struct {
+	vector *array // elements along C, as floats; nil: panels
 	side
 	halves bool // the panels hold fp16 numbers, which they are made floats of again as they are used
 	depth  int  // of a block
@@ -85,6 +91,36 @@ func (p *Packs) addWeights(weights *Weights, s *side, depth, groups, lines, n in
 	return p.slot(packKey{weights: weights, lines: lines, n: n}, s, depth, groups, true)
 }
 
+// addVector asks for the elements of a constant operand along C as floats, so that
+// nothing has to be read where the file has them. It answers as add.
+func (p *Packs) addVector(o *Operand) packed {
+	if p == nil || !o.Constant || o.Dims[axisC] == 0 {
+		return packed{}
+	}
+	key := packKey{operand: *o, kind: packVector}
+	slot, known := p.slots[key]
+	if !known {
+		bytes := int64(4 * o.Dims[axisC])
+		if bytes > maxPacked-p.bytes {
+			return packed{}
+		}
+		if p.slots == nil {
+			p.slots = make(map[packKey]int)
+		}
+		slot = len(p.list)
+		p.slots[key] = slot
+		a := o.array()
+		p.list = append(p.list, pack{vector: &a, lines: o.Dims[axisC]})
+		p.bytes += bytes
+	}
+	return packed{there: true, slot: slot}
+}
+
+// elements are the elements of a vector, from one on.
+func (p *packed) elements(w *Scratch, first, count int) []float32 {
+	return w.Packed[p.slot].panels[first:][:count]
+}
+
 // fewPacked is how many factors of a group may lie in panels as floats, though they
 // are fp16 numbers: what a cache of the second level holds of them. More would have
 // to come from memory, twice the bytes each time.
@@ -95,7 +131,7 @@ func (p *Packs) slot(key packKey, s *side, depth, groups int, halves bool) packe
 	key.panel = s.panel
 	panels := s.panel.Panels(key.lines)
 	slot, known := p.slots[key]
-	halves = halves && s.panel.Floats && key.lines*key.n > fewPacked
+	halves = halves && s.panel.Floats && (p.Small || key.lines*key.n > fewPacked)
 	if !known {
 		bytes := float64(s.panel.Lines*s.panel.Bytes) * float64(groups) * float64(panels) * float64(key.n+s.panel.KR)
 		if halves {
@@ -109,7 +145,7 @@ func (p *Packs) slot(key packKey, s *side, depth, groups int, halves bool) packe
 		}
 		slot = len(p.list)
 		p.slots[key] = slot
-		p.list = append(p.list, pack{*s, halves, depth, panels, key.lines, groups, key.n})
+		p.list = append(p.list, pack{nil, *s, halves, depth, panels, key.lines, groups, key.n})
 		p.bytes += int64(bytes)
 	}
 	p.list[slot].measured = p.list[slot].measured || s.measured
@@ -148,11 +184,23 @@ type packedOperand struct {
 // words are those of a group.
 func (c *pack) words() int { return c.panels * c.panel.Words(c.n) }
 
+// row is the micro-kernel to multiply by, where another was chosen.
+func (p *Packs) row(r *gemm.Row) *gemm.Row {
+	if p != nil && p.Small {
+		return r.ForFloats()
+	}
+	return r
+}
+
 // New makes room for all panels.
 func (p *Packs) New() Packed {
 	made := make(Packed, len(p.list))
 	for i := range p.list {
 		c := &p.list[i]
+		if c.vector != nil {
+			made[i].panels = make([]float32, c.lines)
+			continue
+		}
 		made[i] = packedOperand{squares: make([]float32, c.groups*c.panels*c.panel.Lines)}
 		if words := c.groups * c.words(); c.halves {
 			made[i].halves = make([]byte, 2*words)
@@ -167,6 +215,10 @@ func (p *Packs) New() Packed {
 // for different operands may run at the same time.
 func (p *Packs) Fill(made Packed, i int, memory [][]byte) {
 	c, to := &p.list[i], &made[i]
+	if c.vector != nil {
+		c.vector.load(&Scratch{Memory: memory}, to.panels, index{}, axisC)
+		return
+	}
 	some := c.panel.RoundUp(64) // lines, so that what is read stays in the cache
 	w := NewScratch(Need{Float: c.stage})
 	w.Memory = memory
