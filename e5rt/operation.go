@@ -373,7 +373,7 @@ func (o *Operation) step(ctx context.Context, i int) error {
 		if err := b.context.BindAll(b.surfaces); err != nil {
 			return err
 		}
-		if err := s.program.Run(ctx, b.context); err != nil {
+		if err := s.program.RunAll(ctx, b.context); err != nil {
 			return err
 		}
 		for port, memory := range b.surfaces {

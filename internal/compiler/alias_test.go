@@ -257,7 +257,7 @@ func (a *aliasing) container(t *testing.T, b *bundle.Bundle, s *bundle.Segment) 
 		if err := c.BindAll(memory); err != nil {
 			return err
 		}
-		return p.Run(t.Context(), c)
+		return p.RunAll(t.Context(), c)
 	})
 }
 

@@ -213,7 +213,7 @@ func evaluateGraph(t testing.TB, g *anec.Graph, inputs ...[]float32) [][]float32
 		}
 		copy(surface, x.Bytes())
 	}
-	if err := p.Run(context.Background(), c); err != nil {
+	if err := p.RunAll(context.Background(), c); err != nil {
 		t.Fatal(err)
 	}
 	for _, port := range s.Plan.Ports {

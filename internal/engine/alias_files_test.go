@@ -45,7 +45,7 @@ func shareMemory(t *testing.T, files map[string]*hwx.File) {
 					}
 				}
 			}
-			if err := p.Run(context.Background(), c); err != nil {
+			if err := p.RunAll(context.Background(), c); err != nil {
 				t.Fatal(err)
 			}
 			for _, port := range ports {

@@ -110,7 +110,7 @@ func (b *bench) aliased(t *testing.T, i int, way string) {
 		if err := c.BindAll(surfaces); err != nil {
 			t.Fatal(err)
 		}
-		if err := p.Run(context.Background(), c); err != nil {
+		if err := p.RunAll(context.Background(), c); err != nil {
 			t.Fatal(err)
 		}
 		if copied := c.between[i] != nil; way != "" && &surfaces[0] == &shared[0] && copied != (way == "copy") {
@@ -246,7 +246,7 @@ func TestAliasTasks(t *testing.T) {
 			if err := c.BindAll(own); err != nil {
 				t.Fatal(err)
 			}
-			if err := p.Run(context.Background(), c); err != nil {
+			if err := p.RunAll(context.Background(), c); err != nil {
 				t.Fatal(err)
 			}
 			err := c.BindAll(shared)
@@ -277,7 +277,7 @@ func TestAliasTasks(t *testing.T) {
 				return
 			}
 			ctx := context.Background()
-			if err := p.Run(ctx, c); err != nil {
+			if err := p.RunAll(ctx, c); err != nil {
 				t.Fatal(err)
 			}
 			for i, port := range p.ports {
@@ -295,7 +295,7 @@ func TestAliasTasks(t *testing.T) {
 				}
 			}
 			if n := testing.AllocsPerRun(10, func() {
-				if c.BindAll(shared) != nil || p.Run(ctx, c) != nil {
+				if c.BindAll(shared) != nil || p.RunAll(ctx, c) != nil {
 					t.Error("it fails when it runs again")
 				}
 			}); n != 0 {
@@ -322,7 +322,7 @@ func TestAliasSurfaces(t *testing.T) {
 	for i := range surface {
 		surface[i] = byte(i)
 	}
-	if err := p.Run(context.Background(), c); err != nil {
+	if err := p.RunAll(context.Background(), c); err != nil {
 		t.Fatal(err)
 	}
 	want := tensor.ToF16(2*tensor.F16(0x1f1e) + 1)

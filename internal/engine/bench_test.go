@@ -27,7 +27,7 @@ func (d *dispatcher) dispatch(t testing.TB, n int) {
 	if err := d.c.Set("x", d.x); err != nil {
 		t.Fatal(err)
 	}
-	if err := d.p.Run(context.Background(), d.c); err != nil {
+	if err := d.p.RunAll(context.Background(), d.c); err != nil {
 		t.Fatal(err)
 	}
 	if err := d.c.Get("y", d.y); err != nil {
@@ -65,7 +65,7 @@ func TestRunAllocatesNothing(t *testing.T) {
 		p := load(t, o.file(t), h13(t))
 		c := p.NewContext()
 		if allocs := testing.AllocsPerRun(10, func() {
-			if err := p.Run(context.Background(), c); err != nil {
+			if err := p.RunAll(context.Background(), c); err != nil {
 				t.Fatal(err)
 			}
 		}); allocs != 0 {

@@ -85,17 +85,20 @@ type between struct{ given, copy []byte }
 func (c *Context) rebind(surfaces [][]byte) error {
 	ports := c.program.ports
 	clear(c.spoiled)
+	sharing := false
 	for i := range ports {
 		for j := range i {
 			shift, meet := ports[j].shares(surfaces[j], &ports[i], surfaces[i])
 			if !meet {
 				continue
 			}
+			sharing = true
 			if err := c.share(i, j, shift); err != nil {
 				return err
 			}
 		}
 	}
+	c.sharing = sharing
 	for i := range ports {
 		p := &ports[i]
 		m := p.memory

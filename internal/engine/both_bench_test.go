@@ -153,7 +153,7 @@ func BenchmarkEncodings(b *testing.B) {
 				}
 				b.ReportAllocs()
 				for b.Loop() {
-					if err := p.Run(context.Background(), c); err != nil {
+					if err := p.RunAll(context.Background(), c); err != nil {
 						b.Fatal(err)
 					}
 				}

@@ -1,20 +1,18 @@
 package engine
 
 import (
-	"context"
 	"encoding/binary"
 	"fmt"
 	"math"
 	"sync/atomic"
 
 	"github.com/espalier-ane/espalier/internal/strided"
-	"github.com/espalier-ane/espalier/internal/trace"
 	"github.com/espalier-ane/espalier/tensor"
 )
 
 // A Context is one dispatch in flight: the memory of the ports, on-chip memory
-// and scratch, and the buffers of the kernels. It serves one goroutine at a
-// time.
+// and scratch, and the dense arrays of the task under way. Threads, and what each
+// computes in, belong to the process (package pool). It serves one goroutine at a time.
 type Context struct {
 	program  *Program
 	memories [][]byte // as in Program
@@ -22,12 +20,16 @@ type Context struct {
 	between []*between // by memory: of ports of which tasks see a copy
 	copies  []*between // likewise; those that there were ever
 	spoiled []bool     // by port: what rebind works on
+	sharing bool       // some ports share memory
 
-	dense   strided.Buffers
-	workers *workers
+	dense strided.Buffers
+
+	progress
 
 	done    <-chan struct{} // of the run under way
-	stopped atomic.Bool     // a worker saw it closed, and left work undone
+	halted  atomic.Bool     // Stop was called
+	stopped atomic.Bool     // somebody saw either, and left work undone
+	ask     func() bool     // c.stop, made once
 }
 
 // NewContext makes a context with all ports zero. Memory of a port is made when
@@ -43,50 +45,18 @@ func (p *Program) NewContext() *Context {
 			c.memories[i] = make([]byte, m.size)
 		}
 	}
-	c.workers = newWorkers(p.scratch, c)
 	return c
 }
 
 // emptyContext makes a context that has no memory yet.
 func (p *Program) emptyContext() *Context {
 	n := len(p.memories)
-	return &Context{
+	c := &Context{
 		program: p, memories: make([][]byte, n),
 		between: make([]*between, n), copies: make([]*between, n), spoiled: make([]bool, len(p.ports)),
 	}
-}
-
-// Run executes the program once. Output ports then have the results. If ctx ends
-// before that, Run returns its error after the tiles under way (maxTileWork);
-// what the output ports then have is not defined, and c may be used again.
-func (p *Program) Run(ctx context.Context, c *Context) error {
-	if c.program != p {
-		return fmt.Errorf("engine: the context belongs to another program")
-	}
-	c.done = ctx.Done()
-	c.stopped.Store(false)
-	c.shareMemory()
-	for i := range p.ports {
-		c.surface(p.ports[i].memory)
-	}
-	for i, b := range c.between {
-		if b != nil {
-			copy(c.memories[i], b.given)
-		}
-	}
-	times := trace.Of(ctx)
-	for i := range p.steps {
-		if c.stop() {
-			break
-		}
-		began := times.Begin()
-		p.steps[i].run(c)
-		times.End(p, i, began)
-	}
-	if c.stopped.Load() {
-		return ctx.Err()
-	}
-	return nil
+	c.ask = c.stop
+	return c
 }
 
 // shareMemory gives the context what all contexts share.
@@ -96,9 +66,6 @@ func (c *Context) shareMemory() {
 			c.memories[i] = m.data
 		}
 	}
-	for _, s := range c.workers.scratch {
-		s.Packed = c.program.packed
-	}
 }
 
 // surface is the memory of a port, as the caller knows it, made when it is first asked for.
@@ -107,18 +74,6 @@ func (c *Context) surface(memory int) []byte {
 		c.memories[memory] = make([]byte, c.program.memories[memory].size)
 	}
 	return c.given(memory)
-}
-
-// stop reports whether the run is to end, and then notes that it did not get
-// done. What works on tiles asks before each portion.
-func (c *Context) stop() bool {
-	select {
-	case <-c.done:
-		c.stopped.Store(true)
-		return true
-	default:
-		return false
-	}
 }
 
 // port finds a port by its name. Where two have it, it is the one that is not of

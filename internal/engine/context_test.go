@@ -29,7 +29,7 @@ func TestBind(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := p.Run(context.Background(), c); err != nil {
+	if err := p.RunAll(context.Background(), c); err != nil {
 		t.Fatal(err)
 	}
 	for i := 0; i < len(y); i += 2 {
@@ -59,7 +59,7 @@ func TestContextMistakes(t *testing.T) {
 		err  error
 		msg  string
 	}{
-		{"another program", other.Run(context.Background(), c), "another program"},
+		{"another program", other.RunAll(context.Background(), c), "another program"},
 		{"no such port", c.Set("z", nil), `no port "z"`},
 		{"too few elements", c.Set("x", make([]float32, 3)), "want 105 elements"},
 		{"too many elements", c.Get("y", make([]float32, 106)), "want 105 elements"},
@@ -84,7 +84,7 @@ func TestContextsShareNothing(t *testing.T) {
 			y := make([]float32, 24)
 			for range 50 {
 				k, x := grid(r, 96), grid(r, 64)
-				for _, err := range []error{c.Set("k", k), c.Set("x", x), p.Run(context.Background(), c), c.Get("y", y)} {
+				for _, err := range []error{c.Set("k", k), c.Set("x", x), p.RunAll(context.Background(), c), c.Get("y", y)} {
 					if err != nil {
 						t.Error(err)
 						return

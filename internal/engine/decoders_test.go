@@ -124,7 +124,7 @@ func TestAnotherVersion(t *testing.T) {
 	if err := c.Set("x", x); err != nil {
 		t.Fatal(err)
 	}
-	if err := p.Run(context.Background(), c); err != nil {
+	if err := p.RunAll(context.Background(), c); err != nil {
 		t.Fatal(err)
 	}
 	got := make([]float32, width)

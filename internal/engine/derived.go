@@ -73,10 +73,11 @@ func (p *Program) derive(ctx context.Context) {
 	}
 	c := p.emptyContext()
 	c.done = ctx.Done()
-	c.workers = newWorkers(p.scratch, c)
 	c.shareMemory()
+	w := pool.Enter(p.threads)
+	defer w.Leave()
 	for i := 0; i < len(p.once) && !c.stop(); i++ {
-		p.once[i].run(c)
+		c.run(w, &p.once[i])
 	}
 }
 

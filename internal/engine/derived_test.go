@@ -128,13 +128,13 @@ func TestDerivedAndStates(t *testing.T) {
 				}
 			}
 			for range 3 {
-				if err := p.Run(context.Background(), c); err != nil {
+				if err := p.RunAll(context.Background(), c); err != nil {
 					t.Fatal(err)
 				}
 			}
 			check8(t, "result", y, func(i int) float32 { return float32(22*(i+1) + 1) })
 			check8(t, "state", s, func(i int) float32 { return float32(i + 3) })
-			if n := testing.AllocsPerRun(20, func() { p.Run(context.Background(), c) }); n != 0 {
+			if n := testing.AllocsPerRun(20, func() { p.RunAll(context.Background(), c) }); n != 0 {
 				t.Errorf("%v allocations per run", n)
 			}
 
@@ -142,7 +142,7 @@ func TestDerivedAndStates(t *testing.T) {
 			if err := p.Reload(ownFile(t, external, halfwords(8, 7, 6, 5, 4, 3, 2, 1), derivedSum()...)); err != nil {
 				t.Fatal(err)
 			}
-			if err := p.Run(context.Background(), c); err != nil {
+			if err := p.RunAll(context.Background(), c); err != nil {
 				t.Fatal(err)
 			}
 			check8(t, "after Reload", y, func(i int) float32 { return float32(2*(10*(i+1)+8-i) + 1) })
@@ -156,7 +156,7 @@ func TestPortsOfOneName(t *testing.T) {
 	p := load(t, ownFile(t, false, ones, derivedSum()...), plain)
 	c := p.NewContext()
 	x, y := grid(newRand(3), 8), make([]float32, 8)
-	for _, err := range []error{c.Set("x", x), p.Run(context.Background(), c), c.Get("x", y)} {
+	for _, err := range []error{c.Set("x", x), p.RunAll(context.Background(), c), c.Get("x", y)} {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -186,7 +186,7 @@ func TestDecodeOnce(t *testing.T) {
 	}
 	c := p.NewContext()
 	y := make([]float32, 8)
-	for _, err := range []error{p.Run(context.Background(), c), c.Get("x", y)} {
+	for _, err := range []error{p.RunAll(context.Background(), c), c.Get("x", y)} {
 		if err != nil {
 			t.Fatal(err)
 		}

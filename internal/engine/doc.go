@@ -23,7 +23,7 @@
 //	p, err := engine.Load(file, numerics)
 //	c := p.NewContext()
 //	err = c.Set("image", pixels)
-//	err = p.Run(ctx, c)
+//	err = p.RunAll(ctx, c)
 //	err = c.Get("probs", result)
 //
 // A caller that has memory of its own binds it: c.BindAt(port, bytes) for an

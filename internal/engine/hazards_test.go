@@ -207,7 +207,7 @@ func TestReload(t *testing.T) {
 		if err := c.Set("x", x); err != nil {
 			t.Fatal(err)
 		}
-		if err := p.Run(context.Background(), c); err != nil {
+		if err := p.RunAll(context.Background(), c); err != nil {
 			t.Fatal(err)
 		}
 		if err := c.Get("y", y[:]); err != nil {

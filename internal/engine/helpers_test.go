@@ -60,7 +60,7 @@ func execute(t testing.TB, p *engine.Program, inputs map[string][]float32) map[s
 			t.Fatal(err)
 		}
 	}
-	if err := p.Run(context.Background(), c); err != nil {
+	if err := p.RunAll(context.Background(), c); err != nil {
 		t.Fatal(err)
 	}
 	for _, port := range p.Ports() {

@@ -311,7 +311,7 @@ func runs(t testing.TB, f *hwx.File) bool {
 	if p.DispatchBytes() < 8<<20 {
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Millisecond)
 		defer cancel()
-		if err := p.Run(ctx, p.NewContext()); err != nil && ctx.Err() == nil {
+		if err := p.RunAll(ctx, p.NewContext()); err != nil && ctx.Err() == nil {
 			t.Fatal(err)
 		}
 	}

@@ -261,7 +261,7 @@ func TestRulesAllocateNothing(t *testing.T) {
 				}
 			}
 		}
-		if n := testing.AllocsPerRun(50, func() { p.Run(context.Background(), c) }); n != 0 {
+		if n := testing.AllocsPerRun(50, func() { p.RunAll(context.Background(), c) }); n != 0 {
 			t.Errorf("%s: %v allocations", name, n)
 		}
 	}

@@ -13,11 +13,10 @@ import (
 
 // addOperation binds a strided operation.
 func (p *Program) addOperation(op *td.Op) error {
-	k, once, err := p.bindOp(op)
+	s, once, err := p.bindOp(op)
 	if err != nil {
 		return fmt.Errorf("%v: %w", op.Class(), err)
 	}
-	s := step{[]strided.Kernel{k}}
 	if once {
 		p.once = append(p.once, s)
 	} else {
@@ -28,10 +27,10 @@ func (p *Program) addOperation(op *td.Op) error {
 
 // bindOp binds an operation, and says whether it is run once, when the program is
 // loaded.
-func (p *Program) bindOp(op *td.Op) (k strided.Kernel, once bool, err error) {
+func (p *Program) bindOp(op *td.Op) (s step, once bool, err error) {
 	places, once, err := p.place(op)
 	if err != nil {
-		return nil, false, err
+		return s, false, err
 	}
 	bound := &strided.Op{Params: op.Params, Epilogue: op.Epilogue, Rules: p.rules, Gemm: p.gemm, Operands: make([]strided.Operand, len(places))}
 	if !once { // what is run once is run before anything is packed
@@ -41,22 +40,36 @@ func (p *Program) bindOp(op *td.Op) (k strided.Kernel, once bool, err error) {
 		bound.Operands[i] = places[i].Operand
 		bound.Operands[i].Constant = !once && !places[i].region.empty() && p.memories[places[i].Memory].kind.shared()
 	}
-	if k, err = strided.Bind(bound); err != nil {
-		return nil, false, err
+	k, err := strided.Bind(bound)
+	if err != nil {
+		return s, false, err
 	}
 	if err := p.claimScratch(k.Need()); err != nil {
-		return nil, false, err
+		return s, false, err
 	}
+	s = step{kernels: []strided.Kernel{k}, over: liesOver(op, places)}
 	if tiles, _ := k.Tiles(); tiles > 0 {
 		work := operationWork(op)
 		err = p.countWork(work, work/float64(tiles), once)
+		s.nanoseconds = operationTime(op, work)
 	}
 	if !once {
 		for i := range places {
 			p.note(access{place: places[i], writes: i < op.Results(), first: i == 0, over: op.InPlace(i)})
 		}
 	}
-	return k, once, err
+	return s, once, err
+}
+
+// liesOver reports whether the result takes the place of what it is made of. No other
+// overlap of the two is allowed.
+func liesOver(op *td.Op, places []place) bool {
+	for i := op.Results(); i < len(places); i++ {
+		if x, y := &places[i], &places[0]; x.Memory == y.Memory && !x.region.empty() && x.liesOn(y, 0) {
+			return true
+		}
+	}
+	return false
 }
 
 // claimScratch sees that the threads of a context have the scratch that a task

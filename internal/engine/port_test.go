@@ -76,7 +76,7 @@ func TestPortTypes(t *testing.T) {
 		if err := c.SetTensor("x", x); err != nil {
 			t.Fatalf("%v: %v", d, err)
 		}
-		if err := p.Run(context.Background(), c); err != nil {
+		if err := p.RunAll(context.Background(), c); err != nil {
 			t.Fatal(err)
 		}
 		y, err := c.Tensor("y")

@@ -25,6 +25,8 @@ type Program struct {
 
 	steps   []step
 	tasks   []Task         // of steps: what each is
+	tiny    bool           // one thread runs it alone
+	long    bool           // others are woken for any task
 	once    []step         // make the derived memory
 	scratch strided.Need   // of each thread
 	packs   strided.Packs  // constants that kernels have packed
@@ -138,6 +140,11 @@ func LoadContext(ctx context.Context, file *hwx.File, o Options) (*Program, erro
 	for i := range p.memories {
 		p.memories[i].written = coverage{}
 	}
+	total := 0.0
+	for i := range p.steps {
+		total += p.steps[i].nanoseconds
+	}
+	p.tiny, p.long = total <= tinyProgram, total > longProgram
 	p.derive(ctx)
 	p.pack(ctx)
 	if err := ctx.Err(); err != nil {

@@ -34,7 +34,7 @@ func TestMemoryIsWhatTasksTouch(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := p.NewContext()
-	if err := p.Run(context.Background(), c); err != nil {
+	if err := p.RunAll(context.Background(), c); err != nil {
 		t.Fatal(err)
 	}
 	runtime.ReadMemStats(&after)

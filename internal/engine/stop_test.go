@@ -53,14 +53,14 @@ func TestStop(t *testing.T) {
 			ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
 			defer cancel()
 			begin := time.Now()
-			if err := p.Run(ctx, c); !errors.Is(err, context.DeadlineExceeded) {
+			if err := p.RunAll(ctx, c); !errors.Is(err, context.DeadlineExceeded) {
 				t.Errorf("after %v: got %v, want %v", time.Since(begin), err, context.DeadlineExceeded)
 			}
 			// A tile takes some 20 ms. The limit is for what hangs: machines may be slow and busy.
 			if d := time.Since(begin); d > 30*time.Second {
 				t.Errorf("took %v to stop", d)
 			}
-			if err := p.Run(ctx, c); !errors.Is(err, context.DeadlineExceeded) {
+			if err := p.RunAll(ctx, c); !errors.Is(err, context.DeadlineExceeded) {
 				t.Errorf("with a context that has ended: %v", err)
 			}
 		})
@@ -70,10 +70,10 @@ func TestStop(t *testing.T) {
 	ended, end := context.WithCancel(context.Background())
 	end()
 	x, y := grid(newRand(1), 105), make([]float32, 105)
-	if err := p.Run(ended, c); !errors.Is(err, context.Canceled) {
+	if err := p.RunAll(ended, c); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
-	for _, err := range []error{c.Set("x", x), p.Run(context.Background(), c), c.Get("y", y)} {
+	for _, err := range []error{c.Set("x", x), p.RunAll(context.Background(), c), c.Get("y", y)} {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -88,7 +88,7 @@ func TestStoppableAllocatesNothing(t *testing.T) {
 	for _, file := range []*hwx.File{own(t, "convolution 3x3 with bias").file(t), virtualFile(t, "virtual", td.V256, gainThenShift()...)} {
 		p := load(t, file, plain)
 		c := p.NewContext()
-		if n := testing.AllocsPerRun(100, func() { p.Run(ctx, c) }); n != 0 {
+		if n := testing.AllocsPerRun(100, func() { p.RunAll(ctx, c) }); n != 0 {
 			t.Errorf("%v allocations", n)
 		}
 	}

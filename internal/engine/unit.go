@@ -60,7 +60,7 @@ func (p *Program) addUnit(o *units.Op) error {
 		p.note(access{place: *r.place, before: true})
 	}
 	p.note(access{place: b.result, writes: true, first: true})
-	p.steps = append(p.steps, step{bound.Kernels})
+	p.steps = append(p.steps, step{kernels: bound.Kernels, nanoseconds: bound.Steps/productsPerNanosecond + float64(total)})
 	return nil
 }
 

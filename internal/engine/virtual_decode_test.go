@@ -228,7 +228,7 @@ func BenchmarkDecode(b *testing.B) {
 			c := p.NewContext()
 			copy(c.memories, bench.memories)
 			for b.Loop() {
-				if err := p.Run(b.Context(), c); err != nil {
+				if err := p.RunAll(b.Context(), c); err != nil {
 					b.Fatal(err)
 				}
 			}

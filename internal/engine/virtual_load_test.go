@@ -116,7 +116,7 @@ func TestVirtualContainer(t *testing.T) {
 			p := load(t, virtualFile(t, tt.target, tt.version, gainThenShift()...), plain)
 			equal(t, "y", execute(t, p, map[string][]float32{"x": x})["y"], want)
 			c := p.NewContext()
-			if n := testing.AllocsPerRun(100, func() { p.Run(context.Background(), c) }); n != 0 {
+			if n := testing.AllocsPerRun(100, func() { p.RunAll(context.Background(), c) }); n != 0 {
 				t.Errorf("%v allocations", n)
 			}
 		})

@@ -183,7 +183,7 @@ func TestNormInPlace(t *testing.T) {
 		}
 		c := p.NewContext()
 		copy(c.surface(0), data)
-		if err := p.Run(context.Background(), c); err != nil {
+		if err := p.RunAll(context.Background(), c); err != nil {
 			t.Fatal(err)
 		}
 		if string(c.memories[0]) != string(want[0].Bytes()) {

@@ -55,7 +55,7 @@ func TestVirtualUnderRules(t *testing.T) {
 			if threads == 1 {
 				continue
 			}
-			if n := testing.AllocsPerRun(1, func() { c.program.Run(context.Background(), c) }); n != 0 {
+			if n := testing.AllocsPerRun(1, func() { c.program.RunAll(context.Background(), c) }); n != 0 {
 				t.Errorf("%v: %v allocations", b.op.Class(), n)
 			}
 		}

@@ -298,21 +298,21 @@ func TestVirtualRingInPlace(t *testing.T) {
 		p.memories[0].kind = output
 		whole := newRegion(0, len(b.memories[0]), nil, nil)
 		p.memories[0].written.add(&whole)
-		k, _, err := p.bindOp(op)
+		s, _, err := p.bindOp(op)
 		if err != nil {
 			t.Fatalf("%v: %+v", err, op)
 		}
-		p.steps = append(p.steps, step{[]strided.Kernel{k}})
+		p.steps = append(p.steps, s)
 		dims, count := op.Operands[2].Dims, 1
 		for _, d := range dims {
 			count *= d
 		}
-		if tiles, _ := k.Tiles(); tiles > count {
+		if tiles, _ := s.kernels[0].Tiles(); tiles > count {
 			t.Fatalf("%d tiles to write %d elements", tiles, count)
 		}
 		c := p.NewContext()
 		copy(c.memories, b.memories)
-		if err := p.Run(context.Background(), c); err != nil {
+		if err := p.RunAll(context.Background(), c); err != nil {
 			t.Fatal(err)
 		}
 		each(op.Operands[0].Dims, func(i [td.NumAxes]int) {

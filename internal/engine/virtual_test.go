@@ -278,7 +278,7 @@ func (b *bench) runWith(t *testing.T, sources memoryKind) *Context {
 			c.memories[i] = m
 		}
 	}
-	if err := p.Run(context.Background(), c); err != nil {
+	if err := p.RunAll(context.Background(), c); err != nil {
 		t.Fatal(err)
 	}
 	return c

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/espalier-ane/espalier/internal/limit"
+	"github.com/espalier-ane/espalier/td"
 )
 
 // How much a program may compute. A few bytes that broadcast over every axis
@@ -36,4 +37,31 @@ func (p *Program) countWork(steps, perTile float64, once bool) error {
 		return fmt.Errorf("%.3g steps that cannot be divided; want %.3g or less", perTile, float64(maxTileWork))
 	}
 	return nil
+}
+
+// How long tasks take on one thread is guessed, to spare short ones the way to others.
+const (
+	productsPerNanosecond = 16 // by machine code; and about one element of anything else
+
+	// tinyProgram is how long a program takes at most that one thread runs alone: as
+	// long as it takes others to wake up and share a few tasks.
+	tinyProgram = 30e3
+
+	// tinyTask is how long a task takes at most for which nobody is woken, in a program
+	// that does not take longProgram. Who is awake helps all the same.
+	tinyTask    = 10e3
+	longProgram = 100e3
+)
+
+// operationTime guesses the nanoseconds of an operation that has so many steps.
+func operationTime(op *td.Op, steps float64) float64 {
+	switch op.Params.(type) {
+	case *td.Convolution, *td.MatMul, *td.Attention, *td.CrossCorrelation:
+		elements := 1.0
+		for _, d := range op.Operands[0].Dims {
+			elements *= float64(d)
+		}
+		return steps/productsPerNanosecond + elements
+	}
+	return steps
 }

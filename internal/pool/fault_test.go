@@ -27,30 +27,19 @@ func TestFaultOfAWorkerIsTheCallers(t *testing.T) {
 	if err := os.Truncate(path, 0); err != nil {
 		t.Fatal(err)
 	}
-	var total [4]int
-	team := NewTeam(4, func(worker, lo, hi int) {
-		for i := lo; i < hi; i++ {
-			total[worker] += int(m.Bytes()[i<<12])
-		}
-	})
-	for name, loop := range map[string]func(){
-		"For":  func() { For(256, 1, func(lo, hi int) { runtime.Gosched(); _ = string(m.Bytes()[lo<<12 : hi<<12]) }) },
-		"Team": func() { team.For(256, 1) },
-	} {
-		for range 20 {
-			err := func() (err error) {
-				defer osfile.Protect().Catch(&err)
-				loop()
-				return nil
-			}()
-			if !errors.Is(err, osfile.ErrChanged) {
-				t.Fatalf("%s: got %v", name, err)
-			}
+	for range 40 {
+		err := func() (err error) {
+			defer osfile.Protect().Catch(&err)
+			For(256, 1, func(lo, hi int) { runtime.Gosched(); _ = string(m.Bytes()[lo<<12 : hi<<12]) })
+			return nil
+		}()
+		if !errors.Is(err, osfile.ErrChanged) {
+			t.Fatalf("got %v", err)
 		}
 	}
 	visits := 0
 	For(100, 100, func(lo, hi int) { visits += hi - lo })
-	if visits != 100 || helpers.Load() != 0 {
-		t.Errorf("%d visits, %d helpers", visits, helpers.Load())
+	if visits != 100 || set.callers.Load() != 0 {
+		t.Errorf("%d visits, %d have not left", visits, set.callers.Load())
 	}
 }

@@ -21,8 +21,19 @@ func withThreads(t *testing.T, f func(t *testing.T)) {
 		runtime.GOMAXPROCS(threads)
 		t.Run(fmt.Sprintf("threads=%d", threads), f)
 	}
-	if got := helpers.Load(); got != 0 {
-		t.Errorf("%d helpers were not given back", got)
+	left(t)
+}
+
+// left checks that all who entered have left, and their jobs with them.
+func left(t *testing.T) {
+	t.Helper()
+	if got := set.callers.Load(); got != 0 {
+		t.Errorf("%d have not left", got)
+	}
+	for i := range set.jobs {
+		if set.jobs[i].Load() != nil {
+			t.Errorf("a job is left at place %d", i)
+		}
 	}
 }
 

@@ -8,20 +8,16 @@ func ForUpTo(threads, n, grain int, body func(lo, hi int)) {
 	if n <= 0 {
 		return
 	}
-	j := &job{n: n, ranges: ranges(n, grain), threads: threads, body: body}
-	j.runAll()
-	if j.panic != nil {
-		panic(j.panic) // re-raise
-	}
+	w := Enter(threads)
+	defer w.Leave()
+	w.For(n, grain, true, loopBody(body))
 }
 
-// helpersFor is how many goroutines may help the caller with so many ranges.
-func helpersFor(ranges, threads int) int {
-	if threads > 0 {
-		ranges = min(ranges, threads)
-	}
-	return ranges - 1
-}
+// A loopBody is a body that needs no scratch.
+type loopBody func(lo, hi int)
+
+// Work implements Body.
+func (f loopBody) Work(_ *Worker, lo, hi int) { f(lo, hi) }
 
 type threadsKey struct{}
 

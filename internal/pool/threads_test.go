@@ -27,9 +27,7 @@ func TestForUpTo(t *testing.T) {
 			t.Errorf("%d threads: %d ran at a time", threads, most.Load())
 		}
 	}
-	if got := helpers.Load(); got != 0 {
-		t.Errorf("%d helpers were not given back", got)
-	}
+	left(t)
 }
 
 func TestThreadsOfContext(t *testing.T) {

@@ -211,8 +211,10 @@ type Scratch struct {
 	// is kept from one call of Run to the next with the same number. 0 keeps nothing.
 	Task uint64
 
-	// Stop reports whether the run is to end: what a kernel then leaves undone
-	// does not matter. Nil never does. The caller sets it.
+	// Stop reports whether the run is to end. A kernel may then leave a tile undone,
+	// or write anything to its place in the result: see Stopped. Nil never does. The
+	// caller sets it, but not for a result that lies over what it is made of: what is
+	// half done there could not be done again.
 	Stop func() bool
 
 	steps  []float32
@@ -243,11 +245,37 @@ func (w *Scratch) stop() bool {
 // questions.
 const asksBetween = 32
 
+// Stopped reports whether a kernel has left something undone since the last call: then
+// the tiles that it ran are to be run again.
+func (w *Scratch) Stopped() bool {
+	was := w.stopped
+	w.stopped = false
+	return was
+}
+
 // NewScratch makes the scratch of a thread.
 func NewScratch(n Need) *Scratch {
-	return &Scratch{
-		steps: make([]float32, n.Steps), float: make([]float32, n.Float),
-		double: make([]float64, n.Double), int: make([]int64, n.Int),
-		panels: make([]float32, n.Panels),
+	w := new(Scratch)
+	w.Grow(n)
+	return w
+}
+
+// Forget forgets what the scratch holds of operands: for a scratch that others have used
+// since the last call of Run with the same task.
+func (w *Scratch) Forget() { w.gemm.strip.of = nil }
+
+// Grow makes the scratch large enough for another need.
+func (w *Scratch) Grow(n Need) {
+	grow(&w.steps, n.Steps)
+	grow(&w.float, n.Float)
+	grow(&w.double, n.Double)
+	grow(&w.int, n.Int)
+	grow(&w.panels, n.Panels)
+}
+
+// grow replaces a buffer that is too short. What was in it is of no use to anybody.
+func grow[T any](buf *[]T, n int) {
+	if len(*buf) < n {
+		*buf = make([]T, n)
 	}
 }

@@ -306,6 +306,9 @@ func (p *product) multiply(w *Scratch, n int, start []float32) (tile []float32, 
 	begin(tile, stride, start)
 	g.badLeft, g.badRight = marks{}, marks{}
 	for k := 0; k < n; k += p.row.Depth {
+		if w.stop() {
+			return tile, stride
+		}
 		p.block(w, k, n)
 		if p.careful != nil {
 			p.careful.measure(w, p, k)
@@ -373,7 +376,7 @@ func begin(tile []float32, stride int, start []float32) {
 // factors are packed once for each, unless that leaves too few to share among
 // threads, or would take long. Tiles begin with a panel on both sides.
 func tileOf(row *gemm.Row, rows, cols, results, n int) (tileRows, tileCols int) {
-	const elements, width, enough, least, products = 1 << 14, 128, 8, 32, 1 << 28
+	const elements, width, enough, least, products = 1 << 14, 128, 8, 32, 1 << 26
 	if rows == 0 || cols == 0 {
 		return 1, 1
 	}

@@ -116,7 +116,7 @@ func runContainer(t testing.TB, file *hwx.File, n hal.Numerics, inputs map[strin
 			t.Fatal(err)
 		}
 	}
-	if err := p.Run(context.Background(), c); err != nil {
+	if err := p.RunAll(context.Background(), c); err != nil {
 		t.Fatal(err)
 	}
 	for _, q := range p.Ports() {

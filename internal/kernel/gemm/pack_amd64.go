@@ -82,6 +82,8 @@ func (p *packing) size() int { return 4 >> p.halves }
 //	lines  0 1 2 3  4 5 6
 //	       └──────┘
 //	             └──────┘
+//
+//go:noinline
 func packSixteen(p *packing, panel []float32, s *Source, first, l, count int) {
 	if count < 4 {
 		l, count = l-(4-count), 4

@@ -25,13 +25,20 @@ func (r *Rows) fast() bool {
 	rows := max(1, most/r.Cols)
 	for i := 0; i < r.Count; i += rows {
 		p.dst, p.src, p.count = &r.Dst[r.At+i*r.DstApart], &r.Src[i*r.SrcApart], min(rows, r.Count-i)
-		if r.Split == 0 {
-			rowsAVX512(&p)
-		} else {
-			splitAVX512(&p)
-		}
+		rowsPart(&p)
 	}
 	return true
+}
+
+// rowsPart is a call of its own, as floatsPart is.
+//
+//go:noinline
+func rowsPart(p *rowing) {
+	if p.split == 0 {
+		rowsAVX512(p)
+	} else {
+		splitAVX512(p)
+	}
 }
 
 //go:noescape

@@ -27,11 +27,7 @@ func floatsFast(dst []float32, src []byte) (n int) {
 	}
 	for end := len(dst) / step * step; n < end; {
 		part := min(most, end-n)
-		if step == 1 {
-			floatsAVX512(&dst[n], &src[2*n], part)
-		} else {
-			floatsAVX2(&dst[n], &src[2*n], part)
-		}
+		floatsPart(&dst[n], &src[2*n], part)
 		n += part
 	}
 	return n
@@ -43,11 +39,7 @@ func putFast(dst []byte, src []float32) (n int) {
 	}
 	for end := len(src) / step * step; n < end; {
 		part := min(most, end-n)
-		if step == 1 {
-			putAVX512(&dst[2*n], &src[n], part)
-		} else {
-			putAVX2(&dst[2*n], &src[n], part)
-		}
+		putPart(&dst[2*n], &src[n], part)
 		n += part
 	}
 	return n
@@ -59,14 +51,40 @@ func roundFast(v []float32) (n int) {
 	}
 	for end := len(v) / step * step; n < end; {
 		part := min(most, end-n)
-		if step == 1 {
-			roundAVX512(&v[n], part)
-		} else {
-			roundAVX2(&v[n], part)
-		}
+		roundPart(&v[n], part)
 		n += part
 	}
 	return n
+}
+
+// The parts are calls of their own so that the scheduler can stop a loop over rows:
+// machine code it cannot.
+
+//go:noinline
+func floatsPart(dst *float32, src *byte, n int) {
+	if step == 1 {
+		floatsAVX512(dst, src, n)
+	} else {
+		floatsAVX2(dst, src, n)
+	}
+}
+
+//go:noinline
+func putPart(dst *byte, src *float32, n int) {
+	if step == 1 {
+		putAVX512(dst, src, n)
+	} else {
+		putAVX2(dst, src, n)
+	}
+}
+
+//go:noinline
+func roundPart(v *float32, n int) {
+	if step == 1 {
+		roundAVX512(v, n)
+	} else {
+		roundAVX2(v, n)
+	}
 }
 
 // The machine code. n is a multiple of 8 for AVX2. NaN becomes the quiet one that
@@ -100,8 +118,11 @@ func awayFast(v []float32) (n int) {
 	}
 	for n < len(v) {
 		part := min(most, len(v)-n)
-		awayAVX512(&v[n], part)
+		awayPart(&v[n], part)
 		n += part
 	}
 	return n
 }
+
+//go:noinline
+func awayPart(v *float32, n int) { awayAVX512(v, n) }

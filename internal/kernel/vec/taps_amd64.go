@@ -16,7 +16,7 @@ func manyTaps(dst, src, weights []float32, shifts []int) {
 	for _, s := range shifts {
 		_ = src[s : s+len(dst)]
 	}
-	const most = 1 << 11 // elements of a call
+	most := perCall(len(weights))
 	for at := 0; at < len(dst); at += most {
 		someTaps(&tapping{
 			unsafe.Pointer(&dst[at]), unsafe.Pointer(&src[at]), unsafe.Pointer(&weights[0]), unsafe.Pointer(&shifts[0]),
@@ -24,6 +24,9 @@ func manyTaps(dst, src, weights []float32, shifts []int) {
 		})
 	}
 }
+
+// perCall is how many elements go into one call, of so many products each.
+func perCall(taps int) int { return max(16, min(1<<11, 1<<20/taps)) &^ 15 }
 
 // someTaps is a call of its own so that the scheduler can stop a loop over rows:
 // machine code it cannot.

@@ -22,7 +22,6 @@ type pair struct {
 // preempted.
 const most = 1 << 15
 
-//go:noinline
 func (p *pair) do(dst, a, b []float32) {
 	a, b = a[:len(dst)], b[:len(dst)]
 	if p.fast == nil {
@@ -30,9 +29,15 @@ func (p *pair) do(dst, a, b []float32) {
 		return
 	}
 	for at := 0; at < len(dst); at += most {
-		p.fast(&dst[at], &a[at], &b[at], min(most, len(dst)-at))
+		p.part(&dst[at], &a[at], &b[at], min(most, len(dst)-at))
 	}
 }
+
+// part is a call of its own so that the scheduler can stop a loop over rows: machine
+// code it cannot.
+//
+//go:noinline
+func (p *pair) part(dst, a, b *float32, n int) { p.fast(dst, a, b, n) }
 
 // The pairs, in plain Go. Their machine code is added where there is some.
 var (
@@ -93,6 +98,17 @@ var (
 	fastClamp func(v *float32, lo, hi, zero float32, n int)
 )
 
+// The parts are calls of their own, as those of a pair.
+
+//go:noinline
+func plusPart(v *float32, s float32, n int) { fastPlus(v, s, n) }
+
+//go:noinline
+func reluPart(v *float32, n int) { fastReLU(v, n) }
+
+//go:noinline
+func clampPart(v *float32, lo, hi, zero float32, n int) { fastClamp(v, lo, hi, zero, n) }
+
 // Plus adds a number to each element.
 func Plus(v []float32, s float32) {
 	if fastPlus == nil {
@@ -102,7 +118,7 @@ func Plus(v []float32, s float32) {
 		return
 	}
 	for at := 0; at < len(v); at += most {
-		fastPlus(&v[at], s, min(most, len(v)-at))
+		plusPart(&v[at], s, min(most, len(v)-at))
 	}
 }
 
@@ -115,7 +131,7 @@ func ReLU(v []float32) {
 		return
 	}
 	for at := 0; at < len(v); at += most {
-		fastReLU(&v[at], min(most, len(v)-at))
+		reluPart(&v[at], min(most, len(v)-at))
 	}
 }
 
@@ -132,6 +148,6 @@ func Clamp(v []float32, lo, hi float32) {
 		zero = 0
 	}
 	for at := 0; at < len(v); at += most {
-		fastClamp(&v[at], lo, hi, zero, min(most, len(v)-at))
+		clampPart(&v[at], lo, hi, zero, min(most, len(v)-at))
 	}
 }
