@@ -216,3 +216,93 @@ next:
 	JNZ  row
 	VZEROUPPER
 	RET
+
+// GREATER makes Z0 the greater of Z0 and Z1: NaN if either is, and 0 is greater than
+// -0. Where they can be compared, the instruction does that; where not, the sum is
+// NaN.
+#define GREATER(z0, z1) \
+	VCMPPS   $3, z1, z0, K3    \
+	VRANGEPS $5, z1, z0, Z5    \
+	VADDPS   z1, z0, K3, Z5    \
+	VMOVAPS  Z5, z0
+
+// func maxAVX512(a *tapping)
+//
+// The greatest of what taps meet; registers as in tapsAVX512, Z6 has -infinity.
+TEXT ·maxAVX512(SB), NOSPLIT, $0-8
+	MOVQ a+0(FP), DX
+	MOVQ 0x38(DX), R9
+	MOVQ 0x40(DX), R10
+	MOVQ 0x18(DX), CX
+	MASKS
+	BROADCASTS
+	MOVL $0xff800000, AX
+	VPBROADCASTD AX, Z6
+	MOVQ 0x00(DX), BX
+	MOVQ 0x08(DX), R13
+	MOVQ 0x10(DX), R15
+
+row:
+	MOVQ R13, SI
+	MOVQ BX, DI
+	MOVQ R12, CX
+
+vector:
+	KMOVW   K4, K1
+	KMOVW   K4, K2
+	VMOVAPS Z6, Z0
+	VMOVAPS Z6, Z2
+	CMPQ    CX, $32
+	JGT     begin
+	KMOVW   K5, K2
+	CMPQ    CX, $16
+	JGT     begin
+	KMOVW   K5, K1
+	KXORW   K2, K2, K2
+
+begin:
+	XORQ  R11, R11
+	TESTQ R10, R10
+	JZ    end
+
+tap:
+	MOVQ      (R9)(R11*8), AX
+	LEAQ      (SI)(AX*4), AX
+	VMOVUPS.Z (AX), K1, Z1
+	VMOVUPS.Z 64(AX), K2, Z3
+	GREATER(Z0, Z1)
+	GREATER(Z2, Z3)
+	INCQ      R11
+	CMPQ      R11, R10
+	JLT       tap
+
+end:
+	BOUND
+	CMPQ 0x78(DX), $0
+	JEQ  floats
+	TOHALF
+	VMOVDQU16 Y0, K1, (DI)
+	VMOVAPS   Z2, Z0
+	BOUND
+	TOHALF
+	VMOVDQU16 Y0, K2, 32(DI)
+	ADDQ $64, DI
+	JMP  next
+
+floats:
+	VMOVUPS Z0, K1, (DI)
+	VMOVAPS Z2, Z0
+	BOUND
+	VMOVUPS Z0, K2, 64(DI)
+	ADDQ    $128, DI
+
+next:
+	ADDQ $128, SI
+	SUBQ $32, CX
+	JGT  vector
+	ADDQ 0x20(DX), R13
+	ADDQ 0x28(DX), BX
+	DECQ R15
+	JNZ  row
+	VZEROUPPER
+	RET

@@ -38,13 +38,18 @@ func NewTaps(shifts []int) *Taps {
 	return t
 }
 
-// A Plane is what a band of rows of a channel is computed from:
+// A Plane is what a band of rows of a channel is computed from: the sum over all taps
+// of
 //
-//	sum over taps of Weights[t] · Src[row·Step + column + shift[t]], plus Bias, not below Lo, not above Hi
+//	Weights[tap] · Src[row·Step + column + shift[tap]]
+//
+// plus Bias, kept between bounds. If Max is set, it is instead the greatest of what
+// the taps meet, NaN if one is; 0 is greater than -0.
 type Plane struct {
 	Src         []float32
 	Step        int // floats from what a row meets to what the next one meets
 	Weights     []float32
+	Max         bool
 	Rows, Width int
 	Bias        float32 // -0: none
 	Bounds
@@ -112,7 +117,7 @@ func (t *Taps) check(p *Plane, pitch, elements int) bool {
 	if p.Rows <= 0 || p.Width <= 0 {
 		return false
 	}
-	if len(p.Weights) != len(t.shifts) || p.Step < 0 || p.Rows > 1 && pitch < p.Width ||
+	if len(p.Weights) != len(t.shifts) && !p.Max || p.Step < 0 || p.Rows > 1 && pitch < p.Width ||
 		(p.Rows-1)*p.Step+t.far+p.Width > len(p.Src) || (p.Rows-1)*pitch+p.Width > elements {
 		panic("bug: rows outside of their memory")
 	}
@@ -121,6 +126,10 @@ func (t *Taps) check(p *Plane, pitch, elements int) bool {
 
 // row computes a row in plain Go.
 func (t *Taps) row(dst []float32, p *Plane, r int) {
+	if p.Max {
+		t.greatest(dst, p, r)
+		return
+	}
 	const atOnce = 8
 	src := p.Src[r*p.Step:]
 	for at := 0; at < len(dst); at += atOnce {
@@ -147,5 +156,20 @@ func (t *Taps) row(dst []float32, p *Plane, r int) {
 		for j, sum := range s[:n] {
 			dst[at+j] = min(max(sum+p.Bias, p.lo), p.hi)
 		}
+	}
+}
+
+// greatest is row for what is greatest.
+func (t *Taps) greatest(dst []float32, p *Plane, r int) {
+	for i := range dst {
+		dst[i] = float32(math.Inf(-1))
+	}
+	for _, shift := range t.shifts {
+		for i, v := range p.Src[r*p.Step+shift:][:len(dst)] {
+			dst[i] = max(dst[i], v)
+		}
+	}
+	for i, v := range dst {
+		dst[i] = min(max(v+p.Bias, p.lo), p.hi)
 	}
 }

@@ -40,10 +40,20 @@ func tapsByMachine(t *Taps, p *Plane, floats []float32, halves []byte, pitch int
 		bias: p.Bias, lo: p.lo, hi: p.hi, zero: p.zero,
 	}
 	if a.taps > 0 {
-		a.weights, a.shifts = unsafe.Pointer(&p.Weights[0]), unsafe.Pointer(&t.shifts[0])
+		a.shifts = unsafe.Pointer(&t.shifts[0])
+	}
+	code := anyTaps
+	switch {
+	case p.Max:
+		code = greatest
+	case t.grid:
+		code = grid
+	}
+	if len(p.Weights) > 0 {
+		a.weights = unsafe.Pointer(&p.Weights[0])
 	}
 	first := 0
-	if t.grid { // its rows count from the first
+	if code == grid { // its rows count from the first
 		first = t.rows[0]
 		a.tapRows = [2]int{4 * (t.rows[1] - first), 4 * (t.rows[2] - first)}
 		a.tapColumns = [2]int{4 * t.columns[1], 4 * t.columns[2]}
@@ -63,7 +73,7 @@ func tapsByMachine(t *Taps, p *Plane, floats []float32, halves []byte, pitch int
 			} else {
 				a.dst = unsafe.Pointer(&floats[to])
 			}
-			someTaps(&a, t.grid)
+			someTaps(&a, code)
 		}
 	}
 }
@@ -72,16 +82,29 @@ func tapsByMachine(t *Taps, p *Plane, floats []float32, halves []byte, pitch int
 // machine code it cannot.
 //
 //go:noinline
-func someTaps(a *tapping, grid bool) {
-	if grid {
+func someTaps(a *tapping, code int) {
+	switch code {
+	case grid:
 		gridAVX512(a)
-	} else {
+	case greatest:
+		maxAVX512(a)
+	default:
 		tapsAVX512(a)
 	}
 }
+
+// The kinds of machine code.
+const (
+	anyTaps = iota
+	grid
+	greatest
+)
 
 //go:noescape
 func gridAVX512(a *tapping)
 
 //go:noescape
 func tapsAVX512(a *tapping)
+
+//go:noescape
+func maxAVX512(a *tapping)
