@@ -24,6 +24,13 @@ func convert(to, from *tensor.Tensor) {
 	switch {
 	case s == d:
 		copy(dst, src)
+	case s == tensor.Float32 && d == tensor.Float16: // a picture, most of the time
+		const portion = 1 << 12 // that a cache holds
+		for floats := tensor.Data[float32](from); len(floats) > 0; {
+			n := min(portion, len(floats))
+			writeFloats(dst, floats[:n], d)
+			floats, dst = floats[n:], dst[2*n:]
+		}
 	case s.IsFloat() || d.IsFloat():
 		var chunk [256]float32
 		for len(src) > 0 {
