@@ -82,7 +82,7 @@ func (t *Taps) Floats(dst []float32, pitch int, p *Plane) {
 	if !t.check(p, pitch, len(dst)) {
 		return
 	}
-	if fast {
+	if t.has(p) {
 		tapsByMachine(t, p, dst, nil, 4*pitch)
 		return
 	}
@@ -100,13 +100,22 @@ func (t *Taps) Halves(dst []byte, pitch int, p *Plane) {
 		tapsByMachine(t, p, nil, dst, pitch)
 		return
 	}
-	var v [64]float32
-	for r := range p.Rows {
-		q := *p
-		for at := 0; at < p.Width; at += len(v) {
-			q.Src, q.Width = p.Src[at:], min(len(v), p.Width-at)
-			t.row(v[:q.Width], &q, r)
-			half.Put(dst[r*pitch+2*at:], v[:q.Width])
+	var v [512]float32 // as many rows as it holds, or a part of one
+	q := *p
+	width := min(len(v), p.Width)
+	rows := min(len(v)/width, p.Rows)
+	for r := 0; r < p.Rows; r += rows {
+		q.Rows = min(rows, p.Rows-r)
+		for at := 0; at < p.Width; at += width {
+			q.Src, q.Width = p.Src[r*p.Step+at:], min(width, p.Width-at)
+			t.Floats(v[:q.Rows*q.Width], q.Width, &q)
+			if pitch == 2*q.Width {
+				half.Put(dst[r*pitch:], v[:q.Rows*q.Width])
+				continue
+			}
+			for i := range q.Rows {
+				half.Put(dst[(r+i)*pitch+2*at:], v[i*q.Width:][:q.Width])
+			}
 		}
 	}
 }

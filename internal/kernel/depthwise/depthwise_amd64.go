@@ -8,8 +8,14 @@ import (
 	"github.com/espalier-ane/espalier/internal/kernel/isa"
 )
 
-// fast: there is machine code.
-var fast = isa.Have().Has(isa.AVX512)
+// What machine code there is: all, or but a grid of taps, to floats.
+var (
+	fast   = isa.Have().Has(isa.AVX512)
+	byAVX2 = !fast && isa.Have().Has(isa.AVX2)
+)
+
+// has reports whether there is machine code for a plane.
+func (t *Taps) has(p *Plane) bool { return fast || byAVX2 && t.grid && !p.Max }
 
 // tapping is what the machine code is told; distances count bytes.
 type tapping struct {
@@ -59,6 +65,9 @@ func tapsByMachine(t *Taps, p *Plane, floats []float32, halves []byte, pitch int
 		a.tapColumns = [2]int{4 * t.columns[1], 4 * t.columns[2]}
 	}
 	size := 4
+	if byAVX2 {
+		code = grid8
+	}
 	if halves != nil {
 		size, a.halves = 2, 1
 	}
@@ -86,6 +95,8 @@ func someTaps(a *tapping, code int) {
 	switch code {
 	case grid:
 		gridAVX512(a)
+	case grid8:
+		gridAVX2(a)
 	case greatest:
 		maxAVX512(a)
 	default:
@@ -97,11 +108,15 @@ func someTaps(a *tapping, code int) {
 const (
 	anyTaps = iota
 	grid
+	grid8 // the same, eight places at a time
 	greatest
 )
 
 //go:noescape
 func gridAVX512(a *tapping)
+
+//go:noescape
+func gridAVX2(a *tapping)
 
 //go:noescape
 func tapsAVX512(a *tapping)
