@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"math"
 
+	"github.com/espalier-ane/espalier/internal/kernel/half"
 	"github.com/espalier-ane/espalier/tensor"
 )
 
@@ -23,6 +24,13 @@ func convert(to, from *tensor.Tensor) {
 	switch {
 	case s == d:
 		copy(dst, src)
+	case s == tensor.Float32 && d == tensor.Float16: // a picture, most of the time
+		const portion = 1 << 12 // that a cache holds
+		for floats := tensor.Data[float32](from); len(floats) > 0; {
+			n := min(portion, len(floats))
+			writeFloats(dst, floats[:n], d)
+			floats, dst = floats[n:], dst[2*n:]
+		}
 	case s.IsFloat() || d.IsFloat():
 		var chunk [256]float32
 		for len(src) > 0 {
@@ -41,12 +49,21 @@ func convert(to, from *tensor.Tensor) {
 
 func readFloats(to []float32, b []byte, d tensor.DType) {
 	le := binary.LittleEndian
+	switch {
+	case d == tensor.Float16 && ordinary(b[:2*len(to)]):
+		half.Floats(to, b)
+		return
+	case d == tensor.Float32: // the most frequent
+		b = b[:4*len(to)]
+		for i := range to {
+			to[i] = math.Float32frombits(le.Uint32(b[4*i:]))
+		}
+		return
+	}
 	for i := range to {
 		switch d {
 		case tensor.Float16:
 			to[i] = tensor.F16(le.Uint16(b[2*i:]))
-		case tensor.Float32:
-			to[i] = math.Float32frombits(le.Uint32(b[4*i:]))
 		case tensor.BFloat16:
 			to[i] = tensor.BF16(le.Uint16(b[2*i:]))
 		case tensor.UInt64:
@@ -59,12 +76,23 @@ func readFloats(to []float32, b []byte, d tensor.DType) {
 
 func writeFloats(b []byte, from []float32, d tensor.DType) {
 	le := binary.LittleEndian
+	switch {
+	case d == tensor.Float16:
+		half.Put(b, from)
+		if ordinary(b[:2*len(from)]) {
+			return
+		}
+	case d == tensor.Float32:
+		b = b[:4*len(from)]
+		for i, v := range from {
+			le.PutUint32(b[4*i:], math.Float32bits(v))
+		}
+		return
+	}
 	for i, v := range from {
 		switch d {
 		case tensor.Float16:
 			le.PutUint16(b[2*i:], tensor.ToF16(v))
-		case tensor.Float32:
-			le.PutUint32(b[4*i:], math.Float32bits(v))
 		case tensor.BFloat16:
 			le.PutUint16(b[2*i:], tensor.ToBF16(v))
 		case tensor.Bool:
@@ -76,6 +104,20 @@ func writeFloats(b []byte, from []float32, d tensor.DType) {
 			writeInt(b[i*d.Size():], truncate(v), d)
 		}
 	}
+}
+
+// ordinary reports whether no fp16 number is infinite or NaN. A NaN keeps some of its
+// bits in a cast, which the kernels do not know.
+func ordinary(b []byte) bool {
+	const exponents, last, carry = 0x7c007c007c007c00, 0x0400040004000400, 0x8000800080008000
+	var found uint64
+	for ; len(b) >= 8; b = b[8:] {
+		found |= binary.LittleEndian.Uint64(b)&exponents + last
+	}
+	for ; len(b) >= 2; b = b[2:] {
+		found |= uint64(binary.LittleEndian.Uint16(b))&(exponents&0xffff) + last
+	}
+	return found&carry == 0
 }
 
 // truncate rounds towards zero, within the range of int64.

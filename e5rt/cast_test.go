@@ -10,7 +10,7 @@ import (
 
 // A cast follows the rules of tensor.Convert for every pair of types.
 func TestConvert(t *testing.T) {
-	values := []float32{0, 1, -1, 0.5, -2.75, 127, 128, 255, 256, -129, 65504, 70000, 3e9, -3e9, 1e19, float32(math.Inf(1)), float32(math.Inf(-1)), float32(math.NaN())}
+	values := []float32{0, 1, -1, 0.5, -2.75, 127, 128, 255, 256, -129, 65504, 70000, 3e9, -3e9, 1e19, float32(math.Inf(1)), float32(math.Inf(-1)), float32(math.NaN()), math.Float32frombits(0xffe56789), 3e-6}
 	for len(values) < 600 { // more than one portion
 		values = append(values, float32(len(values)))
 	}

@@ -1,72 +1,50 @@
 package strided
 
 import (
+	"github.com/espalier-ane/espalier/internal/kernel/depthwise"
 	"github.com/espalier-ane/espalier/internal/kernel/vec"
 	"github.com/espalier-ane/espalier/td"
 )
 
 // channelwise is a convolution of which each channel of the result is made of
-// one channel of x, along H and W. There is no matrix in it: a row of the result
-// is computed many places at a time, tap by tap, from a copy of the rows of x
-// that it meets, as float32 and with the padding.
-//
-// With a stride, the elements of a row are sorted by the place that meets them
-// first, so that neighbouring places find theirs side by side; stride 2:
-//
-//	x     a b c d e f g        copy  a c e g . b d f
-//	tap 0 ^   ^   ^            tap 0 ^ ^ ^
-//	tap 1   ^   ^   ^          tap 1           ^ ^ ^
-//	tap 2     ^   ^   ^        tap 2   ^ ^ ^
-//
-// The products of a place are added up in the order of the taps.
+// one channel of x, along H and W. There is no matrix in it: a band of rows is
+// computed by package depthwise, the products of a place added up in the order of
+// the taps.
 type channelwise struct {
 	*convolution
-	perTile  int   // rows of the result
-	tiles    int   // of a channel
-	width    int   // of a row of x with its padding
-	sorted   int   // floats from one place of the stride to the next, in a row of the copy
-	row      int   // floats of a row of the copy
-	shift    []int // by tap: how far it is from the place
-	copyAt   int   // scratch: where the copy begins, after the weights
-	resultAt int   // the rows of the result
-	floats   int
-}
+	bands
 
-const (
-	maxTaps = 256
-	maxCopy = 1 << 15 // floats of the copy of a tile
-)
+	stored bool // the kernel writes the result
+	pitch  int  // if so: bytes from row to row
+	bounds depthwise.Bounds
+
+	biasAt, rowAt, copyAt, resultAt, end int // scratch: after the weights
+}
 
 func isChannelwise(op *Op) bool {
 	y, x, w, p := &op.Operands[0], &op.Operands[1], &op.Operands[2], op.Params.(*td.Convolution)
-	win := window{p.Window}
-	taps := w.Dims[axisH] * w.Dims[axisW]
-	return p.Groups > 1 && w.Dims[axisC] == 1 && w.Dims[axisD] == 1 && taps > 0 && taps <= maxTaps &&
-		x.Dims[axisD] == 1 && y.Dims[axisD] == 1 && p.PadBefore[0] == 0 &&
-		float64(win.reach(1, 1))*float64(win.reach(2, max(y.Dims[axisW], 1))) <= maxCopy // a row of the result
+	return p.Groups > 1 && w.Dims[axisC] == 1 && w.Dims[axisD] == 1 &&
+		x.Dims[axisD] == 1 && y.Dims[axisD] == 1 && p.PadBefore[0] == 0 && bandsFit(&window{p.Window}, y.Dims[axisW])
 }
 
 func bindChannelwise(op *Op) (Kernel, error) {
-	k := &channelwise{convolution: newConvolution(op)}
-	outH, outW := max(k.out[axisH], 1), max(k.out[axisW], 1)
-	stride := k.Stride[2]
-	k.width = k.reach(2, outW)
-	k.sorted = (k.width + stride - 1) / stride
-	k.row = k.sorted * min(stride, k.width)
-	k.shift = make([]int, k.taps)
-	for t := range k.shift {
-		var i index
-		k.tap(&i, t)
-		column := i[axisW] * k.Dilation[2]
-		k.shift[t] = i[axisH]*k.Dilation[1]*k.row + column%stride*k.sorted + column/stride
+	k := &channelwise{convolution: newConvolution(op), bounds: depthwise.Unbounded}
+	height, width := k.out[axisH], k.out[axisW]
+	k.bands = newBands(&k.window, &k.x, k.in[axisH], k.in[axisW], 0, k.out[axisC], height, width)
+	if k.pitch = 2 * width; !k.flatOut {
+		k.pitch = k.sink.out.strides[axisH]
 	}
-	for k.perTile = outH; k.perTile > 1 && (k.reach(1, k.perTile)*k.row > maxCopy || k.perTile*outW > chunk); {
-		k.perTile = (k.perTile + 1) / 2
+	if b, ok := k.sink.halfRows(height, width, k.pitch); ok && k.careful == nil {
+		k.stored, k.bounds = true, b
 	}
-	k.tiles = tilesOf(outH, k.perTile)
-	k.copyAt = maxTaps + k.width
-	k.resultAt = k.copyAt + k.reach(1, k.perTile)*k.row
-	k.floats = k.resultAt + k.perTile*outW
+	k.biasAt = k.channels * k.taps
+	k.rowAt = k.biasAt + k.channels
+	k.copyAt = k.rowAt + k.bands.width
+	k.resultAt = k.copyAt + k.channels*k.area
+	k.end = k.resultAt
+	if !k.stored {
+		k.end += k.perTile * width
+	}
 	return k, nil
 }
 
@@ -74,50 +52,93 @@ func (k *channelwise) Tiles() (n, grain int) {
 	if k.places == 0 {
 		return 0, 1
 	}
-	work := k.perTile * k.out[axisW] * (k.taps + 4)
-	return k.out[axisN] * k.out[axisC] * k.tiles, max(1, 1<<15/work)
+	work := k.channels * k.perTile * k.out[axisW] * (k.taps + 4)
+	return k.out[axisN] * k.sets * k.bands.tiles, max(1, 1<<16/work)
 }
 
-func (k *channelwise) Need() Need { return k.sink.need().Max(Need{Float: k.floats}) }
+func (k *channelwise) Need() Need { return k.sink.need().Max(Need{Float: k.end}) }
 
 func (k *channelwise) Run(w *Scratch, lo, hi int) {
-	weights, row := w.float[:k.taps], w.float[maxTaps:][:k.width]
-	area, result := w.float[k.copyAt:k.resultAt], w.float[k.resultAt:]
-	outW := k.out[axisW]
+	k.begin(w.float[k.copyAt:k.resultAt])
 	for t := lo; t < hi; t++ {
-		first := t % k.tiles * k.perTile
-		rows := min(k.perTile, k.out[axisH]-first)
-		channel := t / k.tiles % k.out[axisC]
-		o := index{axisN: t / k.tiles / k.out[axisC], axisC: channel}
-		k.channel(w, weights, channel, 0)
-		k.copyRows(w, area, row, index{axisN: o[axisN], axisC: channel / k.outputs}, first, rows)
-		bias := row[:1]
-		bias[0] = 0
-		if k.hasBias {
-			k.bias.load(w, bias, index{axisC: channel}, axisC)
-		}
-		for r := range rows {
-			vec.Taps(result[r*outW:][:outW], area[r*k.Stride[1]*k.row:], weights, k.shift)
-			if k.careful != nil {
-				k.careful.reviewRow(result[r*outW:][:outW], area[r*k.Stride[1]*k.row:], weights, k.shift, bias[0])
-			}
-		}
-		sums := result[:rows*outW]
-		if k.hasBias {
-			vec.Plus(sums, bias[0])
-		}
-		for p := 0; p < len(sums); p += chunk {
-			k.putPlaces(w, sums[p:], 0, 1, min(chunk, len(sums)-p), nil, o, first*outW+p)
-		}
+		k.run(w, t)
 	}
 }
 
-// copyRows makes the copy of what rows of the result meet.
-func (k *channelwise) copyRows(w *Scratch, area, row []float32, i index, first, rows int) {
-	stride := k.Stride[2]
-	for r := range k.reach(1, rows) {
-		dst := area[r*k.row:][:k.row]
-		i[axisH] = k.under(1, first, 0) + r
+// run computes a tile.
+func (k *channelwise) run(w *Scratch, t int) {
+	o, channels, rows := k.tile(t)
+	first := o[axisH]
+	weights, bias := w.float[:channels*k.taps], w.float[k.biasAt:][:channels]
+	k.loadWeights(w, weights, o[axisC], channels)
+	if k.hasBias {
+		k.bias.load(w, bias, index{axisC: o[axisC]}, axisC)
+	}
+	for c := range channels {
+		area := w.float[k.copyAt+c*k.area:][:k.reach(1, rows)*k.bands.row]
+		k.copyRows(w, area, index{axisN: o[axisN], axisC: (o[axisC] + c) / k.outputs}, k.under(1, first, 0))
+	}
+	p := depthwise.Plane{Step: k.step(), Rows: rows, Width: k.out[axisW], Bounds: k.bounds}
+	for c := range channels {
+		p.Src, p.Weights, p.Bias = w.float[k.copyAt+c*k.area:][:k.area], weights[c*k.taps:][:k.taps], depthwise.NoBias
+		if k.hasBias {
+			p.Bias = bias[c]
+		}
+		i := index{axisN: o[axisN], axisC: o[axisC] + c}
+		if !k.stored {
+			k.put(w, &p, i, first)
+			continue
+		}
+		if k.flatOut {
+			i[axisW] = first * k.out[axisW]
+		} else {
+			i[axisH] = first
+		}
+		k.kernel.Halves(k.sink.out.memory(w)[k.sink.out.at(&i):], k.pitch, &p)
+	}
+}
+
+// put computes rows of a channel and hands them on.
+func (k *channelwise) put(w *Scratch, p *depthwise.Plane, o index, first int) {
+	sums := w.float[k.resultAt:][:p.Rows*p.Width]
+	bias := p.Bias
+	if k.careful != nil { // it looks at the sums without the bias
+		p.Bias = depthwise.NoBias
+	}
+	k.kernel.Floats(sums, p.Width, p)
+	if k.careful != nil {
+		for r := range p.Rows {
+			k.careful.reviewRow(sums[r*p.Width:][:p.Width], p.Src[r*p.Step:], p.Weights, k.shift, bias)
+		}
+		vec.Plus(sums, bias)
+	}
+	for at := 0; at < len(sums); at += chunk {
+		k.putPlaces(w, sums[at:], 0, 1, min(chunk, len(sums)-at), nil, o, first*p.Width+at)
+	}
+}
+
+// loadWeights reads those of channels.
+func (k *channelwise) loadWeights(w *Scratch, dst []float32, channel, channels int) {
+	if k.isFlat && k.w.strides[axisN] == k.taps*k.flatW {
+		k.w.read(dst, k.w.memory(w), k.w.at(&index{axisN: channel}), k.flatW)
+		return
+	}
+	for c := range channels {
+		k.channel(w, dst[c*k.taps:][:k.taps], channel+c, 0)
+	}
+}
+
+// copyRows makes the copy of what rows of the result meet, from row top of x on. i is
+// the channel of x.
+func (k *channelwise) copyRows(w *Scratch, area []float32, i index, top int) {
+	if k.halves {
+		k.copyHalves(w, area, i, top)
+		return
+	}
+	stride, row := k.Stride[2], w.float[k.rowAt:][:k.bands.width]
+	for r := range len(area) / k.bands.row {
+		dst := area[r*k.bands.row:][:k.bands.row]
+		i[axisH] = top + r
 		if stride == 1 {
 			k.loadRow(w, dst, i)
 			continue

@@ -99,7 +99,8 @@ type denseConv struct {
 	groups             int
 	constant           *Weights // nil: they are given with each run
 	places             int
-	rowTiles, colTiles int // of a group
+	rowTiles, colTiles int         // of a group
+	plane              *densePlane // of a channel by itself; nil: tap by tap
 }
 
 // newDense binds a convolution of so many groups. The row is nil if it is to be
@@ -109,6 +110,7 @@ func newDense(s convShape, groups int, r *Rules, row *gemm.Row, p *Packs, weight
 	n := s.weights()
 	k.n, k.careful = n, r.careful(n)
 	if s.unicast {
+		k.plane = newDensePlane(&k.shape)
 		return k
 	}
 	if row == nil {
@@ -134,7 +136,11 @@ func (k *denseConv) Tiles() (n, grain int) {
 
 func (k *denseConv) Need() Need {
 	if k.shape.unicast {
-		return Need{Float: k.n}
+		n := Need{Float: k.n}
+		if k.plane != nil {
+			n.Float += k.plane.floats
+		}
+		return n
 	}
 	return k.product.need()
 }
@@ -144,6 +150,9 @@ func (k *denseConv) Run(w *Scratch, lo, hi int) {
 	image := s.cin * s.hin * s.win
 	bias := k.bias()
 	w.forgetStrip()
+	if k.plane != nil { // nobody writes the padding
+		clear(w.float[k.n:][:k.plane.floats])
+	}
 	for t := lo; t < hi; t++ {
 		if s.unicast {
 			k.channel(w, bias, t)
@@ -265,20 +274,29 @@ func (k *denseConv) channel(w *Scratch, biases []float32, t int) {
 	g, c := t/s.cout, t%s.cout
 	src := w.Dense.Source1[(g*s.cin+c*s.inputs)*plane:][:s.inputs*plane]
 	out := w.Dense.Result[t*k.places:][:k.places]
+	if k.plane != nil && k.plane.takes(weights) {
+		k.plane.run(out, w.float[k.n:][:k.plane.floats], src, weights, bias)
+	} else {
+		k.addTaps(out, src, weights, bias)
+	}
+	if k.careful != nil && k.careful.asksChannel(out, src, weights, bias) {
+		for p := range out {
+			out[p] = k.again(src, weights, bias, p)
+		}
+	}
+}
+
+// addTaps adds the products of all weights, one after the other.
+func (k *denseConv) addTaps(out, src, weights []float32, bias float32) {
+	s := &k.shape
+	plane := s.hin * s.win
 	clear(out)
 	for i, v := range weights {
 		ky, kx := i/s.kw%s.kh, i%s.kw
 		addTap(out, src[i/s.kw/s.kh*plane:][:plane], s, ky, kx, v)
 	}
 	if bias != 0 {
-		for p := range out {
-			out[p] += bias
-		}
-	}
-	if k.careful != nil && k.careful.asksChannel(out, src, weights, bias) {
-		for p := range out {
-			out[p] = k.again(src, weights, bias, p)
-		}
+		vec.Plus(out, bias)
 	}
 }
 

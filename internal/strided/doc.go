@@ -99,9 +99,10 @@ func (b Bound) Exact() bool { return b == Bound{} }
 
 var rows = slices.Concat(paddingRows(), rearrangeRows(), samplingRows(), []Row{
 	{"conv-transposed", td.ClassConv, Bound{2, 256}, isTransposed, bindTransposedConv, "as conv, for the places that meet the same taps"},
-	{"conv-channelwise", td.ClassConv, Bound{2, 256}, isChannelwise, bindChannelwise, "each channel by itself: eight places of a row at once, tap by tap"},
+	{"conv-channelwise", td.ClassConv, Bound{2, 256}, isChannelwise, bindChannelwise, "each channel by itself, by a micro-kernel; its products in the order of the taps"},
 	{"conv-pointwise", td.ClassConv, Bound{2, 256}, isPointwise, bindPointwise, "as conv, of x as it lies"},
 	{"conv", td.ClassConv, Bound{2, 256}, nil, bindConv, "tiles of channels and places, by a micro-kernel"},
+	{"pool-max", td.ClassPooling, Bound{}, poolsMax, bindPoolMax, "fp16 numbers, a band of rows of a channel at once"},
 	{"pool", td.ClassPooling, Bound{2, 0}, nil, bindPool, "a row of windows at once, summed in fp64"},
 	{"select-move", td.ClassElementWise, Bound{}, selectsBytes, bindSelectMove, "bytes"},
 	{"select-int", td.ClassElementWise, Bound{}, selectsInts, bindSelectInt, "integers, in int64"},

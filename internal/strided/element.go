@@ -45,10 +45,7 @@ func loadFloats(dst []float32, t tensor.DType, src []byte, off, stride int) {
 	}
 	if stride == 0 {
 		loadFloats(dst[:1], t, src, off, 1)
-		v := dst[0]
-		for i := range dst {
-			dst[i] = v
-		}
+		repeat(dst, dst[0])
 		return
 	}
 	switch { // the most frequent ones first
@@ -71,6 +68,17 @@ func loadFloats(dst []float32, t tensor.DType, src []byte, off, stride int) {
 			dst[i] = floatAt(t, src, off)
 			off += stride
 		}
+	}
+}
+
+// repeat sets all elements to a number: a few, and then as many again.
+func repeat(v []float32, x float32) {
+	const few = 16
+	for i := range v[:min(few, len(v))] {
+		v[i] = x
+	}
+	for n := few; n < len(v); n *= 2 {
+		copy(v[n:], v[:n])
 	}
 }
 

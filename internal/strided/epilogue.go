@@ -210,9 +210,7 @@ func (st *sinkStep) apply(w *Scratch, v []float32, i index, axis int) {
 		case st.from >= 0:
 			second = w.steps[chunk*(1+st.from):][:len(v)]
 		default:
-			for j := range second {
-				second[j] = st.A
-			}
+			repeat(second, st.A)
 		}
 		if st.Swap {
 			st.pair.apply(v, second, v, st.odd)
@@ -233,7 +231,7 @@ func (st *sinkStep) round(v float64) float32 {
 }
 
 func (st *sinkStep) applyFunction(v []float32) {
-	if st.plain { // what is frequent, and exact in fp32
+	if st.plain { // what is frequent, and has a loop of its own
 		switch td.Function(st.Function) {
 		case td.FuncReLU:
 			vec.ReLU(v)
@@ -243,6 +241,9 @@ func (st *sinkStep) applyFunction(v []float32) {
 			return
 		case td.FuncClip:
 			vec.Clamp(v, st.A, st.B)
+			return
+		case td.FuncSquare:
+			vec.Square(v, st.odd)
 			return
 		}
 	}

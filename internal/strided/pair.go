@@ -114,6 +114,8 @@ func (p *pair) applySingle(dst, a, b []float32) {
 		vec.Sub(dst, a, b)
 	case kind == td.EWMult:
 		vec.Mul(dst, a, b)
+	case kind == td.EWSquare:
+		vec.Mul(dst, a, a)
 	case kind == td.EWMax:
 		vec.Max(dst, a, b)
 	case kind == td.EWMin:

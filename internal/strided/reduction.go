@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/espalier-ane/espalier/internal/kernel/vec"
 	"github.com/espalier-ane/espalier/td"
 )
 
@@ -69,10 +70,11 @@ type reduction struct {
 	kind  td.ReductionKind
 	along int // ArgMin and ArgMax: the axis
 
-	// Where results are few, the values of each are read as rows instead, along
-	// this axis.
+	// Where results are few, or the values of each lie side by side, these are read
+	// as rows instead, along this axis.
 	byRow    bool
 	innerRow rowsOf
+	sumRow   func(row []float32) float64 // what a row comes to; nil: join its values one by one
 }
 
 func bindReduced(op *Op) (*reduction, error) {
@@ -108,15 +110,32 @@ func bindReduced(op *Op) (*reduction, error) {
 	k.rowsOf = newRows(results, rowAxis(results, kept, &k.sink.out))
 	k.inner = newGrid(space, p.Axes)
 	const few = 8
-	if results[k.axis] < few && k.count > few && !arg && p.Kind != td.ReduceLogSumExp {
-		k.byRow = true
+	if k.count > few && !arg && p.Kind != td.ReduceLogSumExp {
 		row := td.NumAxes - 1 // the innermost, to keep the order
 		for row > 0 && (p.Axes>>row&1 == 0 || space[row] == 1) {
 			row--
 		}
+		const long = 32
+		dense := x.Type.IsFloat() && space[row] >= long && k.x.interleave == 1 && k.x.strides[row] == sizeOf(k.x.typ)
+		k.byRow = results[k.axis] < few || dense
 		k.innerRow = newRows(k.inner.dims, row)
+		if k.byRow && op.Rules == nil {
+			k.sumRow = rowSums[p.Kind]
+		}
+		if dense && k.count >= chunk { // each result is enough for a tile
+			k.rowsOf = newRows(results, row)
+		}
 	}
 	return k, nil
+}
+
+// rowSums are reductions of which a row has a loop of its own. They are joined as
+// sums are: in fp64, in an order that depends on the length alone.
+var rowSums = map[td.ReductionKind]func(row []float32) float64{
+	td.ReduceSum:       vec.Sum,
+	td.ReduceAvg:       vec.Sum,
+	td.ReduceSumSquare: func(row []float32) float64 { return vec.SumSquares(row, 0) },
+	td.ReduceL2:        func(row []float32) float64 { return vec.SumSquares(row, 0) },
 }
 
 func bindReduction(op *Op) (Kernel, error) {
@@ -207,6 +226,10 @@ func (k *reduction) reduceRows(w *Scratch, i index) float64 {
 		place, n := k.innerRow.tile(t)
 		row := w.float[chunk:][:n]
 		k.x.load(w, row, i.plus(place), k.innerRow.axis)
+		if k.sumRow != nil {
+			sum += k.sumRow(row)
+			continue
+		}
 		for _, v := range row {
 			sum = k.join(sum, float64(v))
 		}

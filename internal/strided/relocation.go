@@ -103,12 +103,7 @@ const nowhere = -1
 // offsets finds the elements of a row.
 func (k *relocation) offsets(w *Scratch, i index, n int) []int64 {
 	at := w.int[len(w.int)-chunk:][:n] // the sink has the beginning
-	row := spot{offset: k.x.offset}
-	for a := range td.NumAxes {
-		if a != k.axis {
-			row = row.plus(k.spot(w, a, i[a]))
-		}
-	}
+	row := k.rowSpot(w, i)
 	first := i[k.axis]
 	if known := k.known[k.axis]; known != nil && k.x.interleave == 1 && !row.outside {
 		for j, s := range known[first : first+n] {
@@ -134,6 +129,17 @@ func (k *relocation) offsets(w *Scratch, i index, n int) []int64 {
 		}
 	}
 	return at
+}
+
+// rowSpot is what all elements of a row have in common.
+func (k *relocation) rowSpot(w *Scratch, i index) spot {
+	row := spot{offset: k.x.offset}
+	for a := range td.NumAxes {
+		if a != k.axis {
+			row = row.plus(k.spot(w, a, i[a]))
+		}
+	}
+	return row
 }
 
 // stretch returns how many offsets from the first on have one distance, and
@@ -210,7 +216,8 @@ func (k relocationInt) Run(w *Scratch, lo, hi int) {
 // relocationMove is relocation of elements as they are.
 type relocationMove struct {
 	*relocation
-	filler [8]byte // an element that is not there
+	filler  [8]byte // an element that is not there
+	doubled bool    // a row of y is a row of x, each element of two bytes twice
 }
 
 func (k *relocationMove) Need() Need { return Need{Int: chunk} }
@@ -220,6 +227,12 @@ func (k *relocationMove) Run(w *Scratch, lo, hi int) {
 	filler := k.filler[:size]
 	for t := lo; t < hi; t++ {
 		i, n := k.tile(t)
+		if k.doubled {
+			if row := k.rowSpot(w, i); !row.outside {
+				double(dst[k.y.at(&i):][:2*n], src[row.offset+i[k.axis]:])
+				continue
+			}
+		}
 		at := k.offsets(w, i, n)
 		for j := 0; j < n; {
 			m, step := stretch(at[j:])
@@ -243,6 +256,35 @@ func (k *relocationMove) Run(w *Scratch, lo, hi int) {
 				}
 			}
 		}
+	}
+}
+
+// isDoubled reports whether rows of y are rows of x of which each element comes
+// twice, as a picture's that is enlarged by 2.
+func (k *relocation) isDoubled() bool {
+	known := k.known[k.axis]
+	if len(known) == 0 || len(known)%2 != 0 || sizeOf(k.y.typ) != 2 || k.x.interleave > 1 || k.y.interleave > 1 || k.y.strides[k.axis] != 2 {
+		return false
+	}
+	for j, s := range known {
+		if s.outside || s.offset != j/2*2 {
+			return false
+		}
+	}
+	return true
+}
+
+// double writes each element of two bytes twice.
+func double(dst, src []byte) {
+	for len(dst) >= 8 && len(src) >= 4 {
+		v := binary.LittleEndian.Uint32(src)
+		low, high := uint64(v&0xffff), uint64(v>>16)
+		binary.LittleEndian.PutUint64(dst, (low|high<<32)*0x10001)
+		dst, src = dst[8:], src[4:]
+	}
+	for len(dst) >= 4 {
+		binary.LittleEndian.PutUint32(dst, uint32(binary.LittleEndian.Uint16(src))*0x10001)
+		dst, src = dst[4:], src[2:]
 	}
 }
 
@@ -285,7 +327,7 @@ func (bind relocator) move(op *Op) (Kernel, error) {
 		return nil, err
 	}
 	k.keepKnown()
-	m := &relocationMove{relocation: k}
+	m := &relocationMove{relocation: k, doubled: k.isDoubled()}
 	if t := k.y.typ; t.IsFloat() {
 		putFloat(t, m.filler[:], k.outside)
 	} else {

@@ -14,7 +14,6 @@ func init() {
 	fast, finishStep = true, 1
 	add.fast, sub.fast, mul.fast, div.fast = addAVX512, subAVX512, mulAVX512, divAVX512
 	greater.fast, lesser.fast = maxAVX512, minAVX512
-	fastTaps = manyTaps
 	fastPlus, fastReLU, fastClamp = plusAVX512, reluAVX512, clampAVX512
 }
 

@@ -6,35 +6,6 @@ import (
 	"testing"
 )
 
-// Taps add up in order, for any length, and write nothing else.
-func TestTaps(t *testing.T) {
-	r := rand.New(rand.NewPCG(7, 8))
-	for n := range 150 {
-		taps := 1 + r.IntN(25)
-		weights, shifts := make([]float32, taps), make([]int, taps)
-		for i := range weights {
-			weights[i], shifts[i] = float32(r.NormFloat64()), r.IntN(40)
-		}
-		src := make([]float32, n+40)
-		for i := range src {
-			src[i] = float32(r.NormFloat64())
-		}
-		dst := make([]float32, n+20)
-		Taps(dst[:n], src, weights, shifts)
-		for i, v := range dst {
-			sum := float32(0)
-			if i < n {
-				for k, w := range weights {
-					sum += float32(w * src[i+shifts[k]])
-				}
-			}
-			if v != sum {
-				t.Fatalf("element %d of %d, %d taps: %g, expected %g", i, n, taps, v, sum)
-			}
-		}
-	}
-}
-
 // Places are read for all shifts, with 0 up to the width of a panel, and nothing
 // else is written.
 func TestPlaces(t *testing.T) {

@@ -1,0 +1,125 @@
+//go:build amd64
+
+package depthwise
+
+import (
+	"unsafe"
+
+	"github.com/espalier-ane/espalier/internal/kernel/isa"
+)
+
+// What machine code there is: all, or but a grid of taps, to floats.
+var (
+	fast   = isa.Have().Has(isa.AVX512)
+	byAVX2 = !fast && isa.Have().Has(isa.AVX2)
+)
+
+// has reports whether there is machine code for a plane.
+func (t *Taps) has(p *Plane) bool { return fast || byAVX2 && t.grid && !p.Max }
+
+// tapping is what the machine code is told; distances count bytes.
+type tapping struct {
+	dst, src        unsafe.Pointer
+	rows, width     int
+	step, pitch     int
+	weights, shifts unsafe.Pointer // 0x30; shifts count floats
+	taps            int
+	tapRows         [2]int // 0x48: of a grid, the second and the third
+	tapColumns      [2]int
+	bias            float32 // 0x68
+	lo, hi, zero    float32
+	halves          int // 0x78: 1 if the result is fp16
+}
+
+// A call of machine code cannot be preempted: it takes so many vectors of products,
+// and a part of a row that is so long.
+const (
+	most    = 1 << 16
+	longest = 1 << 11
+)
+
+// tapsByMachine computes a plane, of floats or of fp16 numbers, whose rows are so many
+// bytes apart.
+func tapsByMachine(t *Taps, p *Plane, floats []float32, halves []byte, pitch int) {
+	a := tapping{
+		step: 4 * p.Step, pitch: pitch, taps: len(t.shifts),
+		bias: p.Bias, lo: p.lo, hi: p.hi, zero: p.zero,
+	}
+	if a.taps > 0 {
+		a.shifts = unsafe.Pointer(&t.shifts[0])
+	}
+	code := anyTaps
+	switch {
+	case p.Max:
+		code = greatest
+	case t.grid:
+		code = grid
+	}
+	if len(p.Weights) > 0 {
+		a.weights = unsafe.Pointer(&p.Weights[0])
+	}
+	first := 0
+	if code == grid { // its rows count from the first
+		first = t.rows[0]
+		a.tapRows = [2]int{4 * (t.rows[1] - first), 4 * (t.rows[2] - first)}
+		a.tapColumns = [2]int{4 * t.columns[1], 4 * t.columns[2]}
+	}
+	size := 4
+	if byAVX2 {
+		code = grid8
+	}
+	if halves != nil {
+		size, a.halves = 2, 1
+	}
+	for column := 0; column < p.Width; column += longest {
+		a.width = min(longest, p.Width-column)
+		perCall := max(1, most/((a.width+15)/16*max(1, a.taps)))
+		for row := 0; row < p.Rows; row += perCall {
+			a.rows = min(perCall, p.Rows-row)
+			a.src = unsafe.Pointer(&p.Src[first+row*p.Step+column])
+			if to := row*pitch/size + column; halves != nil {
+				a.dst = unsafe.Pointer(&halves[2*to])
+			} else {
+				a.dst = unsafe.Pointer(&floats[to])
+			}
+			someTaps(&a, code)
+		}
+	}
+}
+
+// someTaps is a call of its own so that the scheduler can stop a loop over rows:
+// machine code it cannot.
+//
+//go:noinline
+func someTaps(a *tapping, code int) {
+	switch code {
+	case grid:
+		gridAVX512(a)
+	case grid8:
+		gridAVX2(a)
+	case greatest:
+		maxAVX512(a)
+	default:
+		tapsAVX512(a)
+	}
+}
+
+// The kinds of machine code.
+const (
+	anyTaps = iota
+	grid
+	grid8 // the same, eight places at a time
+	greatest
+)
+
+//go:noescape
+func gridAVX512(a *tapping)
+
+//go:noescape
+func gridAVX2(a *tapping)
+
+//go:noescape
+func tapsAVX512(a *tapping)
+
+//go:noescape
+func maxAVX512(a *tapping)
