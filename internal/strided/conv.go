@@ -161,9 +161,11 @@ func (k *convolution) finish(w *Scratch, tile []float32, stride int, bias []floa
 	if k.places == 1 { // rows of one place would be short
 		buf := w.float[k.floats:][:rows]
 		for r := range buf {
-			if buf[r] = tile[r*stride]; bias != nil {
-				buf[r] += bias[r]
+			v := tile[r*stride]
+			if bias != nil {
+				v += bias[r] // which may lie where the buffer does
 			}
+			buf[r] = v
 		}
 		k.sink.put(w, buf, i, axisC)
 		return

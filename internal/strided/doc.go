@@ -25,6 +25,7 @@ import (
 
 	"github.com/espalier-ane/espalier/internal/kernel/gemm"
 	"github.com/espalier-ane/espalier/internal/kernel/half"
+	"github.com/espalier-ane/espalier/internal/kernel/matvec"
 	"github.com/espalier-ane/espalier/internal/kernel/vec"
 	"github.com/espalier-ane/espalier/td"
 	"github.com/espalier-ane/espalier/tensor"
@@ -100,6 +101,7 @@ func (b Bound) Exact() bool { return b == Bound{} }
 var rows = slices.Concat(paddingRows(), rearrangeRows(), samplingRows(), []Row{
 	{"conv-transposed", td.ClassConv, Bound{2, 256}, isTransposed, bindTransposedConv, "as conv, for the places that meet the same taps"},
 	{"conv-channelwise", td.ClassConv, Bound{2, 256}, isChannelwise, bindChannelwise, "each channel by itself: eight places of a row at once, tap by tap"},
+	{"conv-one-place", td.ClassConv, Bound{2, 256}, isOnePlace, bindOnePlace, "as matmul-few: the weights as they lie"},
 	{"conv-pointwise", td.ClassConv, Bound{2, 256}, isPointwise, bindPointwise, "as conv, of x as it lies"},
 	{"conv", td.ClassConv, Bound{2, 256}, nil, bindConv, "tiles of channels and places, by a micro-kernel"},
 	{"pool", td.ClassPooling, Bound{2, 0}, nil, bindPool, "a row of windows at once, summed in fp64"},
@@ -108,6 +110,7 @@ var rows = slices.Concat(paddingRows(), rearrangeRows(), samplingRows(), []Row{
 	{"select", td.ClassElementWise, Bound{2, 0}, selects, bindSelect, "with conversion or epilogue"},
 	{"elementwise-int", td.ClassElementWise, Bound{}, integers, bindElementWiseInt, "integers, in int64"},
 	{"elementwise", td.ClassElementWise, Bound{2, 0}, nil, bindElementWise, "a stretch of a row at once"},
+	{"matmul-few", td.ClassMatrixMultiplication, Bound{2, 256}, isFewRows, bindFewRows, "up to four rows, with a matrix of fp16 numbers as it lies"},
 	{"matmul", td.ClassMatrixMultiplication, Bound{2, 256}, nil, bindMatMul, "as conv"},
 	{"reduction-int", td.ClassReduction, Bound{}, integers, bindReductionInt, "integers, in int64"},
 	{"reduction", td.ClassReduction, Bound{2, 0}, nil, bindReduction, "in fp64, in the order of the axes"},
@@ -221,9 +224,11 @@ type Scratch struct {
 	int    []int64
 	panels []float32
 
-	gemm   gemmState
-	finish vec.Finish
-	rows   half.Rows
+	gemm     gemmState
+	finish   vec.Finish
+	rows     half.Rows
+	few      matvec.Product // that is computed, of few rows
+	fewStage matvec.Stage
 
 	asks    int  // of stop
 	stopped bool // the last answer
