@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"math"
 
+	"github.com/espalier-ane/espalier/internal/kernel/half"
+	"github.com/espalier-ane/espalier/internal/pool"
 	"github.com/espalier-ane/espalier/tensor"
 )
 
@@ -16,13 +18,28 @@ func converts(from, to tensor.DType) bool {
 }
 
 // convert writes the elements of one buffer into another of as many elements, by
-// the rules of tensor.Convert, and allocates nothing.
-func convert(to, from *tensor.Tensor) {
+// the rules of tensor.Convert. It computes on up to so many goroutines, and allocates
+// nothing unless there is work for them.
+func convert(to, from *tensor.Tensor, threads int) {
+	const worth = 1 << 17 // elements
 	src, dst := from.Bytes(), to.Bytes()
 	s, d := from.DType(), to.DType()
+	n := len(src) / s.Size()
+	if n < 2*worth || threads == 1 {
+		convertPart(dst, src, s, d)
+		return
+	}
+	pool.ForUpTo(threads, n, worth, func(lo, hi int) {
+		convertPart(dst[lo*d.Size():hi*d.Size()], src[lo*s.Size():hi*s.Size()], s, d)
+	})
+}
+
+func convertPart(dst, src []byte, s, d tensor.DType) {
 	switch {
 	case s == d:
 		copy(dst, src)
+	case s == tensor.Float32 && d == tensor.Float16: // by far the most frequent
+		half.Narrow(dst, src)
 	case s.IsFloat() || d.IsFloat():
 		var chunk [256]float32
 		for len(src) > 0 {
@@ -41,10 +58,17 @@ func convert(to, from *tensor.Tensor) {
 
 func readFloats(to []float32, b []byte, d tensor.DType) {
 	le := binary.LittleEndian
+	if d == tensor.Float16 {
+		half.Floats(to, b)
+		for i, v := range to {
+			if v != v { // as it was, quiet or not
+				to[i] = tensor.F16(le.Uint16(b[2*i:]))
+			}
+		}
+		return
+	}
 	for i := range to {
 		switch d {
-		case tensor.Float16:
-			to[i] = tensor.F16(le.Uint16(b[2*i:]))
 		case tensor.Float32:
 			to[i] = math.Float32frombits(le.Uint32(b[4*i:]))
 		case tensor.BFloat16:

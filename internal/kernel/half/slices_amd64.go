@@ -69,6 +69,22 @@ func roundFast(v []float32) (n int) {
 	return n
 }
 
+func narrowFast(dst, src []byte) (n int) {
+	if step == 0 {
+		return 0
+	}
+	for end := len(src) / 4 / step * step; n < end; {
+		part := min(most, end-n)
+		if step == 1 {
+			narrowAVX512(&dst[2*n], &src[4*n], part)
+		} else {
+			narrowAVX2(&dst[2*n], &src[4*n], part)
+		}
+		n += part
+	}
+	return n
+}
+
 // The machine code. n is a multiple of 8 for AVX2. NaN becomes the quiet one that
 // Bits returns, with its sign.
 
@@ -105,3 +121,11 @@ func awayFast(v []float32) (n int) {
 	}
 	return n
 }
+
+// Of NaN, the first bits stay.
+
+//go:noescape
+func narrowAVX2(dst, src *byte, n int)
+
+//go:noescape
+func narrowAVX512(dst, src *byte, n int)
