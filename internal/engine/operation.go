@@ -17,11 +17,8 @@ func (p *Program) addOperation(op *td.Op) error {
 	if err != nil {
 		return fmt.Errorf("%v: %w", op.Class(), err)
 	}
-	s := step{[]strided.Kernel{k}}
-	if once {
-		p.once = append(p.once, s)
-	} else {
-		p.steps = append(p.steps, s)
+	if !once {
+		p.steps = append(p.steps, step{[]strided.Kernel{k}})
 	}
 	return nil
 }
@@ -39,10 +36,19 @@ func (p *Program) bindOp(op *td.Op) (k strided.Kernel, once bool, err error) {
 	}
 	for i := range places {
 		bound.Operands[i] = places[i].Operand
+		bound.Operands[i].Origin = p.origin(&places[i])
 		bound.Operands[i].Constant = !once && !places[i].region.empty() && p.memories[places[i].Memory].kind.shared()
 	}
 	if k, err = strided.Bind(bound); err != nil {
 		return nil, false, err
+	}
+	for i := op.Results(); i < len(places); i++ {
+		if i != 2 || !strided.ReadsOrigin(k) {
+			p.wants(&places[i])
+		}
+	}
+	if once {
+		p.addDerivation(k, bound, &places[0])
 	}
 	if err := p.claimScratch(k.Need()); err != nil {
 		return nil, false, err

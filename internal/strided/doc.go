@@ -190,17 +190,24 @@ func Bind(op *Op) (Kernel, error) {
 	return k, nil
 }
 
-// Need is how many numbers of scratch a thread needs.
-type Need struct{ Steps, Float, Double, Int, Panels int }
+// ReadsOrigin reports whether a kernel reads what operand 2 was made of, and not
+// the operand itself.
+func ReadsOrigin(k Kernel) bool {
+	f, ok := k.(*fewRows)
+	return ok && f.coded != nil
+}
+
+// Need is how many numbers of scratch a thread needs, and how many bytes.
+type Need struct{ Steps, Float, Double, Int, Panels, Decoded int }
 
 // Max returns what serves both.
 func (n Need) Max(m Need) Need {
-	return Need{max(n.Steps, m.Steps), max(n.Float, m.Float), max(n.Double, m.Double), max(n.Int, m.Int), max(n.Panels, m.Panels)}
+	return Need{max(n.Steps, m.Steps), max(n.Float, m.Float), max(n.Double, m.Double), max(n.Int, m.Int), max(n.Panels, m.Panels), max(n.Decoded, m.Decoded)}
 }
 
 // Bytes is the size of the scratch.
 func (n Need) Bytes() int64 {
-	return 4*(int64(n.Steps)+int64(n.Float)+int64(n.Panels)) + 8*(int64(n.Double)+int64(n.Int))
+	return 4*(int64(n.Steps)+int64(n.Float)+int64(n.Panels)) + 8*(int64(n.Double)+int64(n.Int)) + int64(n.Decoded)
 }
 
 // Scratch is the private memory of a thread, and what it works on.
@@ -218,17 +225,19 @@ type Scratch struct {
 	// does not matter. Nil never does. The caller sets it.
 	Stop func() bool
 
-	steps  []float32
-	float  []float32
-	double []float64
-	int    []int64
-	panels []float32
+	steps   []float32
+	float   []float32
+	double  []float64
+	int     []int64
+	panels  []float32
+	decoded []byte
 
 	gemm     gemmState
 	finish   vec.Finish
 	rows     half.Rows
 	few      matvec.Product // that is computed, of few rows
 	fewStage matvec.Stage
+	coded    codedState
 
 	asks    int  // of stop
 	stopped bool // the last answer
@@ -253,6 +262,6 @@ func NewScratch(n Need) *Scratch {
 	return &Scratch{
 		steps: make([]float32, n.Steps), float: make([]float32, n.Float),
 		double: make([]float64, n.Double), int: make([]int64, n.Int),
-		panels: make([]float32, n.Panels),
+		panels: make([]float32, n.Panels), decoded: make([]byte, n.Decoded),
 	}
 }

@@ -29,9 +29,12 @@ type fewRows struct {
 	inner   int // axis of x along the sum
 	outer   int // axis of the result along the lines
 	strips  bool
-	apart   int  // of the lines of z, or of the factors where these are strips
-	side    int  // of the lines where these are strips
-	shared  bool // z is the same for all of the batch
+	apart   int    // of the lines of z, or of the factors where these are strips
+	side    int    // of the lines where these are strips
+	shared  bool   // z is the same for all of the batch
+	coded   *coded // that z was made of, to be read instead; nil: z
+	zLine   int    // axes of z
+	zInner  int
 	perTile int
 	groups  int // of rows
 	tiles   int // of lines
@@ -141,6 +144,12 @@ func (k *fewRows) bind(op *Op, row *gemm.Row, zLine, zInner int) {
 	k.groups = k.batch.count()
 	if k.shared {
 		k.groups = tilesOf(k.batch.count()*k.rows, maxFew)
+		k.zLine, k.zInner = zLine, zInner
+		if k.strips {
+			k.coded = newCoded(z, zLine, least)
+		} else {
+			k.coded = newCoded(z, zInner, k.depth)
+		}
 	}
 }
 
@@ -149,8 +158,15 @@ func (k *fewRows) Tiles() (n, grain int) {
 }
 
 func (k *fewRows) Need() Need {
-	return k.sink.need().Max(Need{Float: maxFew*k.n + k.n + 2*maxFew*k.perTile})
+	n := Need{Float: maxFew*k.n + k.n + 2*maxFew*k.perTile}
+	if k.coded != nil {
+		n.Decoded = 2 * codedSome * max(k.perTile, k.codedWidth())
+	}
+	return k.sink.need().Max(n)
 }
+
+// codedSome is how many lines, or factors of strips, are decoded at a time.
+const codedSome = 32
 
 // Tiles of the same lines follow each other, so that these are still in the cache.
 func (k *fewRows) Run(w *Scratch, lo, hi int) {
@@ -179,28 +195,29 @@ func (k *fewRows) tile(w *Scratch, first, count, line, lines int) {
 	sums := w.float[(maxFew+1)*k.n:][:rows*lines]
 	block := w.float[(maxFew+1)*k.n+maxFew*k.perTile:][:rows*lines]
 	k.load(w, x, buf, rows, first, count)
-	place := k.at(first)
-	place[axisH] = 0
-	from := k.z.memory(w)[k.z.at(&place)+line*k.side:]
-	if k.outer == axisC { // weights of a convolution
-		from = k.z.memory(w)[k.z.offset+line*k.side:]
-	}
+	from := k.from(w, first, line)
 	clear(sums)
-	for at := 0; at < k.n; at += k.depth {
-		p := &w.few
-		*p = matvec.Product{
-			Apart: k.apart, Lines: lines, Depth: min(k.depth, k.n-at), X: x[at*rows:], Rows: rows,
-			S: block, Stride: lines, Stage: &w.fewStage,
+	p := &w.few
+	*p = matvec.Product{Apart: k.apart, Lines: lines, Rows: rows, S: block, Stride: lines, Stage: &w.fewStage}
+	switch {
+	case k.coded != nil && !k.strips:
+		k.decodedDots(w, x, sums, line)
+	default:
+		for at := 0; at < k.n; at += k.depth {
+			p.Depth, p.X = min(k.depth, k.n-at), x[at*rows:]
+			clear(block)
+			switch {
+			case k.coded != nil:
+				k.decodedStrips(w, at, line)
+			case k.strips:
+				p.W = from[at*k.apart:]
+				k.row.Strips(p)
+			default:
+				p.W = from[2*at:]
+				k.row.Dots(p)
+			}
+			vec.Add(sums, sums, block)
 		}
-		clear(block)
-		if k.strips {
-			p.W = from[at*k.apart:]
-			k.row.Strips(p)
-		} else {
-			p.W = from[2*at:]
-			k.row.Dots(p)
-		}
-		vec.Add(sums, sums, block)
 	}
 	if k.hasBias {
 		k.bias.load(w, block[:lines], index{axisC: line}, axisC)
@@ -213,6 +230,68 @@ func (k *fewRows) tile(w *Scratch, first, count, line, lines int) {
 			vec.Add(row, row, block)
 		}
 		k.sink.put(w, row, i, k.outer)
+	}
+}
+
+// from is the matrix from a line on, for the place of the batch that a row is in.
+func (k *fewRows) from(w *Scratch, row, line int) []byte {
+	if k.coded != nil {
+		return nil
+	}
+	at := k.z.offset
+	if !k.shared {
+		place := k.batch.place(row / k.rows)
+		at = k.z.at(&place)
+	}
+	return k.z.memory(w)[at+line*k.side:]
+}
+
+// decodedDots multiplies with lines from one on, some lines at a time, and as many
+// of their factors as there is room for.
+func (k *fewRows) decodedDots(w *Scratch, x, sums []float32, line int) {
+	p := &w.few
+	lines, block, width := p.Lines, p.S, k.codedWidth()
+	for l := 0; l < lines; l += codedSome {
+		p.Lines = min(codedSome, lines-l)
+		for at := 0; at < k.n; at += width {
+			d := min(width, k.n-at)
+			var i index
+			i[k.zLine], i[k.zInner] = line+l, at
+			k.coded.decodeLines(w, w.decoded, i, k.zLine, p.Lines, d)
+			for j := 0; j < d; j += k.depth {
+				p.W, p.Apart, p.Depth, p.X = w.decoded[2*j:], 2*d, min(k.depth, d-j), x[(at+j)*p.Rows:]
+				p.S, p.Stride = block[:p.Rows*p.Lines], p.Lines
+				clear(p.S)
+				k.row.Dots(p)
+				for r := range p.Rows {
+					to := sums[r*lines+l:][:p.Lines]
+					vec.Add(to, to, p.S[r*p.Lines:])
+				}
+			}
+		}
+	}
+}
+
+// codedWidth is how many factors of a line are decoded at a time.
+func (k *fewRows) codedWidth() int {
+	const most = 1 << 10
+	return min(k.n, max(most/k.depth, 1)*k.depth)
+}
+
+// decodedStrips likewise, some factors at a time.
+func (k *fewRows) decodedStrips(w *Scratch, at, line int) {
+	p := &w.few
+	depth, x := p.Depth, p.X
+	p.Apart, p.W = 2*p.Lines, w.decoded
+	for d := 0; d < depth; d += codedSome {
+		p.Depth, p.X = min(codedSome, depth-d), x[d*p.Rows:]
+		var i index
+		i[k.zLine] = line
+		for j := range p.Depth {
+			i[k.zInner] = at + d + j
+			k.coded.decode(w, w.decoded[j*p.Apart:], i, p.Lines)
+		}
+		k.row.Strips(p)
 	}
 }
 

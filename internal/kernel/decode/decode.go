@@ -26,6 +26,11 @@ func Look(dst, codes []byte, bits int, table *Table, n int) {
 	}
 }
 
+// LookIsFast reports whether there is machine code for codes of so many bits, such
+// that they may be decoded again and again. With 8 bits there is some for Blocks4
+// too, with 4 for a Scale.
+func LookIsFast(bits int) bool { return fastBits>>bits&1 != 0 }
+
 // code is the one with number i.
 func code(codes []byte, i, bits int) uint8 {
 	at := i * bits

@@ -13,6 +13,17 @@ var (
 	avx512 = isa.Have().Has(isa.AVX512)
 )
 
+// fastBits are the widths of codes that there is machine code for.
+var fastBits = func() int {
+	switch {
+	case avx512:
+		return 1<<1 | 1<<2 | 1<<3 | 1<<4 | 1<<6 | 1<<8
+	case avx2:
+		return 1 << 4
+	}
+	return 0
+}()
+
 // A spread is how 32 codes are moved out of their bytes, eight to a lane of a
 // register, and each into 16 bits:
 //

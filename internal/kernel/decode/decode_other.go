@@ -2,6 +2,8 @@
 
 package decode
 
+const fastBits = 0
+
 func lookFast(dst, codes []byte, bits int, table *Table, n int) int { return 0 }
 func scaleFast(dst, codes []byte, s *Scale) int                     { return 0 }
 func table4Fast(t *Table, s *Scale) bool                            { return false }
