@@ -13,7 +13,10 @@ import (
 //
 // It gives the bits of the micro-kernel of package gemm that would do it otherwise,
 // which is why that is asked for the order of its sums: what a row is made of does
-// not depend on how many there are.
+// not depend on how many there are. Tiles add up in an order of their own, which
+// nothing else follows; in their place stands the row that they leave factors to, and
+// a program of up to four rows may differ from one of more as their bounds allow.
+// Within a program, and for any batch, which is not along H, nothing differs.
 type fewRows struct {
 	sink  *sink
 	row   *matvec.Row
@@ -44,12 +47,22 @@ type fewRows struct {
 const maxFew = matvec.MaxRows
 
 // fewRow returns the micro-kernel for the sums that a row of package gemm would
-// compute, nil if there is none.
-func fewRow(row *gemm.Row) *matvec.Row {
-	if !row.Exact && !row.Fused || row.A.KR != 1 {
-		return nil
+// compute, or the one that it leaves factors to, and how many products these add up
+// at a time; nil if there is none.
+func fewRow(row *gemm.Row) (few *matvec.Row, depth int) {
+	for !row.Exact && !row.Fused {
+		if row = row.Else; row == nil {
+			return nil, 0
+		}
 	}
-	return matvec.For(row.Fused)
+	return matvec.For(row.Fused), row.Depth
+}
+
+// few reports whether there is a micro-kernel in place of that for sums of n, in so
+// many rows and columns.
+func (op *Op) few(rows, cols, n int) bool {
+	row, _ := fewRow(op.gemmRow(rows, cols, n))
+	return op.Rules == nil && row != nil
 }
 
 // readsAsItLies reports whether an operand is fp16 numbers of which lines, or steps,
@@ -86,7 +99,7 @@ func isFewRows(op *Op) bool {
 	y, x, z := &op.Operands[0], &op.Operands[1], &op.Operands[2]
 	inner, zLine, zInner := matMulAxes(op.Params.(*td.MatMul))
 	_, _, ok := readsAsItLies(z, zLine, zInner)
-	return ok && op.Rules == nil && y.Dims[axisH] <= maxFew && fewRow(op.gemmRow(anyLines, y.Dims[axisW], x.Dims[inner])) != nil
+	return ok && y.Dims[axisH] <= maxFew && op.few(anyLines, y.Dims[axisW], x.Dims[inner])
 }
 
 func bindFewRows(op *Op) (Kernel, error) {
@@ -105,11 +118,11 @@ func bindFewRows(op *Op) (Kernel, error) {
 // with rows, those of the batch.
 func isOnePlace(op *Op) bool {
 	y, x, z, p := &op.Operands[0], &op.Operands[1], &op.Operands[2], op.Params.(*td.Convolution)
-	if op.Rules != nil || p.Groups != 1 || !isPointwise(op) || y.Dims[axisD]*y.Dims[axisH]*y.Dims[axisW] != 1 {
+	if p.Groups != 1 || !isPointwise(op) || y.Dims[axisD]*y.Dims[axisH]*y.Dims[axisW] != 1 {
 		return false
 	}
 	_, _, ok := readsAsItLies(z, axisN, axisC)
-	return ok && fewRow(op.gemmRow(z.Dims[axisN], anyLines, x.Dims[axisC])) != nil
+	return ok && op.few(z.Dims[axisN], anyLines, x.Dims[axisC])
 }
 
 func bindOnePlace(op *Op) (Kernel, error) {
@@ -130,7 +143,8 @@ func bindOnePlace(op *Op) (Kernel, error) {
 func (k *fewRows) bind(op *Op, row *gemm.Row, zLine, zInner int) {
 	const bytes, least, most, enough = 1 << 18, 32, chunk, 12
 	z := &op.Operands[2]
-	k.sink, k.row, k.depth = newSink(op), fewRow(row), row.Depth
+	k.sink = newSink(op)
+	k.row, k.depth = fewRow(row)
 	k.x, k.z = op.Operands[1].array(), z.array()
 	k.strips, k.apart, _ = readsAsItLies(z, zLine, zInner)
 	k.side = k.apart
