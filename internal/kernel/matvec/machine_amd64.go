@@ -24,17 +24,6 @@ var avx512 = Row{
 	Doc:    "32 lines of eight factors, turned in registers",
 }
 
-// A chain is what machine code takes: of lines, factors, those of the rows, and
-// sums to go on with.
-type chain struct {
-	w     *byte
-	apart int
-	count int // of dots the factors, of strips the lines
-	x     *float32
-	s     *float32
-	ahead int // of dots: how far beyond the lines memory is asked for; of strips: bytes from a factor of x to the next
-}
-
 // eight is how many factors machine code takes at once.
 const eight = 8
 
@@ -51,7 +40,8 @@ const maxAhead = 1 << 18
 func dotsBy(p *Product, lines int, run func(c *chain, rows int)) {
 	st := p.Stage
 	sums, whole := st.sums[:p.Rows*lines], p.Depth&^(eight-1)
-	c := chain{s: &sums[0], ahead: lines * p.Apart}
+	c := &st.chain
+	*c = chain{s: &sums[0], ahead: lines * p.Apart}
 	if c.ahead > maxAhead { // the same lines, further on
 		c.ahead = 1 << 10
 	}
@@ -67,12 +57,12 @@ func dotsBy(p *Product, lines int, run func(c *chain, rows int)) {
 				c.count = min(c.count, stageBytes/2/lines)
 				c.w, c.apart = st.fill(w[2*k:], p.Apart, n, lines, c.count, c.count)
 			}
-			run(&c, p.Rows)
+			run(c, p.Rows)
 		}
 		if d := p.Depth - whole; d > 0 {
 			c.w, c.apart = st.fill(w[2*whole:], p.Apart, n, lines, d, eight)
 			c.x, c.count = &st.factors(p, whole)[0], eight
-			run(&c, p.Rows)
+			run(c, p.Rows)
 		}
 		for r := range p.Rows {
 			copy(p.S[r*p.Stride+l:][:n], sums[r*lines:])
@@ -91,7 +81,8 @@ func stripsBy(p *Product, lines int, run func(c *chain)) {
 		for k := 0; k < p.Depth; k += eight {
 			d, w := min(eight, p.Depth-k), p.W[k*p.Apart+2*l:]
 			x := p.X[k*p.Rows:]
-			c := chain{w: &w[0], apart: p.Apart, count: n, ahead: 4 * p.Rows}
+			c := &st.chain
+			*c = chain{w: &w[0], apart: p.Apart, count: n, ahead: 4 * p.Rows}
 			if d < eight || n < lines {
 				c.count = max(n, lines)
 				c.w, c.apart = st.fill(w, p.Apart, d, eight, n, c.count)
@@ -105,7 +96,7 @@ func stripsBy(p *Product, lines int, run func(c *chain)) {
 					copy(st.sums[:lines], s)
 					c.s = &st.sums[0]
 				}
-				run(&c)
+				run(c)
 				if n < lines {
 					copy(s, st.sums[:])
 				}

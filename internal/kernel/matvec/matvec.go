@@ -70,6 +70,18 @@ type Stage struct {
 	bytes [stageBytes]byte
 	sums  [MaxRows * 32]float32
 	x     [MaxRows * 8]float32
+	chain chain
+}
+
+// A chain is what machine code takes: of lines, factors, those of the rows, and
+// sums to go on with.
+type chain struct {
+	w     *byte
+	apart int
+	count int // of dots the factors, of strips the lines
+	x     *float32
+	s     *float32
+	ahead int // of dots: how far beyond the lines memory is asked for; of strips: bytes from a factor of x to the next
 }
 
 const stageBytes = 32 * 256 * 2
