@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/espalier-ane/espalier/internal/kernel/half"
+	"github.com/espalier-ane/espalier/internal/pool"
 	"github.com/espalier-ane/espalier/tensor"
 )
 
@@ -17,20 +18,28 @@ func converts(from, to tensor.DType) bool {
 }
 
 // convert writes the elements of one buffer into another of as many elements, by
-// the rules of tensor.Convert, and allocates nothing.
-func convert(to, from *tensor.Tensor) {
+// the rules of tensor.Convert. It computes on up to so many goroutines, and allocates
+// nothing unless there is work for them.
+func convert(to, from *tensor.Tensor, threads int) {
+	const worth = 1 << 17 // elements
 	src, dst := from.Bytes(), to.Bytes()
 	s, d := from.DType(), to.DType()
+	n := len(src) / s.Size()
+	if n < 2*worth || threads == 1 {
+		convertPart(dst, src, s, d)
+		return
+	}
+	pool.ForUpTo(threads, n, worth, func(lo, hi int) {
+		convertPart(dst[lo*d.Size():hi*d.Size()], src[lo*s.Size():hi*s.Size()], s, d)
+	})
+}
+
+func convertPart(dst, src []byte, s, d tensor.DType) {
 	switch {
 	case s == d:
 		copy(dst, src)
-	case s == tensor.Float32 && d == tensor.Float16: // a picture, most of the time
-		const portion = 1 << 12 // that a cache holds
-		for floats := tensor.Data[float32](from); len(floats) > 0; {
-			n := min(portion, len(floats))
-			writeFloats(dst, floats[:n], d)
-			floats, dst = floats[n:], dst[2*n:]
-		}
+	case s == tensor.Float32 && d == tensor.Float16: // by far the most frequent
+		half.Narrow(dst, src)
 	case s.IsFloat() || d.IsFloat():
 		var chunk [256]float32
 		for len(src) > 0 {
@@ -49,21 +58,19 @@ func convert(to, from *tensor.Tensor) {
 
 func readFloats(to []float32, b []byte, d tensor.DType) {
 	le := binary.LittleEndian
-	switch {
-	case d == tensor.Float16 && ordinary(b[:2*len(to)]):
+	if d == tensor.Float16 {
 		half.Floats(to, b)
-		return
-	case d == tensor.Float32: // the most frequent
-		b = b[:4*len(to)]
-		for i := range to {
-			to[i] = math.Float32frombits(le.Uint32(b[4*i:]))
+		for i, v := range to {
+			if v != v { // as it was, quiet or not
+				to[i] = tensor.F16(le.Uint16(b[2*i:]))
+			}
 		}
 		return
 	}
 	for i := range to {
 		switch d {
-		case tensor.Float16:
-			to[i] = tensor.F16(le.Uint16(b[2*i:]))
+		case tensor.Float32:
+			to[i] = math.Float32frombits(le.Uint32(b[4*i:]))
 		case tensor.BFloat16:
 			to[i] = tensor.BF16(le.Uint16(b[2*i:]))
 		case tensor.UInt64:
@@ -76,23 +83,12 @@ func readFloats(to []float32, b []byte, d tensor.DType) {
 
 func writeFloats(b []byte, from []float32, d tensor.DType) {
 	le := binary.LittleEndian
-	switch {
-	case d == tensor.Float16:
-		half.Put(b, from)
-		if ordinary(b[:2*len(from)]) {
-			return
-		}
-	case d == tensor.Float32:
-		b = b[:4*len(from)]
-		for i, v := range from {
-			le.PutUint32(b[4*i:], math.Float32bits(v))
-		}
-		return
-	}
 	for i, v := range from {
 		switch d {
 		case tensor.Float16:
 			le.PutUint16(b[2*i:], tensor.ToF16(v))
+		case tensor.Float32:
+			le.PutUint32(b[4*i:], math.Float32bits(v))
 		case tensor.BFloat16:
 			le.PutUint16(b[2*i:], tensor.ToBF16(v))
 		case tensor.Bool:
@@ -104,20 +100,6 @@ func writeFloats(b []byte, from []float32, d tensor.DType) {
 			writeInt(b[i*d.Size():], truncate(v), d)
 		}
 	}
-}
-
-// ordinary reports whether no fp16 number is infinite or NaN. A NaN keeps some of its
-// bits in a cast, which the kernels do not know.
-func ordinary(b []byte) bool {
-	const exponents, last, carry = 0x7c007c007c007c00, 0x0400040004000400, 0x8000800080008000
-	var found uint64
-	for ; len(b) >= 8; b = b[8:] {
-		found |= binary.LittleEndian.Uint64(b)&exponents + last
-	}
-	for ; len(b) >= 2; b = b[2:] {
-		found |= uint64(binary.LittleEndian.Uint16(b))&(exponents&0xffff) + last
-	}
-	return found&carry == 0
 }
 
 // truncate rounds towards zero, within the range of int64.

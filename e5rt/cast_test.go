@@ -34,11 +34,11 @@ func TestConvert(t *testing.T) {
 				t.Fatal(err)
 			}
 			to := tensor.New(d, from.Len())
-			convert(to, from)
+			convert(to, from, 0)
 			if !bytes.Equal(to.Bytes(), want.Bytes()) {
 				t.Errorf("%v to %v differs", s, d)
 			}
-			if n := testing.AllocsPerRun(3, func() { convert(to, from) }); n != 0 {
+			if n := testing.AllocsPerRun(3, func() { convert(to, from, 0) }); n != 0 {
 				t.Errorf("%v to %v: %v allocations", s, d, n)
 			}
 		}

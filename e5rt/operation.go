@@ -362,7 +362,7 @@ func (o *Operation) step(ctx context.Context, i int) error {
 	b := &o.steps[i]
 	switch s := o.function.steps[i].do.(type) {
 	case castStep:
-		convert(b.to, b.from)
+		convert(b.to, b.from, o.function.threads)
 		return nil
 	case *engineStep:
 		for port, memory := range b.surfaces {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/espalier-ane/espalier/internal/osfile"
 	"github.com/espalier-ane/espalier/internal/pool"
+	"github.com/espalier-ane/espalier/internal/strided"
 	"github.com/espalier-ane/espalier/td"
 )
 
@@ -21,6 +22,46 @@ import (
 // order of the task list, and is no step of a dispatch. So that nobody can tell
 // the difference, it reads constants and derived memory only, and no two tasks
 // write the same byte.
+
+// What no kernel reads is not made: one may read what a derivation was made of, and
+// decode it as it goes.
+
+// A derivation is a task that makes derived memory.
+type derivation struct {
+	step
+	op     *strided.Op
+	wanted bool // somebody reads the result
+}
+
+// addDerivation notes a task that makes derived memory at a place.
+func (p *Program) addDerivation(k strided.Kernel, op *strided.Op, at *place) {
+	if p.origins == nil {
+		p.origins = make(map[strided.Operand]int)
+	}
+	p.origins[at.Operand] = len(p.once)
+	p.once = append(p.once, derivation{step: step{kernels: []strided.Kernel{k}}, op: op})
+}
+
+// origin is the operation that has made exactly an operand, nil if none has.
+func (p *Program) origin(pl *place) *strided.Op {
+	if i, made := p.origins[pl.Operand]; made && !pl.region.empty() {
+		return p.once[i].op
+	}
+	return nil
+}
+
+// wants notes that an operand is read. One that is not exactly what a task has made
+// may be a part of anything.
+func (p *Program) wants(pl *place) {
+	if pl.region.empty() || p.memories[pl.Memory].kind != derived {
+		return
+	}
+	if i, made := p.origins[pl.Operand]; made {
+		p.once[i].wanted = true
+	} else {
+		p.wantsAll = true
+	}
+}
 
 // maxOnceWork bounds the steps of the tasks that make derived memory, and with
 // them the time that Load takes: a minute or two. To decode fp16 numbers until
@@ -77,7 +118,9 @@ func (p *Program) derive(ctx context.Context) {
 	w := pool.Enter(p.threads)
 	defer w.Leave()
 	for i := 0; i < len(p.once) && !c.stop(); i++ {
-		c.run(w, &p.once[i])
+		if d := &p.once[i]; d.wanted || p.wantsAll {
+			c.run(w, &d.step)
+		}
 	}
 }
 

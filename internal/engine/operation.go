@@ -17,9 +17,7 @@ func (p *Program) addOperation(op *td.Op) error {
 	if err != nil {
 		return fmt.Errorf("%v: %w", op.Class(), err)
 	}
-	if once {
-		p.once = append(p.once, s)
-	} else {
+	if !once {
 		p.steps = append(p.steps, s)
 	}
 	return nil
@@ -38,11 +36,20 @@ func (p *Program) bindOp(op *td.Op) (s step, once bool, err error) {
 	}
 	for i := range places {
 		bound.Operands[i] = places[i].Operand
+		bound.Operands[i].Origin = p.origin(&places[i])
 		bound.Operands[i].Constant = !once && !places[i].region.empty() && p.memories[places[i].Memory].kind.shared()
 	}
 	k, err := strided.Bind(bound)
 	if err != nil {
 		return s, false, err
+	}
+	for i := op.Results(); i < len(places); i++ {
+		if i != 2 || !strided.ReadsOrigin(k) {
+			p.wants(&places[i])
+		}
+	}
+	if once {
+		p.addDerivation(k, bound, &places[0])
 	}
 	if err := p.claimScratch(k.Need()); err != nil {
 		return s, false, err

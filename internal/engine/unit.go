@@ -179,6 +179,7 @@ func (b *unitBinder) checkSources() error {
 		if err := b.p.unwritten(r.Memory, &r.region); err != nil {
 			return refuse(r.part, "%v", err)
 		}
+		b.p.wants(r.place)
 	}
 	return nil
 }

@@ -25,6 +25,7 @@ import (
 
 	"github.com/espalier-ane/espalier/internal/kernel/gemm"
 	"github.com/espalier-ane/espalier/internal/kernel/half"
+	"github.com/espalier-ane/espalier/internal/kernel/matvec"
 	"github.com/espalier-ane/espalier/internal/kernel/vec"
 	"github.com/espalier-ane/espalier/td"
 	"github.com/espalier-ane/espalier/tensor"
@@ -100,6 +101,7 @@ func (b Bound) Exact() bool { return b == Bound{} }
 var rows = slices.Concat(paddingRows(), rearrangeRows(), samplingRows(), []Row{
 	{"conv-transposed", td.ClassConv, Bound{2, 256}, isTransposed, bindTransposedConv, "as conv, for the places that meet the same taps"},
 	{"conv-channelwise", td.ClassConv, Bound{2, 256}, isChannelwise, bindChannelwise, "each channel by itself, by a micro-kernel; its products in the order of the taps"},
+	{"conv-one-place", td.ClassConv, Bound{2, 256}, isOnePlace, bindOnePlace, "as matmul-few: the weights as they lie"},
 	{"conv-pointwise", td.ClassConv, Bound{2, 256}, isPointwise, bindPointwise, "as conv, of x as it lies"},
 	{"conv", td.ClassConv, Bound{2, 256}, nil, bindConv, "tiles of channels and places, by a micro-kernel"},
 	{"pool-max", td.ClassPooling, Bound{}, poolsMax, bindPoolMax, "fp16 numbers, a band of rows of a channel at once"},
@@ -109,6 +111,7 @@ var rows = slices.Concat(paddingRows(), rearrangeRows(), samplingRows(), []Row{
 	{"select", td.ClassElementWise, Bound{2, 0}, selects, bindSelect, "with conversion or epilogue"},
 	{"elementwise-int", td.ClassElementWise, Bound{}, integers, bindElementWiseInt, "integers, in int64"},
 	{"elementwise", td.ClassElementWise, Bound{2, 0}, nil, bindElementWise, "a stretch of a row at once"},
+	{"matmul-few", td.ClassMatrixMultiplication, Bound{2, 256}, isFewRows, bindFewRows, "up to four rows, with a matrix of fp16 numbers as it lies"},
 	{"matmul", td.ClassMatrixMultiplication, Bound{2, 256}, nil, bindMatMul, "as conv"},
 	{"reduction-int", td.ClassReduction, Bound{}, integers, bindReductionInt, "integers, in int64"},
 	{"reduction", td.ClassReduction, Bound{2, 0}, nil, bindReduction, "in fp64, in the order of the axes"},
@@ -188,17 +191,24 @@ func Bind(op *Op) (Kernel, error) {
 	return k, nil
 }
 
-// Need is how many numbers of scratch a thread needs.
-type Need struct{ Steps, Float, Double, Int, Panels int }
+// ReadsOrigin reports whether a kernel reads what operand 2 was made of, and not
+// the operand itself.
+func ReadsOrigin(k Kernel) bool {
+	f, ok := k.(*fewRows)
+	return ok && f.coded != nil
+}
+
+// Need is how many numbers of scratch a thread needs, and how many bytes.
+type Need struct{ Steps, Float, Double, Int, Panels, Decoded int }
 
 // Max returns what serves both.
 func (n Need) Max(m Need) Need {
-	return Need{max(n.Steps, m.Steps), max(n.Float, m.Float), max(n.Double, m.Double), max(n.Int, m.Int), max(n.Panels, m.Panels)}
+	return Need{max(n.Steps, m.Steps), max(n.Float, m.Float), max(n.Double, m.Double), max(n.Int, m.Int), max(n.Panels, m.Panels), max(n.Decoded, m.Decoded)}
 }
 
 // Bytes is the size of the scratch.
 func (n Need) Bytes() int64 {
-	return 4*(int64(n.Steps)+int64(n.Float)+int64(n.Panels)) + 8*(int64(n.Double)+int64(n.Int))
+	return 4*(int64(n.Steps)+int64(n.Float)+int64(n.Panels)) + 8*(int64(n.Double)+int64(n.Int)) + int64(n.Decoded)
 }
 
 // Scratch is the private memory of a thread, and what it works on.
@@ -218,15 +228,19 @@ type Scratch struct {
 	// half done there could not be done again.
 	Stop func() bool
 
-	steps  []float32
-	float  []float32
-	double []float64
-	int    []int64
-	panels []float32
+	steps   []float32
+	float   []float32
+	double  []float64
+	int     []int64
+	panels  []float32
+	decoded []byte
 
-	gemm   gemmState
-	finish vec.Finish
-	rows   half.Rows
+	gemm     gemmState
+	finish   vec.Finish
+	rows     half.Rows
+	few      matvec.Product // that is computed, of few rows
+	fewStage matvec.Stage
+	coded    codedState
 
 	asks    int  // of stop
 	stopped bool // the last answer
@@ -272,6 +286,7 @@ func (w *Scratch) Grow(n Need) {
 	grow(&w.double, n.Double)
 	grow(&w.int, n.Int)
 	grow(&w.panels, n.Panels)
+	grow(&w.decoded, n.Decoded)
 }
 
 // grow replaces a buffer that is too short. What was in it is of no use to anybody.

@@ -24,6 +24,10 @@ type Operand struct {
 	Memory   int
 	Constant bool // it may be packed once, with Packs
 
+	// Origin is the operation that has made the operand of constants, nil if it is
+	// not known. A kernel may read these instead; see ReadsOrigin.
+	Origin *Op
+
 	// Exchanged says that C and W have changed places, so that elements that are
 	// interleaved are such along W.
 	Exchanged bool

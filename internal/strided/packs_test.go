@@ -43,7 +43,7 @@ func packsOf(t *testing.T, row *gemm.Row) {
 				n, cols = cols, n
 			}
 			_, err := Bind(&Op{Params: p, Packs: packs, Gemm: row, Operands: []Operand{
-				dense(0, tensor.Float16, 1, 1, 1, 3, cols), dense(1, tensor.Float16, 1, 1, 1, 3, n), z,
+				dense(0, tensor.Float16, 1, 1, 1, 5, cols), dense(1, tensor.Float16, 1, 1, 1, 5, n), z,
 			}})
 			if err != nil {
 				t.Fatal(err)

@@ -10,7 +10,7 @@ import (
 // avx2 multiplies six lines with sixteen: twelve sums of eight lanes, and what two
 // loads of B and two factors of A need beside them, fill the registers.
 var avx2 = Row{
-	Name: "avx2-6x16", Needs: isa.AVX2, A: narrowPanel(6), B: narrowPanel(16), Depth: 256, Terms: 256,
+	Name: "avx2-6x16", Needs: isa.AVX2, A: narrowPanel(6), B: narrowPanel(16), Depth: 256, Fused: true, Terms: 256,
 	Run: runAVX2, Doc: "twelve vectors of sums, fused products",
 }
 

@@ -8,7 +8,7 @@ import "github.com/espalier-ane/espalier/internal/kernel/isa"
 // of B and twelve factors of A need beside them, fill the registers. Fewer lines
 // at the edges have blocks of their own.
 var avx512 = Row{
-	Name: "avx512-12x32", Needs: isa.AVX512, A: vectorPanel(12), B: vectorPanel(32), Depth: 256, Terms: 256,
+	Name: "avx512-12x32", Needs: isa.AVX512, A: vectorPanel(12), B: vectorPanel(32), Depth: 256, Fused: true, Terms: 256,
 	Run: runAVX512, Doc: "24 vectors of sums, fused products",
 }
 

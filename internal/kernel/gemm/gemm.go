@@ -47,6 +47,8 @@ type Row struct {
 	// on, each product and each sum rounded to fp32. Otherwise a sum is as near
 	// to the exact one as Bound says.
 	Exact bool
+	// Fused: likewise, but a product is added without being rounded before.
+	Fused bool
 	// Terms bounds the error of a block, in units of 2^-24 of the sum of the
 	// magnitudes of its products.
 	Terms float64

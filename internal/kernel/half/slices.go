@@ -24,6 +24,23 @@ func Put(dst []byte, src []float32) {
 	goPut(dst, src)
 }
 
+// Narrow is Put of fp32 numbers that lie side by side, little endian. Of a NaN, the
+// first bits stay, and it is quiet.
+func Narrow(dst, src []byte) {
+	dst = dst[:len(src)/2]
+	if n := narrowFast(dst, src); n > 0 {
+		dst, src = dst[2*n:], src[4*n:]
+	}
+	for ; len(src) >= 4; dst, src = dst[2:], src[4:] {
+		b := binary.LittleEndian.Uint32(src)
+		h := Bits(math.Float32frombits(b))
+		if h&^sign == NaN {
+			h = uint16(b>>16&sign) | NaN | uint16(b>>13&0x3ff)
+		}
+		binary.LittleEndian.PutUint16(dst, h)
+	}
+}
+
 // RoundAll rounds numbers in place to the nearest fp16 ones, ties to the even
 // one.
 func RoundAll(v []float32) {

@@ -87,6 +87,27 @@ func roundPart(v *float32, n int) {
 	}
 }
 
+func narrowFast(dst, src []byte) (n int) {
+	if step == 0 {
+		return 0
+	}
+	for end := len(src) / 4 / step * step; n < end; {
+		part := min(most, end-n)
+		narrowPart(&dst[2*n], &src[4*n], part)
+		n += part
+	}
+	return n
+}
+
+//go:noinline
+func narrowPart(dst, src *byte, n int) {
+	if step == 1 {
+		narrowAVX512(dst, src, n)
+	} else {
+		narrowAVX2(dst, src, n)
+	}
+}
+
 // The machine code. n is a multiple of 8 for AVX2. NaN becomes the quiet one that
 // Bits returns, with its sign.
 
@@ -126,3 +147,11 @@ func awayFast(v []float32) (n int) {
 
 //go:noinline
 func awayPart(v *float32, n int) { awayAVX512(v, n) }
+
+// Of NaN, the first bits stay.
+
+//go:noescape
+func narrowAVX2(dst, src *byte, n int)
+
+//go:noescape
+func narrowAVX512(dst, src *byte, n int)

@@ -225,3 +225,62 @@ rest:
 done:
 	VZEROUPPER
 	RET
+
+// func narrowAVX2(dst, src *byte, n int)
+TEXT ·narrowAVX2(SB), NOSPLIT, $0-24
+	MOVQ  dst+0(FP), DI
+	MOVQ  src+8(FP), SI
+	MOVQ  n+16(FP), CX
+	TESTQ CX, CX
+	JZ    done
+
+eight:
+	VMOVUPS   (SI), Y0
+	VCVTPS2PH $0, Y0, (DI)
+	ADDQ      $32, SI
+	ADDQ      $16, DI
+	SUBQ      $8, CX
+	JNZ       eight
+
+done:
+	VZEROUPPER
+	RET
+
+// func narrowAVX512(dst, src *byte, n int)
+TEXT ·narrowAVX512(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), DI
+	MOVQ src+8(FP), SI
+	MOVQ n+16(FP), CX
+
+loop:
+	CMPQ      CX, $32
+	JLT       small
+	VMOVUPS   (SI), Z0
+	VMOVUPS   64(SI), Z1
+	VCVTPS2PH $0, Z0, (DI)
+	VCVTPS2PH $0, Z1, 32(DI)
+	ADDQ      $128, SI
+	ADDQ      $64, DI
+	SUBQ      $32, CX
+	JMP       loop
+
+small:
+	CMPQ      CX, $16
+	JLT       rest
+	VMOVUPS   (SI), Z0
+	VCVTPS2PH $0, Z0, (DI)
+	ADDQ      $64, SI
+	ADDQ      $32, DI
+	SUBQ      $16, CX
+
+rest:
+	TESTQ CX, CX
+	JZ    done
+	REST
+	VMOVUPS.Z (SI), K1, Z0
+	VCVTPS2PH $0, Z0, Y0
+	VMOVDQU16 Y0, K1, (DI)
+
+done:
+	VZEROUPPER
+	RET
