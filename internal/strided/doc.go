@@ -22,7 +22,9 @@ package strided
 import (
 	"fmt"
 	"slices"
+	"unsafe"
 
+	"github.com/espalier-ane/espalier/internal/kernel/attention"
 	"github.com/espalier-ane/espalier/internal/kernel/gemm"
 	"github.com/espalier-ane/espalier/internal/kernel/half"
 	"github.com/espalier-ane/espalier/internal/kernel/vec"
@@ -59,6 +61,9 @@ func (op *Op) gemmRow(rows, cols, n int) *gemm.Row {
 	}
 	return row
 }
+
+// plain reports whether an operation knows no rules.
+func plain(op *Op) bool { return op.Rules == nil }
 
 func (op *Op) class() td.Class { return td.ClassOf(op.Params) }
 
@@ -147,7 +152,8 @@ var rows = slices.Concat(paddingRows(), rearrangeRows(), samplingRows(), []Row{
 	{"cost-volume", td.ClassCostVolume, Bound{2, 0}, nil, bindCostVolume, "in fp64"},
 	{"furthest-points", td.ClassFurthestPointSampling, Bound{2, 0}, nil, bindFurthestPoints, "distances in fp64; exact but for the epilogue"},
 	{"radius-search", td.ClassRadiusSearch, Bound{2, 0}, nil, bindRadiusSearch, "distances in fp64; exact but for the epilogue"},
-	{"attention", td.ClassSDPA, Bound{2, 1024}, nil, bindAttention, "32 positions over 64 keys at a time, with a running maximum"},
+	{"attention", td.ClassSDPA, Bound{2, 1024}, plain, bindAttentionBlocks, "32 positions over 256 keys at a time, with a running maximum"},
+	{"attention-ruled", td.ClassSDPA, Bound{2, 1024}, nil, bindAttention, "32 positions over 64 keys at a time, by the rules of a chip"},
 })
 
 // Rows lists the kernels.
@@ -188,16 +194,17 @@ func Bind(op *Op) (Kernel, error) {
 }
 
 // Need is how many numbers of scratch a thread needs.
-type Need struct{ Steps, Float, Double, Int, Panels int }
+type Need struct{ Steps, Float, Double, Int, Panels, States int }
 
 // Max returns what serves both.
 func (n Need) Max(m Need) Need {
-	return Need{max(n.Steps, m.Steps), max(n.Float, m.Float), max(n.Double, m.Double), max(n.Int, m.Int), max(n.Panels, m.Panels)}
+	return Need{max(n.Steps, m.Steps), max(n.Float, m.Float), max(n.Double, m.Double), max(n.Int, m.Int), max(n.Panels, m.Panels), max(n.States, m.States)}
 }
 
 // Bytes is the size of the scratch.
 func (n Need) Bytes() int64 {
-	return 4*(int64(n.Steps)+int64(n.Float)+int64(n.Panels)) + 8*(int64(n.Double)+int64(n.Int))
+	const state = int64(unsafe.Sizeof(attention.State{}))
+	return 4*(int64(n.Steps)+int64(n.Float)+int64(n.Panels)) + 8*(int64(n.Double)+int64(n.Int)) + state*int64(n.States)
 }
 
 // Scratch is the private memory of a thread, and what it works on.
@@ -220,6 +227,7 @@ type Scratch struct {
 	double []float64
 	int    []int64
 	panels []float32
+	states []attention.State
 
 	gemm   gemmState
 	finish vec.Finish
@@ -248,6 +256,6 @@ func NewScratch(n Need) *Scratch {
 	return &Scratch{
 		steps: make([]float32, n.Steps), float: make([]float32, n.Float),
 		double: make([]float64, n.Double), int: make([]int64, n.Int),
-		panels: make([]float32, n.Panels),
+		panels: make([]float32, n.Panels), states: make([]attention.State, n.States),
 	}
 }
