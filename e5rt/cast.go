@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"math"
 
+	"github.com/espalier-ane/espalier/internal/kernel/half"
 	"github.com/espalier-ane/espalier/tensor"
 )
 
@@ -41,17 +42,24 @@ func convert(to, from *tensor.Tensor) {
 
 func readFloats(to []float32, b []byte, d tensor.DType) {
 	le := binary.LittleEndian
-	for i := range to {
-		switch d {
-		case tensor.Float16:
-			to[i] = tensor.F16(le.Uint16(b[2*i:]))
-		case tensor.Float32:
+	switch d {
+	case tensor.Float16:
+		half.Floats(to, b)
+	case tensor.Float32:
+		b = b[:4*len(to)]
+		for i := range to {
 			to[i] = math.Float32frombits(le.Uint32(b[4*i:]))
-		case tensor.BFloat16:
+		}
+	case tensor.BFloat16:
+		for i := range to {
 			to[i] = tensor.BF16(le.Uint16(b[2*i:]))
-		case tensor.UInt64:
+		}
+	case tensor.UInt64:
+		for i := range to {
 			to[i] = float32(le.Uint64(b[8*i:]))
-		default:
+		}
+	default:
+		for i := range to {
 			to[i] = float32(readInt(b[i*d.Size():], d))
 		}
 	}
@@ -59,20 +67,27 @@ func readFloats(to []float32, b []byte, d tensor.DType) {
 
 func writeFloats(b []byte, from []float32, d tensor.DType) {
 	le := binary.LittleEndian
-	for i, v := range from {
-		switch d {
-		case tensor.Float16:
-			le.PutUint16(b[2*i:], tensor.ToF16(v))
-		case tensor.Float32:
+	switch d {
+	case tensor.Float16:
+		half.Put(b, from)
+	case tensor.Float32:
+		b = b[:4*len(from)]
+		for i, v := range from {
 			le.PutUint32(b[4*i:], math.Float32bits(v))
-		case tensor.BFloat16:
+		}
+	case tensor.BFloat16:
+		for i, v := range from {
 			le.PutUint16(b[2*i:], tensor.ToBF16(v))
-		case tensor.Bool:
+		}
+	case tensor.Bool:
+		for i, v := range from {
 			b[i] = 0
 			if v != 0 {
 				b[i] = 1
 			}
-		default:
+		}
+	default:
+		for i, v := range from {
 			writeInt(b[i*d.Size():], truncate(v), d)
 		}
 	}
