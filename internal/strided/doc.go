@@ -117,6 +117,7 @@ var rows = slices.Concat(paddingRows(), rearrangeRows(), samplingRows(), []Row{
 	{"reduction-int", td.ClassReduction, Bound{}, integers, bindReductionInt, "integers, in int64"},
 	{"reduction", td.ClassReduction, Bound{2, 0}, nil, bindReduction, "in fp64, in the order of the axes"},
 	{"softmax", td.ClassSoftmax, Bound{2, 0}, nil, bindSoftmax, "a line at once, exp and sum in fp64"},
+	{"layernorm-rows", td.ClassLayerNormalization, Bound{8, 1}, isStandard, bindStandardRows, "rows of fp16 numbers: mean, then variance, in fp64"},
 	{"layernorm", td.ClassLayerNormalization, Bound{2, 1}, nil, bindLayerNorm, "mean, then variance, in fp64"},
 	{"instancenorm", td.ClassInstanceNormalization, Bound{2, 1}, nil, bindLayerNorm, "as layernorm"},
 	{"l2norm", td.ClassL2Normalization, Bound{2, 0}, nil, bindL2Norm, "in fp64, in the order of the axes"},
