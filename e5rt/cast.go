@@ -3,6 +3,7 @@ package e5rt
 import (
 	"encoding/binary"
 	"math"
+	"unsafe"
 
 	"github.com/espalier-ane/espalier/internal/kernel/half"
 	"github.com/espalier-ane/espalier/tensor"
@@ -24,6 +25,10 @@ func convert(to, from *tensor.Tensor) {
 	switch {
 	case s == d:
 		copy(dst, src)
+	case s == tensor.Float32 && d == tensor.Float16 && aligned(src):
+		half.Put(dst, tensor.Data[float32](from))
+	case s == tensor.Float16 && d == tensor.Float32 && aligned(dst):
+		half.Floats(tensor.Data[float32](to), src)
 	case s.IsFloat() || d.IsFloat():
 		var chunk [256]float32
 		for len(src) > 0 {
@@ -38,6 +43,11 @@ func convert(to, from *tensor.Tensor) {
 			src, dst = src[s.Size():], dst[d.Size():]
 		}
 	}
+}
+
+// aligned reports whether floats can be read and written where they lie.
+func aligned(b []byte) bool {
+	return uintptr(unsafe.Pointer(unsafe.SliceData(b)))%unsafe.Alignof(float32(0)) == 0
 }
 
 func readFloats(to []float32, b []byte, d tensor.DType) {

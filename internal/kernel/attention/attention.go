@@ -40,7 +40,7 @@ func Rows(dst []float32, pitch int, src []byte, stride, rows, cols int) {
 		return
 	}
 	_, _ = dst[(rows-1)*pitch:][:pitch], src[(rows-1)*stride:][:2*cols]
-	if !fast || cols == 0 {
+	if !use.whole || cols == 0 {
 		goRows(dst, pitch, src, stride, rows, cols)
 		return
 	}
@@ -61,7 +61,7 @@ func Turn(dst, src []float32, pitch, rows int, scale float32) {
 		return
 	}
 	_ = src[(rows-1)*pitch:][:pitch]
-	if !fast {
+	if !use.whole {
 		goTurn(dst, src, pitch, rows, scale)
 		return
 	}
@@ -81,7 +81,7 @@ func Scores(s, q, k []float32, pitch, features, n, lanes int, bias []float32, ea
 	if bias != nil {
 		_ = bias[:Keys(n)]
 	}
-	if !fast || features == 0 {
+	if use.rows == 0 || features == 0 {
 		goScores(s, q, k, pitch, features, n, bias, each)
 		return
 	}
@@ -105,7 +105,7 @@ type State struct {
 	Down  [Lanes]float32 // by how much the last block scales down what was before
 }
 
-// Reset is the state before the first block.
+// Reset is the state before the first use.
 func (st *State) Reset() {
 	*st = State{}
 	for i := range st.Top {
@@ -115,7 +115,7 @@ func (st *State) Reset() {
 
 // Powers turns the scores of n keys into powers of 2, relative to the greatest so
 // far. A position with nothing but -inf so far has the powers 0; of one with NaN or
-// +inf the total is NaN, and so is a power.
+// +inf the total is NaN, and so is a power. A power below 2^-126 may be 0.
 func Powers(s []float32, n, lanes int, st *State) {
 	s = s[:n*Lanes]
 	if n == 0 {
@@ -124,11 +124,11 @@ func Powers(s []float32, n, lanes int, st *State) {
 		}
 		return
 	}
-	if !fast {
+	if use.positions == 0 {
 		goPowers(s, n, st)
 		return
 	}
-	for lane := 0; lane < lanes; lane += 16 {
+	for lane := 0; lane < lanes; lane += use.positions {
 		callPowers(&powersCall{&s[lane], n, &st.Top[lane], &st.Total[lane], &st.Down[lane]})
 	}
 }
@@ -141,12 +141,12 @@ func Values(o, s, v []float32, pitch, n, rows int, st *State) {
 		return
 	}
 	o, s, v = o[:Lanes*pitch], s[:n*Lanes], v[:n*pitch]
-	if !fast {
+	if use.rows == 0 {
 		goValues(o, s, v, pitch, n, rows, st)
 		return
 	}
-	for r := 0; r < rows; r += 12 {
-		for c := 0; c < pitch; c += 32 {
+	for r := 0; r < rows; r += use.rows {
+		for c := 0; c < pitch; c += use.cols {
 			callValues(&valuesCall{
 				&o[r*pitch+c], &s[r], &v[c], 4 * pitch, n, &st.Down[r],
 			}, rows-r, pitch-c)
@@ -162,7 +162,7 @@ func Put(dst []byte, stride int, o []float32, pitch, rows, cols int, factors *[L
 	}
 	_, _ = dst[(rows-1)*stride:][:2*cols], o[(rows-1)*pitch:][:cols]
 	_ = factors[rows-1]
-	if !fast {
+	if !use.whole {
 		goPut(dst, stride, o, pitch, rows, cols, factors)
 		return
 	}

@@ -4,7 +4,18 @@ package attention
 
 import "github.com/espalier-ane/espalier/internal/kernel/isa"
 
-func init() { fast = isa.Have().Has(isa.AVX512) }
+func init() {
+	have := isa.Have()
+	if have.Has(isa.AVX2) {
+		machines = append(machines, machine{name: "avx2", positions: 8, rows: 4, cols: 16})
+	}
+	if have.Has(isa.AVX512) {
+		machines = append(machines, machine{name: "avx512", whole: true, positions: 16, rows: 12, cols: 32})
+	}
+	if len(machines) > 0 {
+		use = machines[len(machines)-1]
+	}
+}
 
 // The calls are functions of Go so that the scheduler can stop a loop over them:
 // machine code it cannot.
@@ -21,19 +32,32 @@ func callTurn(c *turnCall) {
 
 //go:noinline
 func callScores(c *scoresCall, lanes int) {
-	if lanes > 16 {
+	switch {
+	case use.whole && lanes > 16:
 		scores32AVX512(c)
-	} else {
+	case use.whole:
 		scores16AVX512(c)
+	default:
+		for lane := 0; lane < lanes; lane += 16 {
+			scoresAVX2(c, lane)
+		}
 	}
 }
 
 //go:noinline
-func callPowers(c *powersCall) { powersAVX512(c) }
+func callPowers(c *powersCall) {
+	if use.whole {
+		powersAVX512(c)
+	} else {
+		powersAVX2(c)
+	}
+}
 
 //go:noinline
 func callValues(c *valuesCall, rows, cols int) {
 	switch {
+	case !use.whole:
+		valuesAVX2(c)
 	case cols > 16 && rows > 8:
 		values12x32(c)
 	case cols > 16 && rows > 4:

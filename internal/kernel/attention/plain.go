@@ -7,8 +7,22 @@ import (
 	"github.com/espalier-ane/espalier/internal/kernel/half"
 )
 
-// fast: there is machine code for all of this.
-var fast bool
+// A machine is the machine code of an instruction set.
+type machine struct {
+	name  string
+	whole bool // it does everything, not only scores, powers and values
+
+	// What it takes at a time: positions of powers, rows and columns of values. All
+	// 0: there is none.
+	positions, rows, cols int
+}
+
+// machines are those that this processor can run, the best last; use is the one that
+// is used.
+var (
+	machines []machine
+	use      machine
+)
 
 func goRows(dst []float32, pitch int, src []byte, stride, rows, cols int) {
 	for r := range rows {
