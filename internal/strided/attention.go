@@ -10,11 +10,11 @@ import (
 	"github.com/espalier-ane/espalier/tensor"
 )
 
-// attention takes a few positions at a time over blocks of keys. It keeps, of
-// each position, the greatest score so far, the sum of the powers relative to
-// it, and the sum of values weighted with them; a greater score scales down what
-// has been added up before.
-type attention struct {
+// ruledAttention is attention by the rules of a chip. It takes a few positions at a
+// time over blocks of keys. It keeps, of each position, the greatest score so far,
+// the sum of the powers relative to it, and the sum of values weighted with them; a
+// greater score scales down what has been added up before.
+type ruledAttention struct {
 	sink      *sink
 	qk        product // scores: queries by keys
 	sv        product // values, weighted with them
@@ -46,7 +46,7 @@ const (
 
 func bindAttention(op *Op) (Kernel, error) {
 	y, q, k, v := &op.Operands[0], &op.Operands[1], &op.Operands[2], &op.Operands[3]
-	a := &attention{
+	a := &ruledAttention{
 		sink:      newSink(op),
 		batch:     newGrid(y.Dims, 1<<axisN|1<<axisD|1<<axisC),
 		positions: y.Dims[axisH], width: y.Dims[axisW],
@@ -78,14 +78,14 @@ func bindAttention(op *Op) (Kernel, error) {
 	return a, nil
 }
 
-func (a *attention) Tiles() (n, grain int) {
+func (a *ruledAttention) Tiles() (n, grain int) {
 	if a.width == 0 {
 		return 0, 1
 	}
 	return a.batch.count() * a.blocks, 1
 }
 
-func (a *attention) Need() Need {
+func (a *ruledAttention) Need() Need {
 	n := a.qk.need().Max(a.sv.need())
 	n.Float, n.Double = a.sumsAt+attnRows*a.width, 2*attnRows
 	if a.tables != nil {
@@ -94,7 +94,7 @@ func (a *attention) Need() Need {
 	return a.sink.need().Max(n)
 }
 
-func (a *attention) Run(w *Scratch, lo, hi int) {
+func (a *ruledAttention) Run(w *Scratch, lo, hi int) {
 	for t := lo; t < hi; t++ {
 		first := t % a.blocks * attnRows
 		positions := lines{at: a.batch.place(t / a.blocks), first: first, count: min(attnRows, a.positions-first)}
@@ -106,7 +106,7 @@ func (a *attention) Run(w *Scratch, lo, hi int) {
 	}
 }
 
-func (a *attention) tile(w *Scratch, positions lines) {
+func (a *ruledAttention) tile(w *Scratch, positions lines) {
 	g := &w.gemm
 	g.left = positions
 	rows := positions.count
@@ -156,7 +156,7 @@ func (a *attention) tile(w *Scratch, positions lines) {
 }
 
 // score computes the scores of the positions with a block of keys.
-func (a *attention) score(w *Scratch) {
+func (a *ruledAttention) score(w *Scratch) {
 	g := &w.gemm
 	tile, stride := a.qk.multiply(w, a.features, nil)
 	g.scores, g.scoresApart = w.float[a.scoresAt:][:attnRows*attnKeys], attnKeys

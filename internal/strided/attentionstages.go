@@ -14,7 +14,7 @@ const maxStagedKeys = 1 << 14
 // stagedTile is tile by the layers that a chip makes of an attention: a product,
 // perhaps a sum with the mask, a softmax by tables, and a product, with fp16 numbers
 // between them.
-func (a *attention) stagedTile(w *Scratch, positions lines) {
+func (a *ruledAttention) stagedTile(w *Scratch, positions lines) {
 	g := &w.gemm
 	g.left = positions
 	rows := positions.count
@@ -49,7 +49,7 @@ func (a *attention) stagedTile(w *Scratch, positions lines) {
 }
 
 // normalize makes of scores the weights of a softmax along W.
-func (a *attention) normalize(scores []float32) {
+func (a *ruledAttention) normalize(scores []float32) {
 	castFloats(tensor.Float16, scores) // a mask was added in another task
 	top := float32(math.Inf(-1))
 	for _, s := range scores {

@@ -22,7 +22,9 @@ package strided
 import (
 	"fmt"
 	"slices"
+	"unsafe"
 
+	"github.com/espalier-ane/espalier/internal/kernel/attention"
 	"github.com/espalier-ane/espalier/internal/kernel/gemm"
 	"github.com/espalier-ane/espalier/internal/kernel/half"
 	"github.com/espalier-ane/espalier/internal/kernel/matvec"
@@ -60,6 +62,9 @@ func (op *Op) gemmRow(rows, cols, n int) *gemm.Row {
 	}
 	return row
 }
+
+// plain reports whether an operation knows no rules.
+func plain(op *Op) bool { return op.Rules == nil }
 
 func (op *Op) class() td.Class { return td.ClassOf(op.Params) }
 
@@ -116,6 +121,7 @@ var rows = slices.Concat(paddingRows(), rearrangeRows(), samplingRows(), []Row{
 	{"reduction-int", td.ClassReduction, Bound{}, integers, bindReductionInt, "integers, in int64"},
 	{"reduction", td.ClassReduction, Bound{2, 0}, nil, bindReduction, "in fp64, in the order of the axes"},
 	{"softmax", td.ClassSoftmax, Bound{2, 0}, nil, bindSoftmax, "a line at once, exp and sum in fp64"},
+	{"layernorm-rows", td.ClassLayerNormalization, Bound{8, 1}, isStandard, bindStandardRows, "rows of fp16 numbers: mean, then variance, in fp64"},
 	{"layernorm", td.ClassLayerNormalization, Bound{2, 1}, nil, bindLayerNorm, "mean, then variance, in fp64"},
 	{"instancenorm", td.ClassInstanceNormalization, Bound{2, 1}, nil, bindLayerNorm, "as layernorm"},
 	{"l2norm", td.ClassL2Normalization, Bound{2, 0}, nil, bindL2Norm, "in fp64, in the order of the axes"},
@@ -151,7 +157,8 @@ var rows = slices.Concat(paddingRows(), rearrangeRows(), samplingRows(), []Row{
 	{"cost-volume", td.ClassCostVolume, Bound{2, 0}, nil, bindCostVolume, "in fp64"},
 	{"furthest-points", td.ClassFurthestPointSampling, Bound{2, 0}, nil, bindFurthestPoints, "distances in fp64; exact but for the epilogue"},
 	{"radius-search", td.ClassRadiusSearch, Bound{2, 0}, nil, bindRadiusSearch, "distances in fp64; exact but for the epilogue"},
-	{"attention", td.ClassSDPA, Bound{2, 1024}, nil, bindAttention, "32 positions over 64 keys at a time, with a running maximum"},
+	{"attention", td.ClassSDPA, Bound{2, 1024}, plain, bindAttentionBlocks, "32 positions over 256 keys at a time, with a running maximum"},
+	{"attention-ruled", td.ClassSDPA, Bound{2, 1024}, nil, bindAttention, "32 positions over 64 keys at a time, by the rules of a chip"},
 })
 
 // Rows lists the kernels.
@@ -198,17 +205,22 @@ func ReadsOrigin(k Kernel) bool {
 	return ok && f.coded != nil
 }
 
-// Need is how many numbers of scratch a thread needs, and how many bytes.
-type Need struct{ Steps, Float, Double, Int, Panels, Decoded int }
+// Need is how many numbers of scratch a thread needs, how many bytes, and how many
+// states of attention.
+type Need struct{ Steps, Float, Double, Int, Panels, Decoded, States int }
 
 // Max returns what serves both.
 func (n Need) Max(m Need) Need {
-	return Need{max(n.Steps, m.Steps), max(n.Float, m.Float), max(n.Double, m.Double), max(n.Int, m.Int), max(n.Panels, m.Panels), max(n.Decoded, m.Decoded)}
+	return Need{
+		max(n.Steps, m.Steps), max(n.Float, m.Float), max(n.Double, m.Double), max(n.Int, m.Int), max(n.Panels, m.Panels),
+		max(n.Decoded, m.Decoded), max(n.States, m.States),
+	}
 }
 
 // Bytes is the size of the scratch.
 func (n Need) Bytes() int64 {
-	return 4*(int64(n.Steps)+int64(n.Float)+int64(n.Panels)) + 8*(int64(n.Double)+int64(n.Int)) + int64(n.Decoded)
+	const state = int64(unsafe.Sizeof(attention.State{}))
+	return 4*(int64(n.Steps)+int64(n.Float)+int64(n.Panels)) + 8*(int64(n.Double)+int64(n.Int)) + int64(n.Decoded) + state*int64(n.States)
 }
 
 // Scratch is the private memory of a thread, and what it works on.
@@ -234,6 +246,7 @@ type Scratch struct {
 	int     []int64
 	panels  []float32
 	decoded []byte
+	states  []attention.State
 
 	gemm     gemmState
 	finish   vec.Finish
@@ -287,6 +300,7 @@ func (w *Scratch) Grow(n Need) {
 	grow(&w.int, n.Int)
 	grow(&w.panels, n.Panels)
 	grow(&w.decoded, n.Decoded)
+	grow(&w.states, n.States)
 }
 
 // grow replaces a buffer that is too short. What was in it is of no use to anybody.

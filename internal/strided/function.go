@@ -69,7 +69,7 @@ var functions = map[td.Function]func(x, a, b float64) float64{
 }
 
 // vectorFunctions are the functions that may have machine code. It computes in fp64
-// too.
+// too, or as if it did.
 var vectorFunctions = map[td.Function]vec.Function{
 	td.FuncExp:                   vec.Exp,
 	td.FuncSigmoid:               vec.Sigmoid,

@@ -20,23 +20,44 @@ type function struct {
 	n   int
 	odd int     // 1: round to odd
 	a   float64 // the constant
+
+	done int // singles: how many elements it did
 }
 
-// Apply sets each element to a function of it, computed in fp64 and rounded to
-// fp32; odd: to odd, which a later rounding to fp16 takes to the number nearest to
-// the result itself. It reports whether it did: without machine code it does
-// nothing.
+// mostApplied is how many elements go into one call.
+const mostApplied = 1 << 12
+
+// Apply sets each element to a function of it, rounded to fp32; odd: to what a later
+// rounding to fp16 takes to the number nearest to the result itself. It reports
+// whether it did: without machine code it does nothing.
 func Apply(f Function, v []float32, a float32, odd bool) bool {
 	if !fast {
 		return false
 	}
-	const most = 1 << 12 // elements of a call
-	for at := 0; at < len(v); at += most {
-		p := function{v: &v[at], n: min(most, len(v)-at), a: float64(a)}
-		if odd {
-			p.odd = 1
-		}
-		callFunction(f, &p)
+	if odd {
+		applySingles(f, v, a)
+		return true
+	}
+	for at := 0; at < len(v); at += mostApplied {
+		callFunction(f, &function{v: &v[at], n: min(mostApplied, len(v)-at), a: float64(a)})
 	}
 	return true
 }
+
+// applySingles computes in fp32. That leaves open, of a few elements in a thousand,
+// which fp16 number is the nearest: those are computed in fp64 and rounded to odd.
+func applySingles(f Function, v []float32, a float32) {
+	for len(v) > 0 {
+		p := function{v: &v[0], n: min(mostApplied, len(v)), a: float64(a)}
+		callSingles(f, &p)
+		if v = v[p.done:]; p.done == p.n {
+			continue
+		}
+		p.v, p.n, p.odd = &v[0], min(singles, len(v)), 1
+		callFunction(f, &p)
+		v = v[p.n:]
+	}
+}
+
+// singles is how many elements are taken at a time.
+const singles = 16

@@ -1,0 +1,10 @@
+//go:build !amd64
+
+package attention
+
+func callRows(*rowsCall)               {}
+func callTurn(*turnCall)               {}
+func callScores(*scoresCall, int)      {}
+func callPowers(*powersCall)           {}
+func callValues(*valuesCall, int, int) {}
+func callPut(*putCall)                 {}

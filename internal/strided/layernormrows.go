@@ -1,0 +1,52 @@
+package strided
+
+import (
+	"github.com/espalier-ane/espalier/internal/kernel/vec"
+	"github.com/espalier-ane/espalier/td"
+	"github.com/espalier-ane/espalier/tensor"
+)
+
+// standardRows is a layer normalization of rows of fp16 numbers that lie side by side,
+// all with the same gamma and beta, which are made floats once for many rows.
+type standardRows struct{ *layerNorm }
+
+// isStandard reports whether a normalization is one.
+func isStandard(op *Op) bool {
+	if op.Rules != nil || len(op.Epilogue) > 0 {
+		return false
+	}
+	k := newLayerNorm(op, 4)
+	axis := k.inner.axis
+	for _, a := range []*array{&k.sink.out, &k.x} {
+		if a.typ != tensor.Float16 || a.pass != 0 || a.interleave > 1 || a.strides[axis] != 2 {
+			return false
+		}
+	}
+	for _, a := range []*array{k.gamma, k.beta} {
+		for x := range td.NumAxes {
+			if a != nil && k.outer.dims[x] > 1 && a.strides[x] != 0 {
+				return false
+			}
+		}
+	}
+	return k.inner.length == k.count && vec.Standardizes(k.count)
+}
+
+func bindStandardRows(op *Op) (Kernel, error) { return standardRows{newLayerNorm(op, 4)}, nil }
+
+func (k standardRows) Need() Need { return Need{Float: 2 * k.count} }
+
+func (k standardRows) Run(w *Scratch, lo, hi int) {
+	gamma, beta := w.float[:k.count], w.float[k.count:][:k.count]
+	fill(w, gamma, k.gamma, index{}, k.inner.axis, 1)
+	fill(w, beta, k.beta, index{}, k.inner.axis, 0)
+	dst, src := k.sink.out.memory(w), k.x.memory(w)
+	at := k.outer.place(lo)
+	for range hi - lo {
+		if w.stop() {
+			return
+		}
+		vec.Standardize(dst[k.sink.out.at(&at):], src[k.x.at(&at):], gamma, beta, k.epsilon)
+		k.outer.next(&at)
+	}
+}
