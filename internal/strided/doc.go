@@ -101,6 +101,7 @@ var rows = slices.Concat(paddingRows(), rearrangeRows(), samplingRows(), []Row{
 	{"conv-transposed", td.ClassConv, Bound{2, 256}, isTransposed, bindTransposedConv, "as conv, for the places that meet the same taps"},
 	{"conv-channelwise", td.ClassConv, Bound{2, 256}, isChannelwise, bindChannelwise, "each channel by itself: eight places of a row at once, tap by tap"},
 	{"conv-pointwise", td.ClassConv, Bound{2, 256}, isPointwise, bindPointwise, "as conv, of x as it lies"},
+	{"conv-transformed", td.ClassConv, Bound{2, 256}, isTransformed, bindTransformed, "3×3 in tiles of 4×4 or 2×2 places with fewer products; the bound is for values of one size, see package transform"},
 	{"conv", td.ClassConv, Bound{2, 256}, nil, bindConv, "tiles of channels and places, by a micro-kernel"},
 	{"pool", td.ClassPooling, Bound{2, 0}, nil, bindPool, "a row of windows at once, summed in fp64"},
 	{"select-move", td.ClassElementWise, Bound{}, selectsBytes, bindSelectMove, "bytes"},
@@ -223,9 +224,10 @@ type Scratch struct {
 	int    []int64
 	panels []float32
 
-	gemm   gemmState
-	finish vec.Finish
-	rows   half.Rows
+	gemm      gemmState
+	transform transformState
+	finish    vec.Finish
+	rows      half.Rows
 
 	asks    int  // of stop
 	stopped bool // the last answer
