@@ -70,11 +70,10 @@ const (
 // transformOf chooses the transform for a convolution, nil if there is none.
 func transformOf(op *Op) *transform.Row {
 	y, x, w, p := &op.Operands[0], &op.Operands[1], &op.Operands[2], op.Params.(*td.Convolution)
-	unit := p.Window
-	unit.Kernel, unit.PadBefore = [3]int{1, 1, 1}, [3]int{}
+	ones := [3]int{1, 1, 1}
 	switch {
 	case op.Rules != nil || op.Packs == nil || op.Packs.Small || !w.Constant || p.Transposed || p.Groups != 1,
-		p.Kernel != [3]int{1, 3, 3} || unit != td.UnitWindow,
+		p.Kernel != [3]int{1, 3, 3} || p.Stride != ones || p.Dilation != ones,
 		p.PadBefore[0] != 0 || p.PadBefore[1] < 0 || p.PadBefore[1] > 2 || p.PadBefore[2] < 0 || p.PadBefore[2] > 2,
 		y.Dims[axisD] != 1 || x.Dims[axisD] != 1,
 		w.Type != tensor.Float16 || w.pass != 0 || x.Type != tensor.Float16 || x.pass != 0,
@@ -82,8 +81,12 @@ func transformOf(op *Op) *transform.Row {
 		x.Dims[axisC] < leastChannels || y.Dims[axisC] < leastChannels:
 		return nil
 	}
+	least := leastTiles
 	for _, m := range [...]int{4, 2} {
-		if tiles := tilesOf(y.Dims[axisH], m) * tilesOf(y.Dims[axisW], m); tiles < leastTiles {
+		if tiles := tilesOf(y.Dims[axisH], m) * tilesOf(y.Dims[axisW], m); tiles < least {
+			if op.gemmRow(y.Dims[axisC], anyLines, 9*x.Dims[axisC]).Else != nil {
+				least = 2 * leastTiles // what multiplies fp16 numbers faster than floats
+			}
 			continue
 		}
 		form := transform.For(m)

@@ -197,3 +197,47 @@ func TestTransformedNotFinite(t *testing.T) {
 		}
 	})
 }
+
+// Which convolutions are transformed, and in which tiles.
+func TestTransforms(t *testing.T) {
+	if transform.For(4) == nil {
+		t.Skip("no machine code for transforms here")
+	}
+	floats := gemm.For(64, anyLines, 64).ForFloats()
+	for _, tt := range []struct {
+		what   string
+		op     *Op
+		change func(op *Op, p *td.Convolution)
+		tile   int // 0: plain
+	}{
+		{"56 by 56", conv3x3(1, 64, 64, 56, 56, 1, 1, 1, 1), nil, 4},
+		{"a batch", conv3x3(3, 64, 64, 56, 56, 1, 1, 1, 1), nil, 4},
+		{"no padding", conv3x3(1, 64, 64, 28, 28, 0, 0, 0, 0), nil, 4},
+		{"14 by 14", conv3x3(1, 256, 256, 14, 14, 1, 1, 1, 1), nil, 2},
+		{"few places", conv3x3(8, 512, 512, 7, 7, 1, 1, 1, 1), nil, 0},
+		{"few channels", conv3x3(1, 4, 96, 64, 64, 1, 1, 1, 1), nil, 0},
+		{"few results", conv3x3(1, 96, 4, 64, 64, 1, 1, 1, 1), nil, 0},
+		{"large weights", conv3x3(1, 1024, 1024, 32, 32, 1, 1, 1, 1), nil, 0},
+		{"stride 2", conv3x3(1, 64, 64, 56, 56, 1, 1, 1, 1), func(_ *Op, p *td.Convolution) { p.Stride[2] = 2 }, 0},
+		{"dilation", conv3x3(1, 64, 64, 56, 56, 1, 1, 1, 1), func(_ *Op, p *td.Convolution) { p.Dilation[1] = 2 }, 0},
+		{"weights that change", conv3x3(1, 64, 64, 56, 56, 1, 1, 1, 1), func(op *Op, _ *td.Convolution) { op.Operands[2].Constant = false }, 0},
+		{"rules", conv3x3(1, 64, 64, 56, 56, 1, 1, 1, 1), func(op *Op, _ *td.Convolution) { op.Rules = new(Rules) }, 0},
+		{"little memory", conv3x3(1, 64, 64, 56, 56, 1, 1, 1, 1), func(op *Op, _ *td.Convolution) { op.Packs.Small = true }, 0},
+		{"x along H", conv3x3(1, 64, 64, 56, 56, 1, 1, 1, 1), func(op *Op, _ *td.Convolution) {
+			s := &op.Operands[1].Strides
+			s[axisH], s[axisW] = s[axisW], s[axisH]
+		}, 0},
+	} {
+		tt.op.Gemm, tt.op.Packs = floats, new(Packs)
+		if tt.change != nil {
+			tt.change(tt.op, tt.op.Params.(*td.Convolution))
+		}
+		tile := 0
+		if row := transformOf(tt.op); row != nil {
+			tile = row.Tile
+		}
+		if tile != tt.tile {
+			t.Errorf("%s: tiles of %d places, want %d", tt.what, tile, tt.tile)
+		}
+	}
+}
