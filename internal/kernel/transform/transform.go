@@ -25,7 +25,7 @@
 //
 // All is done in fp32, with coefficients that are exact there; weights are
 // transformed in fp64 and rounded once. Where the values of a tile are of one
-// size, the error before rounding is at most about 8 units of 2^-24 of Σ|a·b| with
+// size, the error before rounding is at most about 20 units of 2^-24 of Σ|a·b| with
 // F(4×4), and 2 with F(2×2): far below the 256 by which instruction sets may
 // differ.
 //
