@@ -95,6 +95,8 @@ func BenchmarkKernels(b *testing.B) {
 		op    *Op
 	}{
 		{"conv 3x3", 64 * 64 * 9 * 56 * 56, benchConv(1, 64, 64, 56, 3, 1, 1, true)},
+		{"conv 3x3 of 28x28", 128 * 128 * 9 * 28 * 28, benchConv(1, 128, 128, 28, 3, 1, 1, true)},
+		{"conv 3x3 of 14x14", 256 * 256 * 9 * 14 * 14, benchConv(1, 256, 256, 14, 3, 1, 1, true)},
 		{"conv 3x3 of few places", 512 * 512 * 9 * 7 * 7, benchConv(1, 512, 512, 7, 3, 1, 1, true)},
 		{"conv 3x3, weights not constant", 64 * 64 * 9 * 56 * 56, benchConv(1, 64, 64, 56, 3, 1, 1, false)},
 		{"conv 7x7 stride 2", 64 * 3 * 49 * 112 * 112, benchConv(1, 3, 64, 224, 7, 2, 3, true)},

@@ -131,7 +131,6 @@ func (k *convolution) Need() Need {
 }
 
 func (k *convolution) Run(w *Scratch, lo, hi int) {
-	left, right := &w.gemm.left, &w.gemm.right
 	w.forgetStrip()
 	for t := lo; t < hi; t++ {
 		rest := t
@@ -140,25 +139,36 @@ func (k *convolution) Run(w *Scratch, lo, hi int) {
 		col := rest % k.colTiles * k.tileCols
 		rest /= k.colTiles
 		group, n := rest%k.groups, rest/k.groups
-		*left = lines{group: group, first: row, count: min(k.tileRows, k.outputs-row)}
-		*right = lines{
-			at: index{axisN: n, axisC: group * k.inputs}, group: group, first: col, count: min(k.tileCols, k.places-col),
-		}
-		i := index{axisN: n, axisC: group*k.outputs + row}
-		var bias, start []float32
-		switch {
-		case k.packedBias.there:
-			bias = k.packedBias.elements(w, i[axisC], left.count)
-		case k.hasBias:
-			bias = w.float[k.floats+k.staged:][:left.count]
-			k.bias.load(w, bias, index{axisC: i[axisC]}, axisC)
-		}
-		if k.careful != nil { // the accumulator has it from the beginning
-			bias, start = nil, bias
-		}
-		tile, stride := k.multiply(w, k.n, start)
-		k.finish(w, tile, stride, bias, i)
+		k.part(w, n, group, row, min(k.tileRows, k.outputs-row), col, min(k.tileCols, k.places-col))
 	}
+}
+
+// part computes a tile: some output channels of a group, at some places.
+func (k *convolution) part(w *Scratch, n, group, row, rows, col, cols int) {
+	left, right := &w.gemm.left, &w.gemm.right
+	*left = lines{group: group, first: row, count: rows}
+	*right = lines{at: index{axisN: n, axisC: group * k.inputs}, group: group, first: col, count: cols}
+	i := index{axisN: n, axisC: group*k.outputs + row}
+	var start []float32
+	bias := k.biasOf(w, i[axisC], w.float[k.floats+k.staged:][:rows])
+	if k.careful != nil { // the accumulator has it from the beginning
+		bias, start = nil, bias
+	}
+	tile, stride := k.multiply(w, k.n, start)
+	k.finish(w, tile, stride, bias, i)
+}
+
+// biasOf is the bias of output channels, from one on; nil: there is none. It is
+// loaded to buf if it is not packed.
+func (k *convolution) biasOf(w *Scratch, channel int, buf []float32) []float32 {
+	switch {
+	case k.packedBias.there:
+		return k.packedBias.elements(w, channel, len(buf))
+	case k.hasBias:
+		k.bias.load(w, buf, index{axisC: channel}, axisC)
+		return buf
+	}
+	return nil
 }
 
 // finish hands the tile on, by rows of the result, of which the first begins at i.

@@ -108,6 +108,7 @@ var rows = slices.Concat(paddingRows(), rearrangeRows(), samplingRows(), []Row{
 	{"conv-channelwise", td.ClassConv, Bound{2, 256}, isChannelwise, bindChannelwise, "each channel by itself, by a micro-kernel; its products in the order of the taps"},
 	{"conv-one-place", td.ClassConv, Bound{2, 256}, isOnePlace, bindOnePlace, "as matmul-few: the weights as they lie"},
 	{"conv-pointwise", td.ClassConv, Bound{2, 256}, isPointwise, bindPointwise, "as conv, of x as it lies"},
+	{"conv-transformed", td.ClassConv, Bound{2, 256}, isTransformed, bindTransformed, "3×3 in tiles of 4×4 or 2×2 places with fewer products; the bound is for values of one size, see package transform"},
 	{"conv", td.ClassConv, Bound{2, 256}, nil, bindConv, "tiles of channels and places, by a micro-kernel"},
 	{"pool-max", td.ClassPooling, Bound{}, poolsMax, bindPoolMax, "fp16 numbers, a band of rows of a channel at once"},
 	{"pool", td.ClassPooling, Bound{2, 0}, nil, bindPool, "a row of windows at once, summed in fp64"},
@@ -248,12 +249,13 @@ type Scratch struct {
 	decoded []byte
 	states  []attention.State
 
-	gemm     gemmState
-	finish   vec.Finish
-	rows     half.Rows
-	few      matvec.Product // that is computed, of few rows
-	fewStage matvec.Stage
-	coded    codedState
+	gemm      gemmState
+	finish    vec.Finish
+	rows      half.Rows
+	few       matvec.Product // that is computed, of few rows
+	fewStage  matvec.Stage
+	coded     codedState
+	transform transformState
 
 	asks    int  // of stop
 	stopped bool // the last answer

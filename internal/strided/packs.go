@@ -41,6 +41,7 @@ const (
 	packCols
 	packConv
 	packVector
+	packTransformed // and the size of the tiles
 )
 
 type pack struct {
@@ -79,7 +80,7 @@ func (p *Packs) add(o *Operand, kind packKind, s *side, depth, groups, lines, n 
 	if p == nil || !o.Constant || n == 0 || lines == 0 || groups == 0 || !o.spread() {
 		return packed{}
 	}
-	return p.slot(packKey{operand: *o, lines: lines, n: n, kind: kind}, s, depth, groups, o.Type == tensor.Float16)
+	return p.slot(packKey{operand: *o, lines: lines, n: n, kind: kind}, s, depth, groups, o.Type == tensor.Float16 && kind < packTransformed)
 }
 
 // addWeights asks for weights of a dense convolution in panels, which are shared
@@ -242,6 +243,9 @@ func (p *Packs) Fill(made Packed, i int, memory [][]byte) {
 				}
 				var bad marks
 				c.fill(w, panels, size, &l, k, d, &bad)
+				if c.finite && !allFinite(panels[:words]) {
+					bad.set(0)
+				}
 				to.mark(&bad, c.groups*c.lines, g*c.lines+first)
 				if c.halves {
 					half.Put(to.halves[2*at:], panels[:words])
@@ -295,4 +299,14 @@ func (p *packed) unheld(w *Scratch, l *lines, bad *marks) {
 // squares returns those of the lengths of lines.
 func (p *packed) squares(w *Scratch, l *lines) []float32 {
 	return w.Packed[p.slot].squares[l.group*p.perGroup*p.panel.Lines+l.first:][:l.count]
+}
+
+// allFinite reports whether there is no infinity and no NaN.
+func allFinite(v []float32) bool {
+	for _, x := range v {
+		if x-x != 0 {
+			return false
+		}
+	}
+	return true
 }

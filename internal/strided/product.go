@@ -71,6 +71,7 @@ type side struct {
 	packed packed
 
 	measured bool // rules want the squares of the lengths of the lines
+	finite   bool // panels are of use only if all factors are finite
 }
 
 // newProduct binds a product of sums of n, in tiles of up to so many rows and
