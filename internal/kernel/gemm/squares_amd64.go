@@ -40,11 +40,16 @@ func tileSquares(sums, panel []float32, depth int, columns bool) {
 		return
 	}
 	_, _ = sums[2*tileLines-1], panel[groups*groupWords-1]
-	add := squaresOfLines
-	if columns {
-		add = squaresOfPairs
-	}
 	for l := 0; l < 2*tileLines; l += tileLines {
-		add(&squares{panel: &panel[l/tileLines*(tileBytes/4)], count: groups, sums: &sums[l]})
+		sixteenSquares(&squares{panel: &panel[l/tileLines*(tileBytes/4)], count: groups, sums: &sums[l]}, columns)
+	}
+}
+
+//go:noinline
+func sixteenSquares(s *squares, columns bool) {
+	if columns {
+		squaresOfPairs(s)
+	} else {
+		squaresOfLines(s)
 	}
 }

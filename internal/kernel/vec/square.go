@@ -18,9 +18,12 @@ func Square(v []float32, odd bool) {
 		return
 	}
 	for at := 0; at < len(v); at += most {
-		fastSquare(&v[at], min(most, len(v)-at))
+		squarePart(&v[at], min(most, len(v)-at))
 	}
 }
+
+//go:noinline
+func squarePart(v *float32, n int) { fastSquare(v, n) }
 
 // squareToOdd is round(x·x, true): of 24 bits, the square has at most 48, so that
 // fp64 is exact.

@@ -94,7 +94,6 @@ func Min(dst, a, b []float32) { lesser.do(dst, a, b) }
 // Machine code for one row; nil: none.
 var (
 	fastPlus  func(v *float32, s float32, n int)
-	fastReLU  func(v *float32, n int)
 	fastClamp func(v *float32, lo, hi, zero float32, n int)
 )
 
@@ -102,9 +101,6 @@ var (
 
 //go:noinline
 func plusPart(v *float32, s float32, n int) { fastPlus(v, s, n) }
-
-//go:noinline
-func reluPart(v *float32, n int) { fastReLU(v, n) }
 
 //go:noinline
 func clampPart(v *float32, lo, hi, zero float32, n int) { fastClamp(v, lo, hi, zero, n) }
@@ -124,14 +120,14 @@ func Plus(v []float32, s float32) {
 
 // ReLU sets each element to the greater of it and 0.
 func ReLU(v []float32) {
-	if fastReLU == nil {
+	if !fast {
 		for i, x := range v {
 			v[i] = max(x, 0)
 		}
 		return
 	}
 	for at := 0; at < len(v); at += most {
-		reluPart(&v[at], min(most, len(v)-at))
+		callReLU(&v[at], min(most, len(v)-at))
 	}
 }
 
