@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/espalier-ane/espalier/coreml"
-	"github.com/espalier-ane/espalier/e5rt"
+	"github.com/espalier-ane/espalier/internal/trace"
 	"github.com/espalier-ane/espalier/tensor"
 )
 
@@ -44,7 +44,7 @@ type runner interface {
 	source() (*source, error)
 
 	// profile is what the steps took in all runs that were watched.
-	profile(*e5rt.Profile) []StepProfile
+	profile(*trace.Times) []StepProfile
 }
 
 // states are what a runner keeps from one run to the next.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/espalier-ane/espalier/e5rt"
 	"github.com/espalier-ane/espalier/internal/compiler"
+	"github.com/espalier-ane/espalier/internal/trace"
 )
 
 // A Profile sums up where the time of predictions goes: segments and tasks. The zero Profile is ready to use, and safe for
@@ -15,10 +16,25 @@ import (
 //	var p espalier.Profile
 //	out, err := m.Predict(p.Watch(ctx), inputs)
 //	for _, s := range m.Functions()[0].Profile(&p) { … }
-type Profile struct{ held e5rt.Profile }
+type Profile struct{ times trace.Times }
 
 // Watch makes predictions with the context add to the profile.
-func (p *Profile) Watch(ctx context.Context) context.Context { return p.held.Watch(ctx) }
+func (p *Profile) Watch(ctx context.Context) context.Context { return trace.With(ctx, &p.times) }
+
+// Compiled and Loaded are the time that functions took to be compiled, and their programs to be loaded, because shapes of inputs
+// came for the first time.
+func (p *Profile) Compiled() e5rt.Spent { return e5rt.Spent(p.times.Sum(compiling, 0)) }
+
+// Loaded: see Compiled.
+func (p *Profile) Loaded() e5rt.Spent { return e5rt.Spent(p.times.Sum(loading, 0)) }
+
+// A stage is what comes before a function can run.
+type stage int
+
+const (
+	compiling stage = iota
+	loading
+)
 
 // A StepProfile is what a step of a function took: a segment on the engine or on the host, or a cast between them.
 type StepProfile struct {
@@ -35,9 +51,9 @@ type TaskProfile struct {
 
 // Profile returns what the steps of the function took in all predictions that p has watched, in the order in which they run.
 // What the host evaluates by itself (CPUOnly) has none.
-func (f *Function) Profile(p *Profile) []StepProfile { return f.runner.profile(&p.held) }
+func (f *Function) Profile(p *Profile) []StepProfile { return f.runner.profile(&p.times) }
 
-func (c *compiled) profile(p *e5rt.Profile) []StepProfile {
+func (c *compiled) profile(p *trace.Times) []StepProfile {
 	var list []StepProfile
 	for _, s := range c.function.Profile(p) {
 		if s.Runs == 0 {
@@ -61,7 +77,7 @@ func (c *compiled) profile(p *e5rt.Profile) []StepProfile {
 	return list
 }
 
-func (v *variants) profile(p *e5rt.Profile) []StepProfile {
+func (v *variants) profile(p *trace.Times) []StepProfile {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	var list []StepProfile
@@ -78,7 +94,7 @@ func (v *variants) profile(p *e5rt.Profile) []StepProfile {
 	return list
 }
 
-func (p *pipeline) profile(of *e5rt.Profile) []StepProfile {
+func (p *pipeline) profile(of *trace.Times) []StepProfile {
 	var list []StepProfile
 	for _, stage := range p.stages {
 		list = append(list, stage.runner.profile(of)...)
@@ -86,7 +102,7 @@ func (p *pipeline) profile(of *e5rt.Profile) []StepProfile {
 	return list
 }
 
-func (e *evaluator) profile(*e5rt.Profile) []StepProfile { return nil }
+func (e *evaluator) profile(*trace.Times) []StepProfile { return nil }
 
 // segmentOrigins are the operations of the model that a segment has: all of a segment on the host, and of one on the engine
 // those of each task.

@@ -17,6 +17,7 @@ import (
 	"github.com/espalier-ane/espalier/internal/compiler"
 	"github.com/espalier-ane/espalier/internal/host"
 	"github.com/espalier-ane/espalier/internal/segment"
+	"github.com/espalier-ane/espalier/internal/trace"
 )
 
 // variants run a function of a program: for each set of shapes that its inputs come with there is a variant, compiled on
@@ -244,6 +245,8 @@ func (v *variants) compile(ctx context.Context, shapes map[string][]int) (made *
 }
 
 func (v *variants) compileWithin(ctx context.Context, shapes map[string][]int) (*compiled, error) {
+	times := trace.Of(ctx)
+	began := times.Begin()
 	result, err := compiler.Compile(ctx, &compiler.Job{
 		Target: v.target, Numerics: string(v.numerics), Program: v.from.program, EngineOnly: v.engineOnly, Trace: v.trace,
 		Functions: []compiler.Entry{{Function: v.from.function, Shapes: shapes, Features: v.manifest}},
@@ -251,6 +254,8 @@ func (v *variants) compileWithin(ctx context.Context, shapes map[string][]int) (
 	if err != nil {
 		return nil, err
 	}
+	times.End(compiling, 0, began)
+	began = times.Begin()
 	options := e5rt.Options{Threads: v.threads, LowMemory: v.lowMemory, Limits: v.features.limits.use()}
 	if result.Host != nil {
 		hosted, err := host.New(result.Host)
@@ -264,6 +269,7 @@ func (v *variants) compileWithin(ctx context.Context, shapes map[string][]int) (
 	if err != nil {
 		return nil, err
 	}
+	times.End(loading, 0, began)
 	made := newCompiled("variant", v.features, library.Functions()[0])
 	made.origins = originsOf(result.Functions[0])
 	return made, nil

@@ -1,18 +1,11 @@
 package e5rt
 
 import (
-	"context"
 	"slices"
 	"time"
 
 	"github.com/espalier-ane/espalier/internal/trace"
 )
-
-// A Profile sums up where the time of runs goes. The zero Profile is ready to use, and safe for concurrent use.
-type Profile struct{ times trace.Times }
-
-// Watch makes runs with the context add to the profile.
-func (p *Profile) Watch(ctx context.Context) context.Context { return trace.With(ctx, &p.times) }
 
 // Spent is the time of something in all runs that were watched.
 type Spent struct {
@@ -26,7 +19,15 @@ type StepProfile struct {
 	Backend string // "engine", "host" or "cast"
 	Segment int    // of the function, by the manifest; -1 for a cast
 	Spent
-	Tasks []TaskProfile // of the engine
+	Tasks  []TaskProfile // of the engine
+	Memory Memory        // likewise
+}
+
+// Memory is what a segment on the engine needs beside its ports, in bytes.
+type Memory struct {
+	Weights int64 // constants as they are stored; those of a file that an earlier segment reads too are counted there
+	Packed  int64 // what is made of them when the program is loaded
+	Scratch int64 // of each run under way
 }
 
 // A TaskProfile is what a task took, from its start to its end on all threads.
@@ -40,22 +41,29 @@ type TaskProfile struct {
 	Spent
 }
 
-// Profile returns what the steps of the function took, in order, of all runs that p has watched.
-func (f *Function) Profile(p *Profile) []StepProfile {
+// Profile returns what the steps of the function took, in order, of all runs that added to the times.
+func (f *Function) Profile(times *trace.Times) []StepProfile {
 	var list []StepProfile
+	counted := map[string]bool{"": true}
 	segments := f.library.bundle.Manifest.Functions[slices.Index(f.library.functions, f)].Segments
 	segment := 0
 	for i, s := range f.steps {
-		step := StepProfile{Name: s.operation, Backend: "cast", Segment: -1, Spent: Spent(p.times.Sum(f, i))}
+		step := StepProfile{Name: s.operation, Backend: "cast", Segment: -1, Spent: Spent(times.Sum(f, i))}
 		if _, isCast := s.do.(castStep); !isCast {
 			of := &segments[segment]
 			step.Name, step.Backend, step.Segment = of.Procedure+of.Function, of.Backend, segment // it has one of both
 			segment++
 		}
 		if do, ok := s.do.(*engineStep); ok {
+			own, external, packed, scratch := do.program.Bytes()
+			if file := segments[step.Segment].Weights; !counted[file] {
+				counted[file] = true
+				own += external
+			}
+			step.Memory = Memory{own, packed, scratch}
 			for k, t := range do.program.Tasks() {
 				step.Tasks = append(step.Tasks, TaskProfile{
-					Index: t.Index, What: t.What, Result: t.Result, FLOPs: t.FLOPs, Bytes: t.Bytes, Spent: Spent(p.times.Sum(do.program, k)),
+					Index: t.Index, What: t.What, Result: t.Result, FLOPs: t.FLOPs, Bytes: t.Bytes, Spent: Spent(times.Sum(do.program, k)),
 				})
 			}
 		}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/espalier-ane/espalier/explain/bench"
 	"github.com/espalier-ane/espalier/explain/dump"
 	"github.com/espalier-ane/espalier/explain/layers"
 	"github.com/espalier-ane/espalier/explain/model"
@@ -30,6 +31,7 @@ func TestEveryFieldIsDocumented(t *testing.T) {
 		typ     any
 	}{
 		{"`espalier run --json`", runReport{}},
+		{"`espalier bench --json`", bench.Report{}},
 		{"`espalier compile --json`", compileReport{}},
 		{"`espalier inspect --json`", model.Report{}},
 		{"`espalier dump --json`", dump.Head{}},

@@ -24,6 +24,7 @@ type commands struct {
 	Compile compileCmd `cmd:"" help:"Compile a model for the engine."`
 	Inspect inspectCmd `cmd:"" help:"Show what a model takes and gives, its operations and its weights."`
 	Dump    dumpCmd    `cmd:"" help:"Explain a file: container, descriptor, bundle, firmware, model, MIL text, weights."`
+	Bench   benchCmd   `cmd:"" help:"Measure how fast a model runs, and say where the time goes."`
 	Layers  layersCmd  `cmd:"" help:"Show the native layers of the engine: fields, validators, and the first chip that has them."`
 	Targets targetsCmd `cmd:"" help:"Show the chips that there are and what is known of them."`
 	Version versionCmd `cmd:"" help:"Show the version."`

@@ -87,7 +87,7 @@ func TestRunShowsProgress(t *testing.T) {
 	defer close(stop)
 	var stdout bytes.Buffer
 	call := &invocation{Context: t.Context(), args: []string{"run"}, bar: bar, stdout: beforeText{&stdout, bar}}
-	run := &runCmd{Model: "../../testdata/models/conv2d_basic/model.mlpackage", Units: "all", Repeat: 500}
+	run := &runCmd{Model: "../../testdata/models/conv2d_basic/model.mlpackage", modelFlags: modelFlags{Units: "all"}, Repeat: 500}
 	run.Input = []string{"random"}
 	if err := run.Run(call); err != nil {
 		t.Fatal(err)

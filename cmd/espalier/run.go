@@ -5,13 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/espalier-ane/espalier"
 	"github.com/espalier-ane/espalier/explain/bench"
-	"github.com/espalier-ane/espalier/hal"
 )
 
 type runCmd struct {
@@ -21,14 +19,11 @@ type runCmd struct {
 	outputFlags `embed:""`
 	expectFlags `embed:""`
 
-	Function string `placeholder:"NAME" help:"Run this function instead of the default one."`
-	Units    string `default:"all" placeholder:"U" help:"What may run the model: all, the engine and the host for what the engine does not take; ane, the engine alone; cpu, the host alone. Default: all."`
-	Target   string `short:"t" placeholder:"T" help:"The engine to compile for and run on: virtual, or a chip or device as m1, h13g or iPhone17,1, which espalier targets lists. Default: virtual; of a bundle or container the one that it is for."`
-	Numerics string `placeholder:"P" help:"How the engine computes: virtual, values are rounded to their declared type when they are stored; h13 or another target, with what the chip is known to do, where a rule can be changed as in h13,saturate-at-port=0; fp32, nothing is rounded, which is the host's. Default: as the target does; of a container without -t, virtual."`
-	Weights  string `placeholder:"random[:SEED]" help:"Weights whose file is absent, or a Git LFS pointer, become random: to run a model without them and see how long it takes. The same seed (0 by default) gives the same values."`
-	Repeat   int    `default:"1" placeholder:"N" help:"Run everything N times, each time on a fresh state, and show the time that it takes."`
-	Profile  bool   `help:"Show where the time goes: the ten dearest tasks of the engine with the operations of the model that they compute, and the segments of the host. With --repeat, over all runs."`
-	JSON     bool   `name:"json" help:"Print JSON; docs/json.md has the schema."`
+	modelFlags `embed:""`
+
+	Repeat  int  `default:"1" placeholder:"N" help:"Run everything N times, each time on a fresh state, and show the time that it takes."`
+	Profile bool `help:"Show where the time goes: the ten dearest tasks of the engine with the operations of the model that they compute, and the segments of the host. With --repeat, over all runs."`
+	JSON    bool `name:"json" help:"Print JSON; docs/json.md has the schema."`
 }
 
 // result is what a case gave.
@@ -43,9 +38,12 @@ func (c *runCmd) Run(call *invocation) error {
 	if err != nil {
 		return err
 	}
-	config, err := c.config(call)
+	config, err := c.config(call, c.Resize)
 	if err != nil {
 		return err
+	}
+	if c.Repeat < 1 {
+		return usagef("--repeat %d: expected 1 or more", c.Repeat)
 	}
 	if c.toStandard() {
 		if c.JSON || len(c.Expect) > 0 || c.Repeat > 1 || c.Profile {
@@ -55,27 +53,11 @@ func (c *runCmd) Run(call *invocation) error {
 			return err
 		}
 	}
-	path, err := call.file(c.Model)
+	f, closeModel, err := c.open(call, config, c.Model)
 	if err != nil {
 		return err
 	}
-	config.Pass = call.bar.passes()
-	model, err := config.Open(path)
-	if errors.Is(err, espalier.ErrNumerics) || errors.Is(err, espalier.ErrUnits) || errors.Is(err, espalier.ErrTarget) {
-		return usageError{err}
-	}
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if call.Err() == nil { // an interrupted prediction may still be reading the model
-			model.Close()
-		}
-	}()
-	f, err := model.Function(c.Function)
-	if err != nil {
-		return usagef("%s: %w", shown(c.Model), err)
-	}
+	defer closeModel()
 	cases, err := c.cases(call, f, specs)
 	if err != nil {
 		return err
@@ -107,7 +89,7 @@ func (c *runCmd) Run(call *invocation) error {
 		for _, t := range times {
 			total += t
 		}
-		spent = bench.NewProfile(f.Profile(&profile), c.Repeat*len(cases), total)
+		spent = bench.NewProfile(f, &profile, c.Repeat*len(cases), total)
 	}
 	var mismatched []string // the files of --expect that are not met
 	for i, e := range expected {
@@ -135,46 +117,6 @@ func (c *runCmd) Run(call *invocation) error {
 		return fmt.Errorf("%w: %s%s", errMismatch, strings.Join(mismatched, ", "), note)
 	}
 	return nil
-}
-
-// config says how the model is opened.
-func (c *runCmd) config(call *invocation) (config espalier.Config, err error) {
-	if c.Numerics != "" {
-		if config.Numerics, err = espalier.ParseNumerics(c.Numerics); err != nil {
-			return config, usagef("--numerics: %w", err)
-		}
-		if profile, _, _ := hal.CutName(c.Numerics); config.Numerics != espalier.FP32 {
-			if _, err = call.takeTarget(profile); err != nil {
-				return config, usagef("--numerics: %w", err)
-			}
-		}
-	}
-	if config.Target = c.Target; c.Target != "" {
-		if _, err = call.takeTarget(c.Target); err != nil {
-			return config, usagef("--target: %w", err)
-		}
-	}
-	if config.Units, err = espalier.ParseUnits(c.Units); err != nil {
-		return config, usagef("--units: %w", err)
-	}
-	if config.Resize, err = espalier.ParseResize(c.Resize); err != nil {
-		return config, usagef("--resize: %w", err)
-	}
-	if c.Weights != "" {
-		word, text, hasSeed := strings.Cut(c.Weights, ":")
-		seed := uint64(0)
-		if hasSeed {
-			seed, err = strconv.ParseUint(text, 10, 64)
-		}
-		if word != "random" || err != nil {
-			return config, usagef("--weights %s: expected random, or random and a seed, a whole number, as in random:7", c.Weights)
-		}
-		config.RandomWeights = &seed
-	}
-	if c.Repeat < 1 {
-		return config, usagef("--repeat %d: expected 1 or more", c.Repeat)
-	}
-	return config, nil
 }
 
 // predictOrStop is predict that does not keep an interrupted user waiting: an evaluation asks its context only

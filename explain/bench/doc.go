@@ -2,6 +2,6 @@
 //
 //	var p espalier.Profile
 //	out, err := f.Predict(p.Watch(ctx), inputs)
-//	spent := bench.NewProfile(f.Profile(&p), 1, took)
+//	spent := bench.NewProfile(f, &p, 1, took)
 //	spent.WriteText(os.Stdout, 10)
 package bench

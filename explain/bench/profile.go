@@ -15,13 +15,15 @@ import (
 
 // A Profile says where the time of predictions went. docs/json.md explains the fields.
 type Profile struct {
-	Runs     int       `json:"runs"`
-	TotalMS  float64   `json:"total_ms"`
-	EngineMS float64   `json:"engine_ms"`
-	HostMS   float64   `json:"host_ms"`
-	CastMS   float64   `json:"cast_ms"`
-	Tasks    []Task    `json:"tasks"`
-	Host     []Segment `json:"host,omitempty"`
+	Runs      int       `json:"runs"`
+	TotalMS   float64   `json:"total_ms"`
+	CompileMS float64   `json:"compile_ms"`
+	LoadMS    float64   `json:"load_ms"`
+	EngineMS  float64   `json:"engine_ms"`
+	HostMS    float64   `json:"host_ms"`
+	CastMS    float64   `json:"cast_ms"`
+	Tasks     []Task    `json:"tasks"`
+	Host      []Segment `json:"host,omitempty"`
 }
 
 // A Task is a task of the engine, and what it took.
@@ -39,6 +41,10 @@ type Task struct {
 	Bytes      float64  `json:"bytes"`
 	GFLOPS     float64  `json:"gflops"`
 	GBPS       float64  `json:"gbps"`
+
+	// Of a bench, which knows what the machine can do.
+	Bound  Bound   `json:"bound,omitempty"`
+	OfRoof float64 `json:"of_roof,omitempty"`
 }
 
 // A Segment is one that the host ran.
@@ -53,11 +59,15 @@ type Segment struct {
 
 func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
-// NewProfile makes a profile of what predictions took that together were so many and so long. The dearest tasks come first.
-func NewProfile(steps []espalier.StepProfile, runs int, total time.Duration) *Profile {
-	p := &Profile{Runs: runs, TotalMS: milliseconds(total), Tasks: []Task{}}
-	share := func(d time.Duration) float64 { return float64(d) / float64(max(total, 1)) }
-	for _, s := range steps {
+// NewProfile makes a profile of what predictions of a function took that together were so many and so long. The dearest tasks come first.
+func NewProfile(f *espalier.Function, spent *espalier.Profile, runs int, total time.Duration) *Profile {
+	p := &Profile{
+		Runs: runs, TotalMS: milliseconds(total), CompileMS: milliseconds(spent.Compiled().Total), LoadMS: milliseconds(spent.Loaded().Total),
+		Tasks: []Task{},
+	}
+	running := total - spent.Compiled().Total - spent.Loaded().Total
+	share := func(d time.Duration) float64 { return float64(d) / float64(max(running, d, 1)) }
+	for _, s := range f.Profile(spent) {
 		switch s.Backend {
 		case "host":
 			p.HostMS += milliseconds(s.Total)
@@ -94,9 +104,13 @@ func (p *Profile) WriteText(to io.Writer, most int) error {
 func (p *Profile) writeText(w *bufio.Writer, most int) {
 	runs := float64(max(p.Runs, 1))
 	each := func(ms float64) string { return fmt.Sprintf("%.3f ms", ms/runs) }
-	rest := max(0, p.TotalMS-p.EngineMS-p.HostMS-p.CastMS)
+	once := p.CompileMS + p.LoadMS
+	rest := max(0, p.TotalMS-once-p.EngineMS-p.HostMS-p.CastMS)
+	if once > 0 {
+		fmt.Fprintf(w, "once: compiled in %.3f ms, loaded in %.3f ms\n", p.CompileMS, p.LoadMS)
+	}
 	fmt.Fprintf(w, "%s, on average %s: engine %s, host %s, casts %s, the rest %s\n",
-		report.Count(p.Runs, "run"), each(p.TotalMS), each(p.EngineMS), each(p.HostMS), each(p.CastMS), each(rest))
+		report.Count(p.Runs, "run"), each(p.TotalMS-once), each(p.EngineMS), each(p.HostMS), each(p.CastMS), each(rest))
 	if len(p.Tasks) > 0 {
 		n := min(most, len(p.Tasks))
 		sum := 0.0
@@ -104,12 +118,9 @@ func (p *Profile) writeText(w *bufio.Writer, most int) {
 			sum += t.Share
 		}
 		fmt.Fprintf(w, "the dearest %s of %d, %s of the time\n", report.Count(n, "task"), len(p.Tasks), percent(sum))
-		rows := [][]string{{"ms", "fastest", "share", "GFLOP/s", "GB/s", "task", "what", "result", "operations"}}
+		rows := [][]string{taskTitles(&p.Tasks[0])}
 		for _, t := range p.Tasks[:n] {
-			rows = append(rows, []string{
-				fmt.Sprintf("%.3f", t.TotalMS/runs), fmt.Sprintf("%.3f", t.MinMS), percent(t.Share), rate(t.GFLOPS), rate(t.GBPS),
-				fmt.Sprintf("%s:%d", t.Segment, t.Task), t.What, t.Result, strings.Join(t.Operations, " "),
-			})
+			rows = append(rows, t.cells(runs))
 		}
 		report.Columns(w, "  ", rows)
 		fmt.Fprintln(w, "all tasks, by what they are")
@@ -127,6 +138,24 @@ func (p *Profile) writeText(w *bufio.Writer, most int) {
 	if len(p.Tasks) == 0 && len(p.Host) == 0 {
 		fmt.Fprintln(w, "no segments: the host evaluated the model as a whole")
 	}
+}
+
+// taskTitles are the titles over tasks like this one.
+func taskTitles(t *Task) []string {
+	titles := []string{"ms", "fastest", "share", "GFLOP/s", "GB/s"}
+	if t.Bound != "" {
+		titles = append(titles, "of roof", "bound")
+	}
+	return append(titles, "task", "what", "result", "operations")
+}
+
+// cells are what a row of text has of a task, of so many runs.
+func (t *Task) cells(runs float64) []string {
+	cells := []string{fmt.Sprintf("%.3f", t.TotalMS/runs), fmt.Sprintf("%.3f", t.MinMS), percent(t.Share), rate(t.GFLOPS), rate(t.GBPS)}
+	if t.Bound != "" {
+		cells = append(cells, percent(t.OfRoof), string(t.Bound))
+	}
+	return append(cells, fmt.Sprintf("%s:%d", t.Segment, t.Task), t.What, t.Result, strings.Join(t.Operations, " "))
 }
 
 // kinds sums up the tasks that are alike, the dearest first, as rows of text.

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/espalier-ane/espalier/internal/trace"
 	"github.com/espalier-ane/espalier/internal/units"
 	"github.com/espalier-ane/espalier/td"
 	"github.com/espalier-ane/espalier/tensor"
@@ -27,8 +26,22 @@ type Task struct {
 // them.
 func (p *Program) Tasks() []Task { return p.tasks }
 
-// TimeOf is how long a task took, by its place in Tasks.
-func (p *Program) TimeOf(t *trace.Times, task int) trace.Sum { return t.Sum(p, task) }
+// Bytes are the sizes of the program's memory: constants of its own and those that the caller gave, as they are stored; what is
+// made of them when it is loaded; and what each run under way needs beside its ports.
+func (p *Program) Bytes() (own, external, packed, scratch int64) {
+	packed = p.packs.Bytes()
+	for i := range p.memories {
+		switch m := &p.memories[i]; {
+		case m.external:
+			external += int64(m.size)
+		case m.kind == constant:
+			own += int64(m.size)
+		case m.kind == derived:
+			packed += int64(m.size)
+		}
+	}
+	return own, external, packed, p.OwnBytes() - packed
+}
 
 // describe notes what a task is that was just bound, if every run executes it.
 func (p *Program) describe(index int, unit *units.Op, op *td.Op) {
