@@ -96,7 +96,7 @@ func Compile(ctx context.Context, job *Job) (*Result, error) {
 	if err := errors.Join(wrong...); err != nil {
 		return nil, err
 	}
-	return job.link(compiled, files)
+	return job.link(ctx, compiled, files)
 }
 
 // function compiles one function, on what takes it.
