@@ -258,7 +258,7 @@ func (b *bench) ringWritten(i [td.NumAxes]int) (want, terms float64) {
 			if from < 0 {
 				from += state[a]
 			}
-			at[a] = i[a] - min(max(from, 0), state[a]-window[a])
+			at[a] = i[a] - from
 		}
 		if at[a] < 0 || at[a] >= window[a] {
 			return b.get(1, i), 0
