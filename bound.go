@@ -65,7 +65,7 @@ func newBoundOperation(c *compiled) (*boundOperation, error) {
 }
 
 // bind takes an operation that a call before has released, or makes one.
-func (c *compiled) bind(_ context.Context, inputs, outputs map[string]any) (bound, error) {
+func (c *compiled) bind(ctx context.Context, inputs, outputs map[string]any) (bound, error) {
 	b, _ := c.bound.Get().(*boundOperation)
 	if b == nil {
 		var err error
@@ -75,7 +75,7 @@ func (c *compiled) bind(_ context.Context, inputs, outputs map[string]any) (boun
 	} else if b.has(inputs, outputs) {
 		return b, nil
 	}
-	if err := b.take(inputs, outputs); err != nil {
+	if err := b.take(ctx, inputs, outputs); err != nil {
 		return nil, err // it has memory of two callers now, and is dropped
 	}
 	return b, nil
@@ -114,7 +114,7 @@ func sameMemory(a, b any) bool {
 
 // take gives every port its memory. An input may have that of an output: the runtime sees to it where both are buffers,
 // and a move is before the run or after it.
-func (b *boundOperation) take(inputs, outputs map[string]any) error {
+func (b *boundOperation) take(ctx context.Context, inputs, outputs map[string]any) error {
 	var taken []memoryRange
 	for i := range b.outputs {
 		p := &b.outputs[i]
@@ -129,7 +129,7 @@ func (b *boundOperation) take(inputs, outputs map[string]any) error {
 		p := &b.inputs[i]
 		err := p.reset(b.operation, inputs[p.feature.Name])
 		if err == nil {
-			err = b.takeInput(p)
+			err = b.takeInput(ctx, p)
 		}
 		if err != nil {
 			return &InputError{Name: p.feature.Name, Missing: p.given == nil, Err: err}
@@ -161,14 +161,14 @@ func (b *boundOperation) use(p *boundPort, t *tensor.Tensor) (used bool, err err
 	return p.direct, err
 }
 
-func (b *boundOperation) takeInput(p *boundPort) error {
+func (b *boundOperation) takeInput(ctx context.Context, p *boundPort) error {
 	t, declared, err := inputMemory(p.feature, p.given)
 	if err != nil {
 		return err
 	}
 	if t == nil || p.own == nil { // not an array that stays where it is
 		p.remake = p.given != nil
-		return b.setInput(p)
+		return b.setInput(ctx, p)
 	}
 	if t, err = fitShape(t, b.of.arguments[p.feature.Name]); err != nil {
 		return err
@@ -183,8 +183,8 @@ func (b *boundOperation) takeInput(p *boundPort) error {
 }
 
 // setInput makes an input of what was given, as Predict does.
-func (b *boundOperation) setInput(p *boundPort) error {
-	t, err := b.of.features.array(p.feature, p.given)
+func (b *boundOperation) setInput(ctx context.Context, p *boundPort) error {
+	t, err := b.of.features.array(ctx, p.feature, p.given)
 	if err == nil {
 		t, err = fitProgram(t, b.of.arguments[p.feature.Name])
 	}
@@ -225,7 +225,7 @@ func (b *boundOperation) run(ctx context.Context, s states) error {
 		p := &b.inputs[i]
 		err := p.move()
 		if p.remake {
-			err = b.setInput(p)
+			err = b.setInput(ctx, p)
 		}
 		if err != nil {
 			return &InputError{Name: p.feature.Name, Err: err}

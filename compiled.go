@@ -34,7 +34,7 @@ func newCompiled(form string, described *features, f *e5rt.Function) *compiled {
 }
 
 func (c *compiled) run(ctx context.Context, inputs map[string]any, s states) (map[string]*Value, error) {
-	args, err := c.features.arguments(inputs, func(name string) mil.Type { return c.arguments[name] })
+	args, err := c.features.arguments(ctx, inputs, func(name string) mil.Type { return c.arguments[name] })
 	if err != nil {
 		return nil, err
 	}

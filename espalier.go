@@ -111,7 +111,8 @@ type Model struct {
 }
 
 // Open reads a model: a package, a model file, a compiled model, MIL text, a bundle or a hardware container. A folder
-// among them may be a zip archive of it. Its files must not be written to as long as it is open: see Config.Weights.
+// among them may be a zip archive of it. Its files must not be written to as long as it is open: see Config.Weights. A weight
+// file that is missing is a *coreml.MissingWeightsError; see Config.RandomWeights.
 func Open(path string) (*Model, error) { return Config{}.Open(path) }
 
 // OpenContext is Open that ends with the context: large weights take their time.
@@ -127,9 +128,6 @@ func (c Config) OpenContext(ctx context.Context, path string) (*Model, error) {
 	copied := c.Weights == CopiedWeights
 	if !copied && c.Weights != "" && c.Weights != MappedWeights {
 		return nil, fmt.Errorf("unknown weights %q: expected %s or %s", c.Weights, MappedWeights, CopiedWeights)
-	}
-	if err := isa.Err(); err != nil {
-		return nil, err
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -172,6 +170,9 @@ func openWith[F interface {
 	Close() error
 	Changed() error
 }](ctx context.Context, m *Model, path string, open func(string) (F, error), functions func(context.Context, F) ([]*Function, error)) (err error) {
+	if err := isa.Err(); err != nil {
+		return err
+	}
 	file, err := open(path)
 	if err != nil {
 		return err

@@ -32,7 +32,7 @@ func newEvaluator(from *source, described *features, n Numerics, threads int) (*
 }
 
 func (e *evaluator) run(ctx context.Context, inputs map[string]any, s states) (map[string]*Value, error) {
-	args, err := e.features.arguments(inputs, e.from.argument)
+	args, err := e.features.arguments(ctx, inputs, e.from.argument)
 	if err != nil {
 		return nil, err
 	}

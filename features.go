@@ -1,6 +1,7 @@
 package espalier
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/espalier-ane/espalier/coreml"
@@ -22,11 +23,11 @@ func (c Config) features(d coreml.FunctionDescription) *features {
 }
 
 // arguments makes what a program takes of what the caller gave. argument is the type in which it takes an input.
-func (f *features) arguments(inputs map[string]any, argument func(name string) mil.Type) (map[string]*tensor.Tensor, error) {
+func (f *features) arguments(ctx context.Context, inputs map[string]any, argument func(name string) mil.Type) (map[string]*tensor.Tensor, error) {
 	args := make(map[string]*tensor.Tensor, len(f.Inputs))
 	for _, d := range f.Inputs {
 		given := inputs[d.Name]
-		t, err := f.array(d, given)
+		t, err := f.array(ctx, d, given)
 		if err == nil {
 			t, err = fitProgram(t, argument(d.Name))
 		}

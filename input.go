@@ -1,6 +1,7 @@
 package espalier
 
 import (
+	"context"
 	"fmt"
 	"image"
 	"reflect"
@@ -22,7 +23,7 @@ func (e *InputError) Error() string { return fmt.Sprintf("input %q: %v", e.Name,
 func (e *InputError) Unwrap() error { return e.Err }
 
 // array makes an array of what was given for a feature, and checks it against the description.
-func (f *features) array(d coreml.Feature, given any) (*tensor.Tensor, error) {
+func (f *features) array(ctx context.Context, d coreml.Feature, given any) (*tensor.Tensor, error) {
 	if given == nil {
 		return defaultInput(d, f.limits)
 	}
@@ -32,7 +33,7 @@ func (f *features) array(d coreml.Feature, given any) (*tensor.Tensor, error) {
 	}
 	switch typ := d.Type.(type) {
 	case *coreml.ImageType:
-		return f.pictureInput(typ, given)
+		return f.pictureInput(ctx, typ, given)
 	case *coreml.ArrayType:
 		t, ok := given.(*tensor.Tensor)
 		if !ok {
@@ -119,7 +120,7 @@ func admitted(typ *coreml.ArrayType, t *tensor.Tensor) (*tensor.Tensor, error) {
 	return t.Reshape(shape...)
 }
 
-func (f *features) pictureInput(typ *coreml.ImageType, given any) (*tensor.Tensor, error) {
+func (f *features) pictureInput(ctx context.Context, typ *coreml.ImageType, given any) (*tensor.Tensor, error) {
 	switch v := given.(type) {
 	case image.Image:
 		b := v.Bounds()
@@ -135,13 +136,16 @@ func (f *features) pictureInput(typ *coreml.ImageType, given any) (*tensor.Tenso
 			if err := f.limits.room("resizing "+describeGiven(v), resizeBytes(v, typ.Width, typ.Height)); err != nil {
 				return nil, err
 			}
-			v = ResizePicture(v, typ.Width, typ.Height, f.resize)
+			var err error
+			if v, err = resizePicture(ctx, v, typ.Width, typ.Height, f.resize); err != nil {
+				return nil, err
+			}
 		}
 		size := v.Bounds().Size()
 		if err := f.limits.room(describeGiven(v), 4*float64(typ.ColorSpace.Channels())*float64(size.X)*float64(size.Y)); err != nil {
 			return nil, err
 		}
-		return pictureTensor(v, typ.ColorSpace), nil
+		return pictureTensor(ctx, v, typ.ColorSpace)
 	case *tensor.Tensor:
 		t, err := pixelTensor(v, typ.ColorSpace)
 		if err != nil {

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/espalier-ane/espalier"
+	"github.com/espalier-ane/espalier/internal/gate"
 	"github.com/espalier-ane/espalier/internal/osfile"
 	"github.com/espalier-ane/espalier/tensor"
 )
@@ -197,6 +198,7 @@ func (p picture) At(x, y int) color.Color {
 
 // Close from within a prediction ends with the context of that.
 func TestCloseFromWithinAPrediction(t *testing.T) {
+	hurry(t)
 	m := openModel(t, espalier.Config{}, "image_rgb")
 	d := m.Functions()[0].Inputs()[0]
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
@@ -213,10 +215,18 @@ func TestCloseFromWithinAPrediction(t *testing.T) {
 	}
 }
 
+// hurry has Close give up waiting for its own caller soon.
+func hurry(t *testing.T) {
+	before := gate.Patience
+	gate.Patience = 20 * time.Millisecond
+	t.Cleanup(func() { gate.Patience = before })
+}
+
 var cycles = flag.Int("cycles", 200, "how often TestOpenPredictCloseIsFlat opens a model, predicts and closes it")
 
 // The same with a state, which the prediction has for itself.
 func TestCloseFromWithinAPredictionWithState(t *testing.T) {
+	hurry(t)
 	for _, units := range []espalier.Units{espalier.AllUnits, espalier.CPUOnly} {
 		m := openModel(t, espalier.Config{Units: units}, "stateful_torch")
 		f := m.Functions()[0]

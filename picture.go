@@ -1,12 +1,11 @@
 package espalier
 
 import (
+	"context"
 	"fmt"
 	"image"
 	"image/color"
 	"math"
-
-	"golang.org/x/image/draw"
 
 	"github.com/espalier-ane/espalier/coreml"
 	"github.com/espalier-ane/espalier/tensor"
@@ -35,9 +34,18 @@ func ParseResize(name string) (Resize, error) {
 
 // ResizePicture brings a picture to a size, by bilinear interpolation that averages where it shrinks.
 func ResizePicture(src image.Image, width, height int, how Resize) image.Image {
+	img, err := resizePicture(context.Background(), src, width, height, how)
+	if err != nil {
+		panic("bug: " + err.Error())
+	}
+	return img
+}
+
+// resizePicture is ResizePicture until a context ends.
+func resizePicture(ctx context.Context, src image.Image, width, height int, how Resize) (image.Image, error) {
 	b := src.Bounds()
 	if b.Dx() == width && b.Dy() == height || b.Empty() || how == NoResize {
-		return src
+		return src, nil
 	}
 	dst := image.NewNRGBA64(image.Rect(0, 0, width, height))
 	from, to := b, dst.Bounds()
@@ -50,14 +58,30 @@ func ResizePicture(src image.Image, width, height int, how Resize) image.Image {
 		s := max(sx, sy)
 		from = centred(b, float64(width)/s, float64(height)/s)
 	}
-	draw.Draw(dst, dst.Bounds(), image.Black, image.Point{}, draw.Src)
-	draw.BiLinear.Scale(dst, to, withoutAlpha(src), from, draw.Src, nil)
-	return dst
+	if err := blacken(ctx, dst); err != nil {
+		return nil, err
+	}
+	return dst, scalePicture(ctx, dst, to, withoutAlpha(src), from)
 }
 
-// resizeBytes is what resizing a picture takes: the result, and every row of the source at the width of the result.
+// blacken makes a new picture black.
+func blacken(ctx context.Context, p *image.NRGBA64) error {
+	for row := p.Pix; len(row) > 0; row = row[p.Stride:] {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		for i := 6; i < p.Stride; i += 8 {
+			row[i], row[i+1] = 0xff, 0xff
+		}
+	}
+	return nil
+}
+
+// resizeBytes is what resizing a picture takes at most: the result, every row of the source at the width of the result, and for
+// a row and a column of the source their weights and their values.
 func resizeBytes(src image.Image, width, height int) float64 {
-	return float64(width) * (8*float64(height) + 32*float64(src.Bounds().Dy()))
+	w, h := float64(src.Bounds().Dx()), float64(src.Bounds().Dy())
+	return float64(width)*(8*float64(height)+32*h) + 40*w + 16*h
 }
 
 // withoutAlpha is a picture without its alpha. One that has none stays what it is: there are fast ways through the pixels
@@ -106,7 +130,7 @@ func (o opaque) At(x, y int) color.Color {
 
 // pictureTensor makes the array [1, C, H, W] that a program receives for a picture: values 0 to 255, as
 // fp32. Grey is ITU-R BT.601 luma, as the image package has it.
-func pictureTensor(img image.Image, space coreml.ColorSpace) *tensor.Tensor {
+func pictureTensor(ctx context.Context, img image.Image, space coreml.ColorSpace) (*tensor.Tensor, error) {
 	b := img.Bounds()
 	w, h := b.Dx(), b.Dy()
 	plane := w * h
@@ -116,6 +140,11 @@ func pictureTensor(img image.Image, space coreml.ColorSpace) *tensor.Tensor {
 	for y := range h {
 		for x := range w {
 			i := y*w + x
+			if i%pixelsBetween == 0 {
+				if err := ctx.Err(); err != nil {
+					return nil, err
+				}
+			}
 			if space.Channels() == 1 {
 				if gray {
 					g := color.Gray16Model.Convert(img.At(b.Min.X+x, b.Min.Y+y)).(color.Gray16)
@@ -138,7 +167,7 @@ func pictureTensor(img image.Image, space coreml.ColorSpace) *tensor.Tensor {
 			vals[blue*plane+i] = to255(uint32(c.B), space)
 		}
 	}
-	return tensor.Of(vals, 1, space.Channels(), h, w)
+	return tensor.Of(vals, 1, space.Channels(), h, w), nil
 }
 
 func grayPicture(img image.Image) bool {

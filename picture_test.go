@@ -147,7 +147,11 @@ func TestPictureTensor(t *testing.T) {
 		{"grey stays", gray, coreml.Grayscale, []float32{77}},
 		{"16-bit grey keeps its fraction", gray16, coreml.GrayscaleFloat16, []float32{float32(0x1234) / 257}},
 	} {
-		got := pictureTensor(tc.img, tc.space).Float32s()
+		x, err := pictureTensor(t.Context(), tc.img, tc.space)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := x.Float32s()
 		for i := range tc.want {
 			if math.Abs(float64(got[i]-tc.want[i])) > 1e-4 {
 				t.Errorf("%s: %v, expected %v", tc.name, got, tc.want)
@@ -261,7 +265,7 @@ func FuzzDecodePicture(f *testing.F) {
 func TestResizeBeyondMemory(t *testing.T) {
 	f := &features{resize: Fit}
 	typ := &coreml.ImageType{Width: 1 << 40, Height: 1 << 40, ColorSpace: coreml.RGB}
-	if _, err := f.pictureInput(typ, corners()); err == nil {
+	if _, err := f.pictureInput(t.Context(), typ, corners()); err == nil {
 		t.Error("a picture of 2^80 pixels was made")
 	}
 }

@@ -60,7 +60,7 @@ func newVariants(from *source, described *features, target *hal.Target, numerics
 }
 
 func (v *variants) run(ctx context.Context, inputs map[string]any, s states) (map[string]*Value, error) {
-	args, err := v.features.arguments(inputs, v.from.argument)
+	args, err := v.features.arguments(ctx, inputs, v.from.argument)
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +79,7 @@ func (v *variants) bind(ctx context.Context, inputs, outputs map[string]any) (bo
 	if only := v.only.Load(); only != nil {
 		return only.bind(ctx, inputs, outputs)
 	}
-	shapes, err := v.openShapes(inputs)
+	shapes, err := v.openShapes(ctx, inputs)
 	if err != nil {
 		return nil, err
 	}
@@ -94,12 +94,12 @@ func (v *variants) bind(ctx context.Context, inputs, outputs map[string]any) (bo
 }
 
 // openShapes are the shapes of the inputs that the function leaves open; nil if there are none.
-func (v *variants) openShapes(inputs map[string]any) (map[string][]int, error) {
+func (v *variants) openShapes(ctx context.Context, inputs map[string]any) (map[string][]int, error) {
 	var shapes map[string][]int
 	for _, in := range v.from.function.OpenInputs() {
 		i := slices.IndexFunc(v.features.Inputs, func(d coreml.Feature) bool { return d.Name == in.Name })
 		given := inputs[in.Name]
-		t, err := v.features.array(v.features.Inputs[i], given)
+		t, err := v.features.array(ctx, v.features.Inputs[i], given)
 		if err == nil {
 			t, err = fitShape(t, in.Type)
 		}

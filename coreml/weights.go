@@ -56,8 +56,7 @@ func (m *Model) CheckWeights() ([]WeightFile, error) {
 }
 
 // LoadWeights maps the weight files that the program and those of the stages refer to, or copies them (OpenCopy), so that all
-// are of the time when the model was opened. A file that is not there, or that cannot be had, is left to whoever asks for its
-// arrays.
+// are of the time when the model was opened. A file that is not there is a MissingWeightsError.
 func (m *Model) LoadWeights(ctx context.Context) error {
 	if m.Type == MLProgram {
 		p, err := m.Program()
@@ -66,11 +65,14 @@ func (m *Model) LoadWeights(ctx context.Context) error {
 		}
 		seen := map[string]bool{}
 		walkConstants(p, func(_ *mil.Operation, c *mil.Constant) {
-			if c.File != nil && !seen[c.File.Path] && ctx.Err() == nil {
+			if c.File != nil && !seen[c.File.Path] && ctx.Err() == nil && err == nil {
 				seen[c.File.Path] = true
-				m.file.weights.Bytes(c.File.Path)
+				_, err = m.file.weights.Bytes(c.File.Path)
 			}
 		})
+		if err != nil {
+			return err
+		}
 	}
 	for _, stage := range m.Stages {
 		if err := stage.Model.LoadWeights(ctx); err != nil {

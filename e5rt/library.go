@@ -11,6 +11,7 @@ import (
 	"github.com/espalier-ane/espalier/hwx"
 	"github.com/espalier-ane/espalier/internal/engine"
 	"github.com/espalier-ane/espalier/internal/gate"
+	"github.com/espalier-ane/espalier/internal/kernel/isa"
 	"github.com/espalier-ane/espalier/internal/limit"
 	"github.com/espalier-ane/espalier/internal/osfile"
 	"github.com/espalier-ane/espalier/tensor"
@@ -49,6 +50,9 @@ func Open(b *bundle.Bundle, o Options) (*Library, error) {
 // OpenContext is Open that ends with the context: large weights take their time.
 func OpenContext(ctx context.Context, b *bundle.Bundle, o Options) (lib *Library, err error) {
 	defer osfile.Protect().Catch(&err)
+	if err := isa.Err(); err != nil {
+		return nil, err
+	}
 	numerics, err := hal.ParseNumerics(b.Manifest.Numerics)
 	if err != nil {
 		return nil, err

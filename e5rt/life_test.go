@@ -9,6 +9,7 @@ import (
 
 	"github.com/espalier-ane/espalier/bundle"
 	"github.com/espalier-ane/espalier/e5rt"
+	"github.com/espalier-ane/espalier/internal/gate"
 	"github.com/espalier-ane/espalier/tensor"
 )
 
@@ -163,6 +164,9 @@ func TestClose(t *testing.T) {
 
 // A run that closes its own bundle keeps it until it is done.
 func TestCloseFromWithinARun(t *testing.T) {
+	before := gate.Patience
+	gate.Patience = 20 * time.Millisecond
+	defer func() { gate.Patience = before }()
 	s := newSlow(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	running := make(chan error, 1)

@@ -140,14 +140,20 @@ func (c Choice) Note() string {
 	return fmt.Sprintf("%q is taken for %s; sources disagree: %s", c.Name, c.Target.Name, c.Readings())
 }
 
-// inches is the size of a screen in a device's name.
-var inches = regexp.MustCompile(`[0-9]+(\.[0-9]+)?inch`)
+// inches is the size of a screen in a device's name; betweenWords is what a name may or may not have.
+var (
+	inches       = regexp.MustCompile(`[0-9]+(\.[0-9]+)?inch`)
+	betweenWords = strings.NewReplacer(" ", "", "-", "", "_", "", "(", "", ")", "")
+)
 
 // plainName is a name as the index has it: "iPad Pro 11-inch (M4)" is ipadprom4,
 // and "Apple M4 Max", as the system says, m4max.
 func plainName(name string) string {
-	plain := strings.NewReplacer(" ", "", "-", "", "_", "", "(", "", ")", "").Replace(strings.ToLower(name))
-	return strings.TrimPrefix(inches.ReplaceAllString(plain, ""), "apple")
+	plain := betweenWords.Replace(strings.ToLower(name))
+	if strings.Contains(plain, "inch") {
+		plain = inches.ReplaceAllString(plain, "")
+	}
+	return strings.TrimPrefix(plain, "apple")
 }
 
 // CutName takes the first name from a list with commas. A number after a comma

@@ -59,6 +59,13 @@ Tasks of version 7, which are native to H13, and of version 256, which all other
 in the same blocks of 256 with the bias first, softmax, attention and normalizations round between their stages, quotients are products with the reciprocal of a table. Five of six programs there give
 the same bits. The rest differ by the rounding between two tasks where an extension takes one step, or have a function that an extension computes and tasks make of tables.`)
 
+	p.text("## NaN and infinity")
+	p.text(`A NaN or an infinity among the inputs of an operation comes out where it comes out on the host, on every target (` + "`TestSpecialNumbersAgree`" + ` in internal/compiler), but for the rules
+above and for six operations in native tasks of H13, where it spreads further: a task multiplies and adds up, and 0·NaN and 0·inf are NaN.`)
+	p.text(`- ` + "`resize`, `resize_bilinear`, `resize_nearest_neighbor`, `upsample_bilinear` and `upsample_nearest_neighbor`" + ` are sums of products with weights, some of which are 0, over a neighbourhood:
+  a NaN or an infinity is NaN in all results whose neighbourhood it is in.
+- ` + "`prelu`" + ` is a sum of products with both slopes: infinity has the slope of its own sign and 0 times the other, and gives NaN.`)
+
 	p.text("## What is not modelled")
 	p.text(`- The tables of the finer sigmoid, of sin, cos and atan, and the seams of their arguments, published as errors of 0.04 to 0.12: no source has the knots. They are computed.
 - Published are -0.000543 as gelu of 0, -0.001259 as swish of 0, and 0.0059 as the worst error of gelu. The tables that Apple's compiler emits in the records have -0.000754 and -0.001704 as

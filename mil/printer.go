@@ -380,6 +380,9 @@ func (p *printer) axis(e *elements, shape []int) {
 		if len(p.out) > 1<<16 {
 			p.flush()
 		}
+		if p.err != nil {
+			return
+		}
 		p.axis(e, shape[1:])
 	}
 	p.print("]")

@@ -11,8 +11,8 @@ var ringBufferWriterRow = newClassRow(ClassRingBufferWriter, func() Params { ret
 // The window begins at Offset, plus, along axis a, number Live[a]-1 of start,
 // unless Live[a] is 0. The numbers of start lie along W. Along the axes of
 // Circular what leaves the state at its end enters at its beginning. Along the
-// others a negative beginning counts from the end, and a window that would leave
-// the state is moved inside.
+// others a negative beginning counts from the end, and what of a window is outside
+// the state is dropped.
 type RingBufferWriter struct {
 	Offset   [NumAxes]int
 	Circular Axes

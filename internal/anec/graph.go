@@ -94,8 +94,13 @@ func (l *Layer) slots() []**Value {
 // Reads returns every value that the layer reads, epilogue and all, in order and
 // with repetitions.
 func (l *Layer) Reads() []*Value {
-	var reads []*Value
-	for _, slot := range l.slots() {
+	reads := make([]*Value, 0, len(l.Bottoms)+2)
+	for _, v := range l.Bottoms {
+		if v != nil {
+			reads = append(reads, v)
+		}
+	}
+	for _, slot := range l.Epilogue.slots() {
 		if *slot != nil {
 			reads = append(reads, *slot)
 		}

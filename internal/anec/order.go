@@ -1,11 +1,23 @@
 package anec
 
-import "container/heap"
+import (
+	"cmp"
+	"container/heap"
+	"slices"
+)
 
 // Order returns the layers such that each stands after those it reads from, and
 // otherwise by ID: the one order that goes by the graph and not by its storage.
 // It is shorter than Layers if layers read each other in a circle.
 func (g *Graph) Order() []*Layer {
+	if order, ok := g.orderByID(); ok {
+		return order
+	}
+	return g.orderByReads()
+}
+
+// orderByReads is the order of any graph.
+func (g *Graph) orderByReads() []*Layer {
 	waits := make(map[*Layer]int, len(g.Layers)) // tops that a layer waits for
 	feeds := make(map[*Layer][]*Layer, len(g.Layers))
 	var ready layerHeap
@@ -36,6 +48,38 @@ func (g *Graph) Order() []*Layer {
 		}
 	}
 	return order
+}
+
+// orderByID is the order of a graph in which each layer has a greater ID than those it reads from, as most have: that of the
+// IDs. It is found without a map of the layers.
+func (g *Graph) orderByID() (order []*Layer, ok bool) {
+	order = slices.Clone(g.Layers)
+	byID := func(a, b *Layer) int { return cmp.Compare(a.ID, b.ID) }
+	if !slices.IsSortedFunc(order, byID) {
+		slices.SortFunc(order, byID)
+	}
+	if len(order) == 0 {
+		return order, true
+	}
+	first, span := order[0].ID, order[len(order)-1].ID-order[0].ID+1
+	if span > 8*len(order)+64 {
+		return nil, false
+	}
+	stands := make([]*Layer, span)
+	for _, l := range order {
+		for _, slot := range l.slots() {
+			if v := *slot; v != nil && v.Def != nil {
+				if d := v.Def.ID; d < first || d >= l.ID || stands[d-first] != v.Def {
+					return nil, false
+				}
+			}
+		}
+		if stands[l.ID-first] != nil {
+			return nil, false
+		}
+		stands[l.ID-first] = l
+	}
+	return order, true
 }
 
 // layerHeap has the layer with the smallest ID on top.

@@ -96,7 +96,7 @@ func Compile(ctx context.Context, job *Job) (*Result, error) {
 	if err := errors.Join(wrong...); err != nil {
 		return nil, err
 	}
-	return job.link(compiled, files)
+	return job.link(ctx, compiled, files)
 }
 
 // function compiles one function, on what takes it.
@@ -182,8 +182,11 @@ func (job *Job) compileParts(ctx context.Context, p *Placement, weights *weights
 }
 
 func (job *Job) newSegment(name string, g *anec.Graph) *segment.Segment {
+	asked, own := job.numerics(), job.Target.Numerics
 	return &segment.Segment{
-		Name: name, Target: job.Target, Graph: g, Strict: job.Strict, ExactFunctions: job.exactFunctions(), OtherCrops: job.otherCrops(),
+		Name: name, Target: job.Target, Graph: g, Strict: job.Strict,
+		ExactFunctions: own.TableFromKnots && !asked.TableFromKnots, // native tasks have nothing but the table
+		OtherCrops:     asked.WidthSliceGain != own.WidthSliceGain,  // native tasks have the target's gain
 	}
 }
 
@@ -192,16 +195,12 @@ func (f *Function) add(s *segment.Segment, host *mil.Function) {
 	f.Segments, f.Hosts = append(f.Segments, s), append(f.Hosts, host)
 }
 
-// otherCrops reports whether the profile of numerics that a job asks for has another gain of slices along W than its target.
-// Native tasks have the target's.
-func (job *Job) otherCrops() bool {
-	n, err := hal.ParseNumerics(job.Numerics)
-	return err == nil && n.WidthSliceGain != job.Target.Numerics.WidthSliceGain
-}
-
-// exactFunctions reports whether the profile of numerics that a job asks for has functions computed where its target has
-// tables of knots. Native tasks have nothing but the table.
-func (job *Job) exactFunctions() bool {
-	n, err := hal.ParseNumerics(job.Numerics)
-	return err == nil && job.Target.Numerics.TableFromKnots && !n.TableFromKnots
+// numerics is the profile that a job asks for, and else its target's own. One that cannot be read is refused elsewhere.
+func (job *Job) numerics() hal.Numerics {
+	if job.Numerics != "" {
+		if n, err := hal.ParseNumerics(job.Numerics); err == nil {
+			return n
+		}
+	}
+	return job.Target.Numerics
 }

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/espalier-ane/espalier/bundle"
 	"github.com/espalier-ane/espalier/e5rt"
 	"github.com/espalier-ane/espalier/internal/host"
 	"github.com/espalier-ane/espalier/internal/limit"
@@ -237,12 +238,14 @@ func TestExtremes(t *testing.T) {
 		}
 	}
 	var refused, ended, answered int
-	for _, m := range append(models, windowModels()...) {
+	ran := map[string]bool{} // the operations built by hand, at an extreme
+	for i, m := range slices.Concat(handModels(), windowModels(), models) {
 		x := &extreme{oneModel: m}
-		if x.makeProgram() != nil {
+		if err := x.makeProgram(); err != nil {
 			refused++
 			continue
 		}
+		ran[m.kind] = ran[m.kind] || i < len(handModels())
 		for _, unit := range []string{"cpu", "virtual", "h13"} {
 			switch err := x.bounded(t, unit); {
 			case err == nil:
@@ -252,6 +255,11 @@ func TestExtremes(t *testing.T) {
 			default:
 				refused++
 			}
+		}
+	}
+	for _, m := range oneModels() {
+		if m.build != nil && !ran[m.kind] {
+			t.Errorf("%s runs at no extreme", m.kind)
 		}
 	}
 	t.Logf("%d refused, %d ended by the deadline, %d answered", refused, ended, answered)
@@ -336,7 +344,15 @@ func (x *extreme) run(ctx context.Context, t *testing.T, unit string) error {
 		_, err = ev.Run(ctx, inputs)
 		return err
 	}
-	r, err := Compile(ctx, &Job{Target: lookup(t, unit), Program: x.program, Functions: []Entry{{Function: f}}})
+	var features bundle.Function
+	for _, v := range f.Inputs {
+		if s, ok := v.Type.(*mil.StateType); ok {
+			elem := s.Elem.(*mil.TensorType)
+			shape, _ := elem.Shape.Ints()
+			features.States = append(features.States, bundle.Feature{Name: v.Name, Kind: "state", Array: &bundle.Array{Type: elem.DType.String(), Shape: shape}})
+		}
+	}
+	r, err := Compile(ctx, &Job{Target: lookup(t, unit), Program: x.program, Functions: []Entry{{Function: f, Features: features}}})
 	if err != nil {
 		return err
 	}

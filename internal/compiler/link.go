@@ -2,6 +2,8 @@ package compiler
 
 import (
 	"cmp"
+	"context"
+	"strings"
 
 	"github.com/espalier-ane/espalier/bundle"
 	"github.com/espalier-ane/espalier/e5"
@@ -13,7 +15,7 @@ import (
 const generator = "espalier"
 
 // link puts compiled functions together: descriptor, containers, host program and weights, as a bundle in memory.
-func (job *Job) link(functions []*Function, weights []*weights) (*Result, error) {
+func (job *Job) link(ctx context.Context, functions []*Function, weights []*weights) (*Result, error) {
 	m := bundle.Manifest{Generator: generator, Target: job.Target.Name, Numerics: cmp.Or(job.Numerics, job.Target.Name), Pipeline: job.Pipeline}
 	program := &e5.Program{}
 	containers := map[string]*hwx.File{}
@@ -57,15 +59,28 @@ func (job *Job) link(functions []*Function, weights []*weights) (*Result, error)
 		if err := addHostWeights(host, &m, files); err != nil {
 			return nil, err
 		}
-		formatted, err := mil.FormatText(host)
-		if err != nil {
+		to := hostText{ctx: ctx}
+		if err := mil.WriteText(&to, host); err != nil {
 			return nil, err
 		}
-		text = string(formatted)
+		text = to.String()
 	}
 	var err error
 	r.Bundle, err = bundle.New(m, program, containers, text, files)
 	return r, err
+}
+
+// hostText is the text of host.mil as far as it is written, until a context ends: constants may stand in it in full.
+type hostText struct {
+	ctx context.Context
+	strings.Builder
+}
+
+func (t *hostText) Write(p []byte) (int, error) {
+	if err := t.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return t.Builder.Write(p)
 }
 
 // source is the whole function, of one that takes other shapes too.

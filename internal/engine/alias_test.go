@@ -40,7 +40,7 @@ func TestAliasClasses(t *testing.T) {
 				x.Offset, x.Strides, x.Interleave = y.Offset, y.Strides, y.Interleave
 				b.memories[i] = bytes.Clone(b.memories[0])
 				if x.Type != y.Type {
-					each(x.Dims, func(at [td.NumAxes]int) { b.put(i, at, float64(at[4]%5+at[3]%3-at[2]%4)) })
+					b.fill(i, func(at [td.NumAxes]int) float64 { return float64(at[4]%5 + at[3]%3 - at[2]%4) })
 				}
 				if !b.op.InPlace(i) {
 					b.aliased(t, i, "copy")

@@ -98,7 +98,7 @@ func (b *bench) makeDense(r *rand.Rand) {
 		*o = td.Dense(o.Base, 0, o.Type, o.Dims)
 		_, size, _ := o.Extent()
 		b.memories[i] = make([]byte, size+4)
-		each(o.Dims, func(at [td.NumAxes]int) { b.put(i, at, randomValue(r, o.Type)) })
+		b.fill(i, func([td.NumAxes]int) float64 { return randomValue(r, o.Type) })
 	}
 }
 

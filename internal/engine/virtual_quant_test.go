@@ -64,7 +64,7 @@ func testQuant(t *testing.T, r *rand.Rand) {
 		op.Operands = append(op.Operands, broadcastOf(r, pick(r, sourceTypes...), dims))
 	}
 	b := newBench(t, r, op)
-	each(op.Operands[2].Dims, func(i [td.NumAxes]int) { b.put(2, i, pick(r, 0.25, 0.0078125, 1.5, -0.75, 3)) })
+	b.fill(2, func([td.NumAxes]int) float64 { return pick(r, 0.25, 0.0078125, 1.5, -0.75, 3) })
 	least, most := op.Operands[0].Type.IntRange()
 	b.check(t, boundOf(op), func(i [td.NumAxes]int) (want, terms float64) {
 		q := math.RoundToEven(float64(float32(b.get(1, i)) / float32(b.get(2, i))))
@@ -205,7 +205,7 @@ func testRandom(t *testing.T, r *rand.Rand) {
 			bits = 11
 		}
 		u := math.Ldexp(float64(word>>(32-bits)), -bits)
-		v := stored(typ, float64(p.Low+float32(u*(float64(p.High)-float64(p.Low)))))
+		v := stored(typ, float64(p.Low+float32(u*(float64(p.High)-float64(p.Low)))))[0]
 		if v >= float64(p.High) {
 			return float64(p.Low), 0
 		}
@@ -258,7 +258,7 @@ func (b *bench) ringWritten(i [td.NumAxes]int) (want, terms float64) {
 			if from < 0 {
 				from += state[a]
 			}
-			at[a] = i[a] - min(max(from, 0), state[a]-window[a])
+			at[a] = i[a] - from
 		}
 		if at[a] < 0 || at[a] >= window[a] {
 			return b.get(1, i), 0

@@ -121,6 +121,17 @@ func (b *bench) put(operand int, i [td.NumAxes]int, v float64) {
 	copy(e, t.Bytes())
 }
 
+// fill writes every element of an operand of whole bytes, in their order.
+func (b *bench) fill(operand int, value func(i [td.NumAxes]int) float64) {
+	o := &b.op.Operands[operand]
+	var values []float32
+	each(o.Dims, func(i [td.NumAxes]int) { values = append(values, float32(value(i))) })
+	from := tensor.FromFloat32s(o.Type, values, len(values)).Bytes()
+	each(o.Dims, func(i [td.NumAxes]int) {
+		from = from[copy(b.memories[operand][elementOffset(o, i):], from[:o.Type.Size()]):]
+	})
+}
+
 func each(dims [td.NumAxes]int, f func(i [td.NumAxes]int)) {
 	for n := range dims[0] {
 		for d := range dims[1] {
@@ -192,7 +203,7 @@ func newBench(t *testing.T, r *rand.Rand, op *td.Op) *bench {
 			b.memories[i][j] = byte(r.Uint32())
 		}
 		if !o.Type.SubByte() {
-			each(o.Dims, func(at [td.NumAxes]int) { b.put(i, at, randomValue(r, o.Type)) })
+			b.fill(i, func([td.NumAxes]int) float64 { return randomValue(r, o.Type) })
 		}
 	}
 	return b
@@ -289,14 +300,14 @@ func (b *bench) runWith(t *testing.T, sources memoryKind) *Context {
 func (b *bench) check(t *testing.T, bound strided.Bound, plain func(i [td.NumAxes]int) (want, terms float64)) {
 	t.Helper()
 	y := &b.op.Operands[0]
-	wants := make(map[[td.NumAxes]int]value)
+	var wants []value
 	each(y.Dims, func(i [td.NumAxes]int) {
 		want, terms := plain(i)
 		v := value{want: want}
 		if !math.IsInf(want, 0) {
 			v.tolerance = ulp32 * (bound.Result*math.Abs(want) + bound.Terms*terms)
 		}
-		wants[i] = b.epilogue(v, i, bound)
+		wants = append(wants, b.epilogue(v, i, bound))
 	})
 	for _, b.gemm = range b.rows() {
 		b.run(t)
@@ -305,16 +316,22 @@ func (b *bench) check(t *testing.T, bound strided.Bound, plain func(i [td.NumAxe
 	}
 }
 
-// compare holds the result to what its elements should be.
-func (b *bench) compare(t *testing.T, wants map[[td.NumAxes]int]value) {
+// compare holds the result to what its elements should be, in their order.
+func (b *bench) compare(t *testing.T, wants []value) {
 	t.Helper()
 	y := &b.op.Operands[0]
+	var least, most []float64
+	for _, want := range wants {
+		least, most = append(least, want.want-want.tolerance), append(most, want.want+want.tolerance)
+	}
+	least, most = stored(y.Type, least...), stored(y.Type, most...)
+	n := 0
 	each(y.Dims, func(i [td.NumAxes]int) {
-		want, got := wants[i], b.get(0, i)
+		want, lo, hi, got := wants[n], least[n], most[n], b.get(0, i)
+		n++
 		if math.IsNaN(want.want) && math.IsNaN(got) {
 			return
 		}
-		lo, hi := stored(y.Type, want.want-want.tolerance), stored(y.Type, want.want+want.tolerance)
 		if math.IsNaN(lo) || math.IsNaN(hi) { // beyond the range of fp8e4m3fn, or next to its end
 			if math.IsNaN(got) || got == lo || got == hi {
 				return
@@ -326,13 +343,13 @@ func (b *bench) compare(t *testing.T, wants map[[td.NumAxes]int]value) {
 	})
 }
 
-// stored is a value after it was stored as a type, rounded once.
-func stored(d tensor.DType, v float64) float64 {
-	x, err := tensor.Of([]float64{v}, 1).Convert(d)
+// stored are values after they were stored as a type, rounded once.
+func stored(d tensor.DType, v ...float64) []float64 {
+	x, err := tensor.Of(v, len(v)).Convert(d)
 	if err != nil {
 		panic("bug: " + err.Error())
 	}
-	return x.Float64s()[0]
+	return x.Float64s()
 }
 
 // epilogue is the definition of td.MicroOp. An error grows with the slope of
@@ -378,8 +395,9 @@ func (b *bench) epilogue(v value, i [td.NumAxes]int, bound strided.Bound) value 
 			}
 		case td.MicroTypeCast:
 			d, _ := td.ElementType(m.Function)
-			lo, hi := stored(d, v.want-v.tolerance), stored(d, v.want+v.tolerance)
-			v.want = stored(d, v.want)
+			all := stored(d, v.want-v.tolerance, v.want, v.want+v.tolerance)
+			lo, hi := all[0], all[2]
+			v.want = all[1]
 			v.tolerance = max(math.Abs(hi-v.want), math.Abs(v.want-lo))
 		}
 		if !bound.Exact() && !math.IsInf(v.want, 0) {

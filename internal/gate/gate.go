@@ -22,9 +22,9 @@ import (
 // ErrInside is what Close returns when it has given up waiting.
 var ErrInside = errors.New("it is closed, and released when the last call under way is done, which goes on though its context has ended")
 
-// patience is how long Close waits for users whose contexts have ended. They
-// leave soon, unless one of them is waiting for Close itself.
-var patience = time.Second
+// Patience is how long Close waits for users whose contexts have ended. They
+// leave soon, unless one of them is waiting for Close itself. Only tests change it.
+var Patience = time.Second
 
 // A Gate counts the users of something, and lets none in once it is closed. The
 // zero Gate is open.
@@ -126,7 +126,7 @@ func (g *Gate) wait() bool {
 	for {
 		ctx := g.unended()
 		if ctx == nil {
-			timer := time.NewTimer(patience)
+			timer := time.NewTimer(Patience)
 			defer timer.Stop()
 			select {
 			case <-g.empty:

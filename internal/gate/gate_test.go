@@ -65,8 +65,8 @@ func TestCloseReturnsTheErrorOfRelease(t *testing.T) {
 
 // Who closes from inside waits until its own context ends; what was kept is released when it leaves.
 func TestCloseFromInside(t *testing.T) {
-	defer func(d time.Duration) { patience = d }(patience)
-	patience = time.Millisecond
+	defer func(d time.Duration) { Patience = d }(Patience)
+	Patience = time.Millisecond
 	var g Gate
 	ctx, cancel := context.WithCancel(context.Background())
 	place, _ := g.Enter(ctx)
@@ -89,8 +89,8 @@ func TestCloseFromInside(t *testing.T) {
 
 // A user without end is waited for, though others were told to end.
 func TestCloseWaitsForWhoIsNotToldToEnd(t *testing.T) {
-	defer func(d time.Duration) { patience = d }(patience)
-	patience = time.Millisecond
+	defer func(d time.Duration) { Patience = d }(Patience)
+	Patience = time.Millisecond
 	var g Gate
 	ended, cancel := context.WithCancel(context.Background())
 	cancel()

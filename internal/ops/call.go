@@ -110,10 +110,10 @@ func (c *Call) TensorAt(name string, i int) *tensor.Tensor {
 }
 
 // Floats are the elements of a tensor argument; they must not be changed.
-func (c *Call) Floats(name string) []float32 { return c.Tensor(name).Float32s() }
+func (c *Call) Floats(name string) []float32 { return c.halt.floats(c.Tensor(name)) }
 
 // Int64s are the elements of an integer or boolean tensor argument; they must not be changed.
-func (c *Call) Int64s(name string) []int64 { return c.Tensor(name).Int64s() }
+func (c *Call) Int64s(name string) []int64 { return c.halt.ints(c.Tensor(name)) }
 
 // Ints are the elements of a small integer argument such as axes or pads.
 func (c *Call) Ints(name string) []int {

@@ -141,3 +141,43 @@ func Copy(ctx context.Context, dst, src *tensor.Tensor) error {
 	}
 	return ctx.Err()
 }
+
+// floats are the elements of a tensor, converted in pieces; they must not be changed.
+func (h *halt) floats(t *tensor.Tensor) []float32 {
+	if t.DType().IsFloat() {
+		if all, err := h.convert(t, tensor.Float32); err == nil {
+			return all.Float32s()
+		}
+	}
+	return t.Float32s()
+}
+
+// ints are the elements of a tensor of integers, converted in pieces; they must not be changed.
+func (h *halt) ints(t *tensor.Tensor) []int64 {
+	if k := t.DType().Kind(); k == tensor.KindInt || k == tensor.KindUint {
+		if all, err := h.convert(t, tensor.Int64); err == nil {
+			return all.Int64s()
+		}
+	}
+	return t.Int64s()
+}
+
+// A row is what an operation makes one number of. It may be a whole array.
+type row[T any] struct {
+	halt *halt
+	all  []T
+}
+
+// parts are its elements in order, some thousands at a time, until the halt is asked for:
+//
+//	for part := range r.parts {
+//		for _, v := range part {
+func (r row[T]) parts(yield func([]T) bool) {
+	for all := r.all; len(all) > 0 && !r.halt.asked(); {
+		n := min(piece, len(all))
+		if !yield(all[:n]) {
+			return
+		}
+		all = all[n:]
+	}
+}

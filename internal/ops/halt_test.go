@@ -3,6 +3,7 @@ package ops
 import (
 	"context"
 	"errors"
+	"math"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -126,5 +127,37 @@ func TestSteps(t *testing.T) {
 	var e *limit.Error
 	if err := run(1_999_999); !errors.As(err, &e) || e.Resource != limit.Steps || e.Asked != 1_000_000 || e.InUse != 1_000_000 || e.Allowed != 1_999_999 {
 		t.Errorf("the error is %v", err)
+	}
+}
+
+// One row may be a whole array: reducing it ends with the halt, before an element is looked at, and in pieces it gives what
+// it gives at once.
+func TestReducedRowsAskTheirContext(t *testing.T) {
+	ended := &halt{}
+	ended.now.Store(true)
+	poisoned := []float32{1, float32(math.NaN()), 2}
+	for _, r := range reductions {
+		if v := r.float(row[float32]{ended, poisoned}); v != v {
+			t.Errorf("%s reads a row after the end", r.name)
+		}
+	}
+	if at := placeOf(row[float32]{ended, poisoned}, func(a, b float64) bool { return a > b }); at != 0 {
+		t.Errorf("a place is searched for after the end, up to %d", at)
+	}
+	long := make([]int64, 3*piece+1)
+	for i := range long {
+		long[i] = int64(i)
+	}
+	n := int64(len(long))
+	all := row[int64]{nil, long}
+	for name, got := range map[string][2]int64{
+		"sum":      {intSum(all), n * (n - 1) / 2},
+		"sum fp64": {int64(sumOf(all)), n * (n - 1) / 2},
+		"greatest": {greatestOf[int64, int64](all), n - 1},
+		"place":    {placeOf(all, func(a, b float64) bool { return a > b }), n - 1},
+	} {
+		if got[0] != got[1] {
+			t.Errorf("the %s of %d elements is %d, want %d", name, n, got[0], got[1])
+		}
 	}
 }

@@ -83,9 +83,17 @@ func checkIndices(c *Call, length tensor.Dim) error {
 	if !rule.strict || !length.Known() || !c.Known("indices") {
 		return nil
 	}
-	for i, index := range c.Int64s("indices") {
-		if err := rule.check(i, index, int(length)); err != nil {
-			return err
+	return eachIndex(c, func(i int, index int64) error { return rule.check(i, index, int(length)) })
+}
+
+// eachIndex calls f with the indices, until one is wrong.
+func eachIndex(c *Call, f func(i int, index int64) error) error {
+	indices := c.Int64s("indices")
+	for lo, hi := range c.pieces(len(indices)) {
+		for i := lo; i < hi; i++ {
+			if err := f(i, indices[i]); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -96,8 +104,10 @@ func positions(c *Call, n int) []int {
 	rule := indexRuleOf(c)
 	indices := c.Int64s("indices")
 	at := make([]int, len(indices))
-	for i, index := range indices {
-		at[i] = rule.position(index, n)
+	for lo, hi := range c.pieces(len(indices)) {
+		for i := lo; i < hi; i++ {
+			at[i] = rule.position(indices[i], n)
+		}
 	}
 	return at
 }
@@ -110,12 +120,12 @@ func checkIndexVectors(c *Call, lengths tensor.Shape) error {
 	if !rule.strict || !ok || !c.Known("indices") {
 		return nil
 	}
-	for i, index := range c.Int64s("indices") {
+	return eachIndex(c, func(i int, index int64) error {
 		if err := rule.check(i, index, dims[i%len(dims)]); err != nil {
 			return fmt.Errorf("%w on axis %d", err, i%len(dims))
 		}
-	}
-	return nil
+		return nil
+	})
 }
 
 // vectorPositions are the row-major positions, in an array of shape dims, to which count index vectors point.
@@ -123,14 +133,16 @@ func vectorPositions(c *Call, dims []int, count int) []int {
 	rule := indexRuleOf(c)
 	indices := c.Int64s("indices")
 	at := make([]int, count)
-	for i := range at {
-		for j, n := range dims {
-			p := rule.position(indices[i*len(dims)+j], n)
-			if p == nowhere {
-				at[i] = nowhere
-				break
+	for lo, hi := range c.pieces(count) {
+		for i := lo; i < hi; i++ {
+			for j, n := range dims {
+				p := rule.position(indices[i*len(dims)+j], n)
+				if p == nowhere {
+					at[i] = nowhere
+					break
+				}
+				at[i] = at[i]*n + p
 			}
-			at[i] = at[i]*n + p
 		}
 	}
 	return at

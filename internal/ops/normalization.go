@@ -161,16 +161,18 @@ func normalizeRows(c *Call, x []float32, n int, gamma, beta func(row, i int) flo
 	out := make([]float32, len(x))
 	c.forRows(len(x), n, func(lo, hi int) {
 		for r := lo; r < hi; r++ {
-			row := x[r*n : (r+1)*n]
-			m := meanOf(row)
+			all := row[float32]{c.halt, x[r*n : (r+1)*n]}
+			m := meanOf(all)
 			variance := 0.0
-			for _, v := range row {
-				variance += float64((float64(v) - m) * (float64(v) - m))
+			for part := range all.parts {
+				for _, v := range part {
+					variance += float64((float64(v) - m) * (float64(v) - m))
+				}
 			}
 			scale := 1 / math.Sqrt(variance/float64(n)+epsilon)
 			for lo, hi := range c.pieces(n) {
 				for i := lo; i < hi; i++ {
-					out[r*n+i] = narrow(float64((float64(row[i])-m)*scale*gamma(r, i)) + beta(r, i))
+					out[r*n+i] = narrow(float64((float64(all.all[i])-m)*scale*gamma(r, i)) + beta(r, i))
 				}
 			}
 		}
@@ -186,10 +188,12 @@ func evalL2Norm(c *Call) error {
 	out := make([]float32, len(x))
 	c.forRows(len(x), n, func(lo, hi int) {
 		for r := lo; r < hi; r++ {
-			row := x[r*n : (r+1)*n]
-			scale := math.Sqrt(sumSquare(row) + epsilon)
-			for i, v := range row {
-				out[r*n+i] = narrow(float64(v) / scale)
+			all := row[float32]{c.halt, x[r*n : (r+1)*n]}
+			scale := math.Sqrt(sumSquare(all) + epsilon)
+			for lo, hi := range c.pieces(n) {
+				for i := lo; i < hi; i++ {
+					out[r*n+i] = narrow(float64(all.all[i]) / scale)
+				}
 			}
 		}
 	})

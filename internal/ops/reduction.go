@@ -14,25 +14,27 @@ import (
 // reduction is an operation that makes one number of all elements along some axes.
 type reduction struct {
 	name, doc string
-	float     func(row []float32) float64
-	int       func(row []int64) int64
+	float     func(row[float32]) float64
+	int       func(row[int64]) int64
 	nonEmpty  bool // there is no result for no elements
 	native    td.ReductionKind
 }
 
 // Floats are accumulated in fp64. Integer results that are no integers are truncated towards zero.
-var reductionOps = slices.Concat(reductionDefs([]reduction{
+var reductions = []reduction{
 	{"reduce_l1_norm", "Σ |x| over axes", l1Norm, intL1Norm, false, td.ReduceL1},
 	{"reduce_l2_norm", "√(Σ x²) over axes", l2Norm[float32], truncated(l2Norm[int64]), false, td.ReduceL2},
 	{"reduce_log_sum", "log(Σ x) over axes", logSum[float32], truncated(logSum[int64]), false, td.ReduceLogSum},
 	{"reduce_log_sum_exp", "log(Σ eˣ) over axes, without overflow on the way", logSumExp[float32], truncated(logSumExp[int64]), false, td.ReduceLogSumExp},
-	{"reduce_max", "the greatest element over axes", greatestOf, slices.Max[[]int64], true, td.ReduceMax},
+	{"reduce_max", "the greatest element over axes", greatestOf[float32, float64], greatestOf[int64, int64], true, td.ReduceMax},
 	{"reduce_mean", "the mean over axes", meanOf[float32], truncated(meanOf[int64]), false, td.ReduceAvg},
-	{"reduce_min", "the least element over axes", leastOf, slices.Min[[]int64], true, td.ReduceMin},
+	{"reduce_min", "the least element over axes", leastOf[float32, float64], leastOf[int64, int64], true, td.ReduceMin},
 	{"reduce_prod", "the product over axes", floatProduct, intProduct, false, td.ReduceProduct},
 	{"reduce_sum", "the sum over axes", sumOf[float32], intSum, false, td.ReduceSum},
 	{"reduce_sum_square", "Σ x² over axes", sumSquare[float32], intSumSquare, false, td.ReduceSumSquare},
-}), []Def{
+}
+
+var reductionOps = slices.Concat(reductionDefs(reductions), []Def{
 	argDef("reduce_argmax", "where along an axis the greatest element is; the first of equals", func(a, b float64) bool { return a > b }, td.Max),
 	argDef("reduce_argmin", "where along an axis the least element is; the first of equals", func(a, b float64) bool { return a < b }, td.Min),
 })
@@ -155,18 +157,18 @@ func evalReduction(c *Call, r reduction) error {
 	}
 	if c.DType("x").IsFloat() {
 		narrow := narrowing(c.DType("x"))
-		c.ReturnFloats(0, mapRows(c.halt, x.Float32s(), kept, gone, func(row []float32) float32 { return narrow(r.float(row)) }))
+		c.ReturnFloats(0, mapRows(c.halt, c.halt.floats(x), kept, gone, func(all row[float32]) float32 { return narrow(r.float(all)) }))
 	} else {
-		c.ReturnInts(0, mapRows(c.halt, x.Int64s(), kept, gone, r.int))
+		c.ReturnInts(0, mapRows(c.halt, c.halt.ints(x), kept, gone, r.int))
 	}
 	return nil
 }
 
-func mapRows[T, R any](h *halt, x []T, rows, n int, f func([]T) R) []R {
+func mapRows[T, R any](h *halt, x []T, rows, n int, f func(row[T]) R) []R {
 	out := make([]R, rows)
 	h.For(rows, 1+(1<<13)/max(1, n), func(lo, hi int) {
 		for i := lo; i < hi; i++ {
-			out[i] = f(x[i*n : (i+1)*n])
+			out[i] = f(row[T]{h, x[i*n : (i+1)*n]})
 		}
 	})
 	return out
@@ -181,25 +183,34 @@ func evalArg(c *Call, better func(a, b float64) bool) error {
 	if err != nil {
 		return err
 	}
-	// fp64 holds every fp32 and every int32.
-	c.ReturnInts(0, mapRows(c.halt, x.Float64s(), kept, gone, func(row []float64) int64 {
-		best := 0
-		for i, v := range row {
-			if v != v {
-				return int64(i) // as in NumPy, the first NaN wins
-			}
-			if better(v, row[best]) {
-				best = i
-			}
-		}
-		return int64(best)
-	}))
+	if c.DType("x").IsFloat() {
+		c.ReturnInts(0, mapRows(c.halt, c.halt.floats(x), kept, gone, func(r row[float32]) int64 { return placeOf(r, better) }))
+	} else {
+		c.ReturnInts(0, mapRows(c.halt, c.halt.ints(x), kept, gone, func(r row[int64]) int64 { return placeOf(r, better) }))
+	}
 	return nil
 }
 
-func truncated(f func([]int64) float64) func([]int64) int64 {
-	return func(row []int64) int64 {
-		v := f(row)
+// placeOf is where the best element is; fp64 holds every fp32 and every int32.
+func placeOf[T number](r row[T], better func(a, b float64) bool) int64 {
+	best, at := 0, 0
+	for part := range r.parts {
+		for i, v := range part {
+			if v != v {
+				return int64(at + i) // as in NumPy, the first NaN wins
+			}
+			if better(float64(v), float64(r.all[best])) {
+				best = at + i
+			}
+		}
+		at += len(part)
+	}
+	return int64(best)
+}
+
+func truncated(f func(row[int64]) float64) func(row[int64]) int64 {
+	return func(r row[int64]) int64 {
+		v := f(r)
 		if v != v || math.Abs(v) > 1<<62 { // no elements, or the logarithm of zero
 			return 0
 		}
@@ -207,88 +218,121 @@ func truncated(f func([]int64) float64) func([]int64) int64 {
 	}
 }
 
-func sumOf[T number](row []T) float64 {
+func sumOf[T number](r row[T]) float64 {
 	s := 0.0
-	for _, v := range row {
-		s += float64(v)
+	for part := range r.parts {
+		for _, v := range part {
+			s += float64(v)
+		}
 	}
 	return s
 }
 
-func meanOf[T number](row []T) float64 { return sumOf(row) / float64(len(row)) }
+func meanOf[T number](r row[T]) float64 { return sumOf(r) / float64(len(r.all)) }
 
-func sumSquare[T number](row []T) float64 {
+func sumSquare[T number](r row[T]) float64 {
 	s := 0.0
-	for _, v := range row {
-		s += float64(float64(v) * float64(v))
+	for part := range r.parts {
+		for _, v := range part {
+			s += float64(float64(v) * float64(v))
+		}
 	}
 	return s
 }
 
-func l2Norm[T number](row []T) float64 { return math.Sqrt(sumSquare(row)) }
+func l2Norm[T number](r row[T]) float64 { return math.Sqrt(sumSquare(r)) }
 
-func logSum[T number](row []T) float64 { return math.Log(sumOf(row)) }
+func logSum[T number](r row[T]) float64 { return math.Log(sumOf(r)) }
 
-func logSumExp[T number](row []T) float64 {
+func logSumExp[T number](r row[T]) float64 {
 	top := math.Inf(-1)
-	for _, v := range row {
-		top = max(top, float64(v))
+	for part := range r.parts {
+		for _, v := range part {
+			top = max(top, float64(v))
+		}
 	}
 	if math.IsInf(top, 0) {
 		return top
 	}
 	s := 0.0
-	for _, v := range row {
-		s += math.Exp(float64(v) - top)
+	for part := range r.parts {
+		for _, v := range part {
+			s += math.Exp(float64(v) - top)
+		}
 	}
 	return top + math.Log(s)
 }
 
-func l1Norm(row []float32) float64 {
+func l1Norm(r row[float32]) float64 {
 	s := 0.0
-	for _, v := range row {
-		s += math.Abs(float64(v))
+	for part := range r.parts {
+		for _, v := range part {
+			s += math.Abs(float64(v))
+		}
 	}
 	return s
 }
 
-func floatProduct(row []float32) float64 {
+func floatProduct(r row[float32]) float64 {
 	p := 1.0
-	for _, v := range row {
-		p *= float64(v)
+	for part := range r.parts {
+		for _, v := range part {
+			p *= float64(v)
+		}
 	}
 	return p
 }
 
-// slices.Max and slices.Min propagate NaN, as NumPy does.
-func greatestOf(row []float32) float64 { return float64(slices.Max(row)) }
-func leastOf(row []float32) float64    { return float64(slices.Min(row)) }
+// greatestOf and leastOf propagate NaN, as NumPy does. A row has an element.
+func greatestOf[T number, R float64 | int64](r row[T]) R {
+	best := r.all[0]
+	for part := range r.parts {
+		best = max(best, slices.Max(part))
+	}
+	return R(best)
+}
 
-func intSum(row []int64) (s int64) {
-	for _, v := range row {
-		s += v
+func leastOf[T number, R float64 | int64](r row[T]) R {
+	best := r.all[0]
+	for part := range r.parts {
+		best = min(best, slices.Min(part))
+	}
+	return R(best)
+}
+
+func intSum(r row[int64]) (s int64) {
+	for part := range r.parts {
+		for _, v := range part {
+			s += v
+		}
 	}
 	return s
 }
 
-func intL1Norm(row []int64) (s int64) {
-	for _, v := range row {
-		s += intAbs(v)
+func intL1Norm(r row[int64]) (s int64) {
+	for part := range r.parts {
+		for _, v := range part {
+			s += intAbs(v)
+		}
 	}
 	return s
 }
 
-func intSumSquare(row []int64) (s int64) {
-	for _, v := range row {
-		s += v * v
+func intSumSquare(r row[int64]) (s int64) {
+	for part := range r.parts {
+		for _, v := range part {
+			s += v * v
+		}
 	}
 	return s
 }
 
-func intProduct(row []int64) int64 {
+func intProduct(r row[int64]) int64 {
 	p := int64(1)
-	for _, v := range row {
-		p *= v
+	for part := range r.parts {
+		for _, v := range part {
+			p *= v
+		}
 	}
 	return p
 }

@@ -21,6 +21,7 @@ var sliceOps = []Def{
 			if err != nil {
 				return nil, err
 			}
+			s.setWindows(c, declaredShape(c))
 			shape, err := s.shape(c.Shape("x"))
 			if err != nil {
 				return nil, err
@@ -62,6 +63,7 @@ func sliceParams(index TypeSet) []Param {
 type slicing struct {
 	begin, end, stride           []int
 	beginMask, endMask, squeezed []bool
+	windows                      tensor.Shape // see setWindows; nil, or Unknown along an axis: as in Python
 }
 
 func slicingOf(c *Call) (*slicing, error) {
@@ -113,6 +115,10 @@ func clampIndex(i, n, lo, hi int) int {
 
 // span is the indices that the slice takes on an axis of length n: count of them from first on.
 func (s *slicing) span(axis, n int) (first, count, step int, err error) {
+	if s.windows != nil && s.windows[axis].Known() {
+		count = int(s.windows[axis])
+		return windowStart(s.begin[axis], count, n), count, 1, nil
+	}
 	if s.squeezed[axis] {
 		return s.index(axis, n)
 	}
@@ -192,18 +198,16 @@ func (s *slicing) shape(x tensor.Shape) (tensor.Shape, error) {
 	return out, nil
 }
 
-// view is the slice as a view of x. Squeezed axes have length 1.
-func (s *slicing) view(x *tensor.Tensor) (*tensor.Tensor, error) {
-	for i, n := range x.Shape() {
+// spans are what the slice takes of an array of a shape. Squeezed axes have length 1.
+func (s *slicing) spans(shape []int) (all []axisRun, err error) {
+	for i, n := range shape {
 		first, count, step, err := s.span(i, n)
 		if err != nil {
 			return nil, err
 		}
-		if x, err = x.Slice(i, first, count, step); err != nil {
-			return nil, err
-		}
+		all = append(all, axisRun{first, count, step})
 	}
-	return x, nil
+	return all, nil
 }
 
 func evalSliceByIndex(c *Call) error {
@@ -211,7 +215,13 @@ func evalSliceByIndex(c *Call) error {
 	if err != nil {
 		return err
 	}
-	y, err := s.view(c.Tensor("x"))
+	s.setWindows(c, declaredShape(c))
+	x := c.Tensor("x")
+	spans, err := s.spans(x.Shape())
+	if err != nil {
+		return err
+	}
+	y, err := c.take(x, spans)
 	if err != nil {
 		return err
 	}
@@ -229,6 +239,7 @@ func inferSliceUpdate(c *Call) ([]mil.Type, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.setWindows(c, c.Shape("update"))
 	shape, err := s.shape(c.Shape("x"))
 	if err != nil {
 		return nil, err
@@ -252,15 +263,24 @@ func evalSliceUpdate(c *Call) error {
 	if err != nil {
 		return err
 	}
-	part, err := s.view(out)
+	s.setWindows(c, c.Shape("update"))
+	spans, err := s.spans(out.Shape())
 	if err != nil {
 		return err
 	}
-	update, err := c.Tensor("update").Reshape(part.Shape()...)
+	lengths := make([]int, len(spans))
+	for i := range spans {
+		lengths[i] = spans[i].count
+	}
+	update, err := c.Tensor("update").Reshape(lengths...)
 	if err != nil {
 		return err
 	}
-	if err := c.halt.copy(part, update); err != nil {
+	to, from, err := onAxes(out, update, spans)
+	if err != nil {
+		return err
+	}
+	if err := c.halt.copy(to, from); err != nil {
 		return err
 	}
 	c.Return(0, out)
@@ -285,7 +305,7 @@ func inferSliceBySize(c *Call) ([]mil.Type, error) {
 		if size != nil && size[i] < -1 {
 			return nil, fmt.Errorf("size %v has %d on axis %d, expected a length, or -1 for all that follows", size, size[i], i)
 		}
-		if begin == nil {
+		if begin == nil || c.ctx != nil && size[i] >= 0 { // when it runs, what leaves the axis is zero
 			continue
 		}
 		rest, err := lengthFrom(begin[i], n)
@@ -318,17 +338,15 @@ func lengthFrom(begin int, n tensor.Dim) (tensor.Dim, error) {
 }
 
 func evalSliceBySize(c *Call) error {
-	y := c.Tensor("x")
+	x := c.Tensor("x")
 	begin := c.Ints("begin")
+	spans := make([]axisRun, x.Rank())
 	for i, count := range c.OutShape(0) {
-		n := y.Shape()[i]
-		rest, err := lengthFrom(begin[i], tensor.Dim(n))
-		if err != nil {
-			return err
-		}
-		if y, err = y.Slice(i, n-int(rest), count, 1); err != nil {
-			return err
-		}
+		spans[i] = axisRun{windowStart(begin[i], count, x.Shape()[i]), count, 1}
+	}
+	y, err := c.take(x, spans)
+	if err != nil {
+		return err
 	}
 	c.Return(0, y)
 	return nil

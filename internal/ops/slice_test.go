@@ -97,16 +97,13 @@ func TestSliceErrors(t *testing.T) {
 	wantErr(t, IOS15, "slice_by_index", args{"x": x, "begin": []int{0}, "end": []int{1, 1}}, "begin has 1 elements, expected 2")
 	wantErr(t, IOS15, "slice_by_index", args{"x": x, "begin": []int{0, 0}, "end": []int{1, 1}, "stride": []int{1, 0}}, "stride [1 0] has a 0")
 	wantErr(t, IOS15, "slice_by_index", args{"x": x, "begin": []int{0, 0}, "end": []int{1, 1}, "end_mask": []bool{true}}, "end_mask has 1 elements, expected 2")
-	for _, begin := range []*tensor.Tensor{i32(dims(2), 0, 3), i32(dims(2), 0, -4)} {
+	for _, begin := range [][]int{{0, 3}, {0, -4}} {
 		wantErr(t, IOS15, "slice_by_index", args{"x": x, "begin": begin, "end": []int{1, 1}, "squeeze_mask": []bool{false, true}}, "outside axis 1", "length 3")
 	}
 	wantErr(t, IOS15, "slice_by_size", args{"x": x, "begin": []int{0, 2}, "size": []int{1, 2}}, "axis 1", "2 elements from 2 on exceed the length 3")
-	wantErr(t, IOS15, "slice_by_size", args{"x": x, "begin": i32(dims(2), 0, 2), "size": i32(dims(2), 1, 2)}, "axis 1", "exceed")
 	wantErr(t, IOS15, "slice_by_size", args{"x": x, "begin": []int{0, 4}, "size": []int{1, -1}}, "begin is 4, expected -3 to 3")
 	wantErr(t, IOS15, "slice_by_size", args{"x": x, "begin": []int{0, 0}, "size": []int{1, -2}}, "-2 on axis 1")
 	update := args{"x": x, "update": f32(dims(2, 2)), "begin": []int{0, 0}, "end": []int{2, 3}}
-	wantErr(t, IOS18, "slice_update", update, "update has shape [2, 2], expected [2, 3]")
-	update["begin"] = i32(dims(2), 0, 0)
 	wantErr(t, IOS18, "slice_update", update, "update has shape [2, 2], expected [2, 3]")
 	update["update"] = scalarF32(1)
 	wantErr(t, IOS18, "slice_update", update, "update is a scalar")

@@ -1,6 +1,7 @@
 package strided
 
 import (
+	"cmp"
 	"encoding/binary"
 	"math"
 	"math/big"
@@ -34,12 +35,38 @@ var (
 	bigOne = flt(1)
 	bigLn2 = logNear(flt(2))
 	bigPi  = ldexp(sub(ldexp(atanSmall(div(bigOne, flt(5))), 2), atanSmall(div(bigOne, flt(239)))), 2) // Machin
+
+	rootTwo       = root(flt(2))
+	rootTwoOverPi = root(div(flt(2), bigPi))
+	twoOverRootPi = div(flt(2), root(bigPi))
 )
 
 // tiny reports whether a term no longer counts beside a sum.
 func tiny(term, sum num) bool {
 	return term.Sign() == 0 || sum.Sign() != 0 && term.MantExp(nil) < sum.MantExp(nil)-prec
 }
+
+// A series adds terms without memory of its own for each of them.
+type series struct{ term, next, sum num }
+
+func newSeries(term, sum num) series { return series{flt(0).Set(term), flt(0), flt(0).Set(sum)} }
+
+// times multiplies the term.
+func (s *series) times(y num) {
+	s.next.Mul(s.term, y)
+	s.term, s.next = s.next, s.term
+}
+
+// plus adds the term over n to the sum.
+func (s *series) plus(n int) { s.sum.Add(s.sum, s.next.Mul(s.term, reciprocals[n])) }
+
+// reciprocals are 1/n, as many as any series needs.
+var reciprocals = func() (r [1000]num) {
+	for n := range r[1:] {
+		r[n+1] = div(flt(1), flt(float64(n+1)))
+	}
+	return r
+}()
 
 // bigExp halves the argument, takes the series, and squares.
 func bigExp(x num) num {
@@ -48,27 +75,29 @@ func bigExp(x num) num {
 	}
 	halvings := max(0, x.MantExp(nil)+8)
 	y := ldexp(x, -halvings)
-	sum, term := add(bigOne, y), y
-	for n := 2.0; !tiny(term, sum); n++ {
-		term = div(mul(term, y), flt(n))
-		sum = add(sum, term)
+	s := newSeries(y, add(bigOne, y))
+	for n := 2; !tiny(s.term, s.sum); n++ {
+		s.times(y)
+		s.times(reciprocals[n])
+		s.sum.Add(s.sum, s.term)
 	}
 	for range halvings {
-		sum = mul(sum, sum)
+		s.next.Mul(s.sum, s.sum)
+		s.sum, s.next = s.next, s.sum
 	}
-	return sum
+	return s.sum
 }
 
 // logNear is 2·atanh((x-1)/(x+1)), for x not far from 1.
 func logNear(x num) num {
 	z := div(sub(x, bigOne), add(x, bigOne))
-	sum, power, square := z, z, mul(z, z)
-	for n := 3.0; ; n += 2 {
-		power = mul(power, square)
-		if tiny(power, sum) {
-			return ldexp(sum, 1)
+	s, square := newSeries(z, z), mul(z, z)
+	for n := 3; ; n += 2 {
+		s.times(square)
+		if tiny(s.term, s.sum) {
+			return ldexp(s.sum, 1)
 		}
-		sum = add(sum, div(power, flt(n)))
+		s.plus(n)
 	}
 }
 
@@ -86,14 +115,14 @@ func bigLog(x num) num {
 
 // atanSmall is the series of atan.
 func atanSmall(x num) num {
-	sum, power, square := x, x, mul(x, x)
-	for n := 3.0; ; n += 2 {
-		power = mul(power, square)
-		power.Neg(power)
-		if tiny(power, sum) {
-			return sum
+	s, square := newSeries(x, x), mul(x, x)
+	square.Neg(square)
+	for n := 3; ; n += 2 {
+		s.times(square)
+		if tiny(s.term, s.sum) {
+			return s.sum
 		}
-		sum = add(sum, div(power, flt(n)))
+		s.plus(n)
 	}
 }
 
@@ -111,21 +140,22 @@ func bigSinCos(x num) (sin, cos num) {
 	turns, _ := div(x, ldexp(bigPi, 1)).Float64()
 	wide := new(big.Float).SetPrec(2*prec).Mul(ldexp(bigPi, 1), flt(math.Round(turns)))
 	y := new(big.Float).SetPrec(prec).Sub(x, wide)
-	sin, cos = y, bigOne
-	term := y
-	for n := 2.0; ; n++ {
-		if term = div(mul(term, y), flt(n)); tiny(term, bigOne) && tiny(term, sin) {
+	s := newSeries(y, y)
+	sin, cos = s.sum, flt(1)
+	for n := 2; ; n++ {
+		s.times(y)
+		if s.times(reciprocals[n]); tiny(s.term, bigOne) && tiny(s.term, sin) {
 			return sin, cos
 		}
-		switch int(n) % 4 {
+		switch n % 4 {
 		case 0:
-			cos = add(cos, term)
+			cos.Add(cos, s.term)
 		case 1:
-			sin = add(sin, term)
+			sin.Add(sin, s.term)
 		case 2:
-			cos = sub(cos, term)
+			cos.Sub(cos, s.term)
 		case 3:
-			sin = sub(sin, term)
+			sin.Sub(sin, s.term)
 		}
 	}
 }
@@ -134,14 +164,15 @@ func bigSinCos(x num) (sin, cos num) {
 // that alternate.
 func bigErf(x num) num {
 	square := ldexp(mul(x, x), 1)
-	sum, term := x, x
-	for n := 3.0; !tiny(term, sum); n += 2 {
-		term = div(mul(term, square), flt(n))
-		sum = add(sum, term)
+	s := newSeries(x, x)
+	for n := 3; !tiny(s.term, s.sum); n += 2 {
+		s.times(square)
+		s.times(reciprocals[n])
+		s.sum.Add(s.sum, s.term)
 	}
 	minus := mul(x, x)
 	minus.Neg(minus)
-	return mul(mul(sum, bigExp(minus)), div(flt(2), root(bigPi)))
+	return mul(mul(s.sum, bigExp(minus)), twoOverRootPi)
 }
 
 func bigSigmoid(x num) num {
@@ -176,10 +207,10 @@ var references = map[string]struct {
 	"sin":                        {1e9, func(x, _, _ num) num { s, _ := bigSinCos(x); return s }, nil},
 	"cos":                        {1e9, func(x, _, _ num) num { _, c := bigSinCos(x); return c }, nil},
 	"tan":                        {1e9, func(x, _, _ num) num { s, c := bigSinCos(x); return div(s, c) }, nil},
-	"gelu":                       {8, func(x, _, _ num) num { return ldexp(mul(x, add(bigOne, bigErf(div(x, root(flt(2)))))), -1) }, nil},
+	"gelu":                       {8, func(x, _, _ num) num { return ldexp(mul(x, add(bigOne, bigErf(div(x, rootTwo)))), -1) }, nil},
 	"gelu_sigmoid_approximation": {60, func(x, _, _ num) num { return mul(x, bigSigmoid(mul(flt(1.702), x))) }, nil},
 	"gelu_tanh_approximation": {12, func(x, _, _ num) num {
-		u := mul(root(div(flt(2), bigPi)), add(x, mul(flt(0.044715), mul(x, mul(x, x)))))
+		u := mul(rootTwoOverPi, add(x, mul(flt(0.044715), mul(x, mul(x, x)))))
 		e := bigExp(ldexp(u, 1)) // 1+tanh(u) is 2e/(e+1)
 		return div(mul(x, e), add(e, bigOne))
 	}, nil},
@@ -275,7 +306,7 @@ func nearestHalf(v num) uint16 {
 	a := new(big.Float).Abs(v)
 	rough, _ := a.Float64()
 	lo := min(uint16(sort.Search(0x7c00, func(h int) bool { return float64(half.Float(uint16(h))) > rough })), 0x7bff)
-	for lo > 0 && a.Cmp(flt(float64(half.Float(lo)))) < 0 { // to the greatest number that is not above
+	for lo > 0 && float64(half.Float(lo)) > rough { // to the greatest number that is not above
 		lo--
 	}
 	hi := lo + 1
@@ -283,8 +314,12 @@ func nearestHalf(v num) uint16 {
 	if hi < 0x7c00 {
 		above = float64(half.Float(hi))
 	}
-	middle := ldexp(add(flt(float64(half.Float(lo))), flt(above)), -1)
-	if c := a.Cmp(middle); c > 0 || c == 0 && lo&1 == 1 {
+	middle := (float64(half.Float(lo)) + above) / 2 // exact
+	side := cmp.Compare(rough, middle)
+	if side == 0 { // where rounding to 53 bits may have gone over it
+		side = a.Cmp(flt(middle))
+	}
+	if side > 0 || side == 0 && lo&1 == 1 {
 		lo = hi
 	}
 	return sign | lo

@@ -57,7 +57,6 @@ func (k *ringWriter) begin(w *Scratch) (at index) {
 			if from < 0 {
 				from += extent
 			}
-			from = min(max(from, 0), extent-int64(k.window[a]))
 		}
 		at[a] = int(from)
 	}
@@ -78,12 +77,22 @@ func (k *ringWriter) Run(w *Scratch, lo, hi int) {
 	}
 }
 
-// write moves n elements of the update, from i on, to their places.
+// write moves n elements of the update, from i on, to their places, unless these are outside the state.
 func (k *ringWriter) write(w *Scratch, begin, i index, n int) {
 	to := begin.plus(i)
 	for a := range to {
-		if to[a] >= k.extent[a] {
-			to[a] -= k.extent[a] // only where it is circular
+		switch {
+		case k.circular(a):
+			if to[a] >= k.extent[a] {
+				to[a] -= k.extent[a]
+			}
+		case a == k.axis:
+			before := min(max(0, -to[a]), n)
+			i[a] += before
+			to[a] += before
+			n = min(n-before, max(0, k.extent[a]-to[a]))
+		case to[a] < 0 || to[a] >= k.extent[a]:
+			return
 		}
 	}
 	for n > 0 {
