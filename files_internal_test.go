@@ -390,8 +390,11 @@ func TestTruncatedFileOfTheRuntime(t *testing.T) {
 		defer b.Close()
 		if !loaded {
 			must(t, os.Truncate(weights, 4096))
-			_, err = e5rt.Open(b, e5rt.Options{})
-			wantChanged(t, "Open", err, weights)
+			lib, err := e5rt.Open(b, e5rt.Options{})
+			if err == nil { // weights that are read as they lie are not read yet
+				err = lib.Functions()[0].NewOperation().Run(t.Context(), nil)
+			}
+			wantChanged(t, "Open, or the first run", err, weights)
 			continue
 		}
 		lib, err := e5rt.Open(b, e5rt.Options{})

@@ -23,12 +23,14 @@ func init() {
 //go:noinline
 func callRows(c *rowsCall) { rowsAVX512(c) }
 
-//go:noinline
 func callTurn(c *turnCall) {
 	for lane := 0; lane < Lanes; lane += 16 {
-		turnAVX512(c, lane)
+		turnSixteen(c, lane)
 	}
 }
+
+//go:noinline
+func turnSixteen(c *turnCall, lane int) { turnAVX512(c, lane) }
 
 //go:noinline
 func callScores(c *scoresCall, lanes int) {
@@ -39,10 +41,13 @@ func callScores(c *scoresCall, lanes int) {
 		scores16AVX512(c)
 	default:
 		for lane := 0; lane < lanes; lane += 16 {
-			scoresAVX2(c, lane)
+			scoreSixteen(c, lane)
 		}
 	}
 }
+
+//go:noinline
+func scoreSixteen(c *scoresCall, lane int) { scoresAVX2(c, lane) }
 
 //go:noinline
 func callPowers(c *powersCall) {

@@ -29,10 +29,10 @@ const pieces = 20
 // multiply-adds and of the micro-kernels that multiply matrices. It measures for about so long.
 func Peak(threads int, d time.Duration) (perSecond float64, by string) {
 	makers := append(fmaLoops(), gemmLoops()...)
-	for _, make := range makers {
-		name := make().name
-		if rate := fastest(threads, d/time.Duration(len(makers)), func(int) (float64, func()) {
-			l := make()
+	for _, maker := range makers {
+		name := maker().name
+		if rate := quickest(threads, d/time.Duration(len(makers)), func(int) (float64, func()) {
+			l := maker()
 			return l.flops, l.run
 		}); rate > perSecond {
 			perSecond, by = rate, name
@@ -82,7 +82,7 @@ func Reads(threads, bytes int, d time.Duration) float64 {
 		}
 	}
 	const piece = 1 << 17 // floats of a call: 512 KiB take machine code less than 200 µs
-	return fastest(threads, d, func(thread int) (float64, func()) {
+	return quickest(threads, d, func(thread int) (float64, func()) {
 		b, at := buffers[thread], 0
 		n := min(piece, len(b))
 		return float64(4 * n), func() {
@@ -95,9 +95,9 @@ func Reads(threads, bytes int, d time.Duration) float64 {
 	})
 }
 
-// fastest runs a loop on all threads at once, and returns what they did a second, in the fastest of the pieces. Each thread
+// quickest runs a loop on all threads at once, and returns what they did a second, in the fastest of the pieces. Each thread
 // makes its own loop: the work of a call, and the call.
-func fastest(threads int, d time.Duration, make func(thread int) (float64, func())) float64 {
+func quickest(threads int, d time.Duration, make func(thread int) (float64, func())) float64 {
 	var start, done sync.WaitGroup
 	rates := [pieces]rate{}
 	start.Add(threads)

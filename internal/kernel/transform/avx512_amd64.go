@@ -52,13 +52,21 @@ func acrossAVX512(a *Across, tile int) {
 			args.loads[i] = inside(from, a.Width)
 		}
 		args.store = 1<<min(16, a.Tiles-t) - 1
-		if tile == 2 {
-			across2(&args)
-		} else {
-			across4(&args)
-		}
+		acrossSixteen(&args, tile)
 	}
 	a.finite = a.finite && args.bad == 0
+}
+
+// acrossSixteen is a call of its own so that the scheduler can stop a loop over
+// tiles: machine code it cannot.
+//
+//go:noinline
+func acrossSixteen(args *acrossArgs, tile int) {
+	if tile == 2 {
+		across2(args)
+	} else {
+		across4(args)
+	}
 }
 
 // inside has a bit for each of 32 elements from one on that a row has.
