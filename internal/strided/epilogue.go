@@ -247,9 +247,20 @@ func (st *sinkStep) applyFunction(v []float32) {
 			return
 		}
 	}
-	if f, ok := vectorFunctions[td.Function(st.Function)]; ok && st.plain && vec.Apply(f, v, st.A, st.odd) {
+	if f, ok := vectorFunctions[td.Function(st.Function)]; ok && st.plain && vec.Applies(st.odd) {
+		for len(v) > 0 {
+			v = v[vec.Apply(f, v, st.A, st.odd):]
+			n := min(vec.Left, len(v)) // which it leaves, if it has not done all
+			st.each(v[:n])
+			v = v[n:]
+		}
 		return
 	}
+	st.each(v)
+}
+
+// each computes a function element by element.
+func (st *sinkStep) each(v []float32) {
 	a, b := float64(st.A), float64(st.B)
 	for j, x := range v {
 		v[j] = st.round(st.f(float64(x), a, b))

@@ -27,21 +27,42 @@ type function struct {
 // mostApplied is how many elements go into one call.
 const mostApplied = 1 << 12
 
+// eight: there is machine code that takes eight elements at a time, for results that
+// become fp16 numbers, and leaves some to its caller.
+var eight bool
+
+// Left is how many elements at most Apply leaves to its caller before it can go on.
+const Left = 8
+
+// Applies reports whether there is machine code for functions.
+func Applies(odd bool) bool { return fast || eight && odd }
+
 // Apply sets each element to a function of it, rounded to fp32; odd: to what a later
-// rounding to fp16 takes to the number nearest to the result itself. It reports
-// whether it did: without machine code it does nothing.
-func Apply(f Function, v []float32, a float32, odd bool) bool {
-	if !fast {
-		return false
-	}
-	if odd {
+// rounding to fp16 takes to the number nearest to the result itself. It returns how
+// many elements it did, the first ones: all of them, or up to some that the caller
+// must do by itself.
+func Apply(f Function, v []float32, a float32, odd bool) (done int) {
+	switch {
+	case !Applies(odd):
+		return 0
+	case !fast:
+		for len(v) >= Left {
+			p := function{v: &v[0], n: min(mostApplied, len(v)), a: float64(a)}
+			callEight(f, &p)
+			done += p.done
+			if v = v[p.done:]; p.done < p.n {
+				break
+			}
+		}
+		return done
+	case odd:
 		applySingles(f, v, a)
-		return true
+		return len(v)
 	}
 	for at := 0; at < len(v); at += mostApplied {
 		callFunction(f, &function{v: &v[at], n: min(mostApplied, len(v)-at), a: float64(a)})
 	}
-	return true
+	return len(v)
 }
 
 // applySingles computes in fp32. That leaves open, of a few elements in a thousand,

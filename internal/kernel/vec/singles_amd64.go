@@ -2,6 +2,10 @@
 
 package vec
 
+import "github.com/espalier-ane/espalier/internal/kernel/isa"
+
+func init() { eight = isa.Have().Has(isa.AVX2) }
+
 // callSingles is callFunction in fp32.
 //
 //go:noinline
@@ -22,6 +26,26 @@ func callSingles(f Function, p *function) {
 	}
 }
 
+// callEight is callSingles with AVX2.
+//
+//go:noinline
+func callEight(f Function, p *function) {
+	switch f {
+	case Exp:
+		expEight(p)
+	case Sigmoid:
+		sigmoidEight(p)
+	case Swish:
+		swishEight(p)
+	case Tanh:
+		tanhEight(p)
+	case GELU:
+		geluEight(p)
+	case GELUTanh:
+		geluTanhEight(p)
+	}
+}
+
 //go:noescape
 func expSingle(p *function)
 
@@ -39,3 +63,21 @@ func geluSingle(p *function)
 
 //go:noescape
 func geluTanhSingle(p *function)
+
+//go:noescape
+func expEight(p *function)
+
+//go:noescape
+func sigmoidEight(p *function)
+
+//go:noescape
+func swishEight(p *function)
+
+//go:noescape
+func tanhEight(p *function)
+
+//go:noescape
+func geluEight(p *function)
+
+//go:noescape
+func geluTanhEight(p *function)

@@ -37,7 +37,8 @@ DATA ·singles+104(SB)/4, $0x41200000 // 10, beyond which Φ(-u) does not matter
 DATA ·singles+108(SB)/4, $0x34000000 // 2^-23, what the bound grows by with an exponent
 DATA ·singles+112(SB)/4, $0x34800000 // 2^-22, likewise
 DATA ·singles+116(SB)/4, $0x47800000 // 2^16, beyond fp16
-GLOBL ·singles(SB), RODATA|NOPTR, $120
+DATA ·singles+120(SB)/4, $127 // the exponent of 1
+GLOBL ·singles(SB), RODATA|NOPTR, $124
 
 // REDUCE makes of x a whole number n of ln 2 and a rest, and of the rest q its
 // exponential less 1. x is bounded first; NaN goes through.

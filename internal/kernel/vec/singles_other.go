@@ -3,3 +3,4 @@
 package vec
 
 func callSingles(Function, *function) {}
+func callEight(Function, *function)   {}
