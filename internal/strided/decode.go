@@ -45,7 +45,9 @@ func newBlocked(o *Operand, space [td.NumAxes]int) blocked {
 func (b *blocked) at(i *index) int {
 	off := b.offset
 	for a, n := range b.block {
-		off += i[a] / n * b.strides[a]
+		if b.strides[a] != 0 { // a division takes longer
+			off += i[a] / n * b.strides[a]
+		}
 	}
 	return off
 }

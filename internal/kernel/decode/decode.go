@@ -15,6 +15,9 @@ import (
 // A Table has the fp16 number for each code.
 type Table [256]uint16
 
+// most is how many codes go into one call of machine code, which cannot be preempted.
+const most = 1 << 14
+
 // Bytes is the size of n codes.
 func Bytes(n, bits int) int { return (n*bits + 7) / 8 }
 

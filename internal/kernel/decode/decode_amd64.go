@@ -63,9 +63,6 @@ type look struct {
 	spread     *spread
 }
 
-// most is how many codes go into one call, which cannot be preempted.
-const most = 1 << 14
-
 func lookFast(dst, codes []byte, bits int, table *Table, n int) (done int) {
 	if !avx512 && !(avx2 && bits == 4) {
 		return 0
