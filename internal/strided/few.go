@@ -250,6 +250,7 @@ func (k *fewRows) tile(w *Scratch, first, count, line, lines int) {
 // from is the matrix from a line on, for the place of the batch that a row is in.
 func (k *fewRows) from(w *Scratch, row, line int) []byte {
 	if k.coded != nil {
+		w.coded.of = nil // the constants may be others now
 		return nil
 	}
 	at := k.z.offset
