@@ -304,7 +304,10 @@ func (p *product) multiply(w *Scratch, n int, start []float32) (tile []float32, 
 	g := &w.gemm
 	room, stride := p.row.Room(g.left.count, g.right.count)
 	tile = w.float[p.left.stage:][:room]
-	begin(tile, stride, start)
+	fresh := p.row.Sets && start == nil && n > 0
+	if !fresh {
+		begin(tile, stride, start)
+	}
 	g.badLeft, g.badRight = marks{}, marks{}
 	for k := 0; k < n; k += p.row.Depth {
 		if w.stop() {
@@ -314,7 +317,7 @@ func (p *product) multiply(w *Scratch, n int, start []float32) (tile []float32, 
 		if p.careful != nil {
 			p.careful.measure(w, p, k)
 		}
-		g.tile.C, g.tile.Stride = tile, stride
+		g.tile.C, g.tile.Stride, g.tile.Fresh = tile, stride, fresh && k == 0
 		p.row.Run(&g.tile)
 	}
 	if p.careful != nil {
@@ -417,6 +420,9 @@ func stripTiles(row *gemm.Row, rows, cols, results, n int, right, packed bool) (
 	kept, other, lines, others, pass := &row.A, &row.B, rows, cols, 128
 	if right {
 		kept, other, lines, others, pass = other, kept, cols, rows, 48
+		if n <= 64 { // little work: larger tiles, which take as long
+			pass = 96
+		}
 	}
 	most := min(stay, maxStrip/max(n, 1)) / kept.Lines * kept.Lines
 	if most == 0 || lines == 0 || others == 0 {

@@ -24,7 +24,7 @@ import (
 // the sum.
 var amx = Row{
 	Name: "amx-32x32", Needs: isa.AVX2 | isa.AVX512 | isa.AMX, A: tilePanel(false), B: tilePanel(true), Depth: 256, Terms: 296,
-	Run: runAMX, Else: &avx512, Doc: "tiles of bf16; three products for one of fp16",
+	Run: runAMX, Sets: true, Else: &avx512, Doc: "tiles of bf16; three products for one of fp16",
 }
 
 // A panel of tiles has, for each group of 32 factors, four tiles of 1024 bytes:
@@ -60,6 +60,7 @@ type tiles struct {
 	stride int // bytes
 	panels int // of A
 	apart  int // bytes
+	fresh  bool
 }
 
 func runAMX(t *Tile) {
@@ -68,7 +69,7 @@ func runAMX(t *Tile) {
 		return
 	}
 	panels := (t.Rows + 2*tileLines - 1) / (2 * tileLines)
-	b := tiles{a: &t.A[0], groups: groups, stride: 4 * t.Stride, panels: panels, apart: 4 * t.DistA}
+	b := tiles{a: &t.A[0], groups: groups, stride: 4 * t.Stride, panels: panels, apart: 4 * t.DistA, fresh: t.Fresh}
 	for c := 0; c < t.Cols; c += 2 * tileLines {
 		b.b, b.c = &t.B[c/(2*tileLines)*t.DistB], &t.C[c]
 		multiplyTiles(&b)

@@ -53,10 +53,19 @@ panel:
 	MOVQ R9, AX
 	MOVQ R10, BX
 	MOVQ R11, R15
+	CMPB 56(R8), $0
+	JNE  fresh
 	TILELOADD(0x17, 0, 0, 0)
 	TILELOADD(0x17, 64, 0, 1)
 	TILELOADD(0x16, 0, 0, 2)
 	TILELOADD(0x16, 64, 0, 3)
+	JMP  group
+
+fresh:
+	TILEZERO(0)
+	TILEZERO(1)
+	TILEZERO(2)
+	TILEZERO(3)
 
 group:
 	TILELOADD(0x0b, 0, 0, 6)

@@ -11,7 +11,7 @@ import (
 // loads of B and two factors of A need beside them, fill the registers.
 var avx2 = Row{
 	Name: "avx2-6x16", Needs: isa.AVX2, A: narrowPanel(6), B: narrowPanel(16), Depth: 256, Fused: true, Terms: 256,
-	Run: runAVX2, Doc: "twelve vectors of sums, fused products",
+	Run: runAVX2, Sets: true, Doc: "twelve vectors of sums, fused products",
 }
 
 func runAVX2(t *Tile) {
@@ -22,7 +22,8 @@ func runAVX2(t *Tile) {
 	for c := 0; c < t.Cols; c += 16 {
 		b.b = &t.B[c/16*t.DistB]
 		for r := 0; r < t.Rows; r += 6 {
-			b.a, b.c = &t.A[r/6*t.DistA], &t.C[r*t.Stride+c]
+			b.a = &t.A[r/6*t.DistA]
+			b.put(t, r*t.Stride+c)
 			addAVX2(&b)
 		}
 	}

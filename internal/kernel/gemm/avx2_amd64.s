@@ -27,12 +27,13 @@
 	TWO(k, 2, Y8, Y9, Y10, Y11)         \
 	TWO(k, 4, Y12, Y13, Y14, Y15)
 
-// PUT adds sums to a row of C, and goes on to the next.
+// PUT puts sums into a row of C, and goes on to the next.
 #define PUT(s0, s1) \
-	VADDPS  (DI), s0, s0   \
-	VADDPS  32(DI), s1, s1 \
+	VADDPS  (SI), s0, s0   \
+	VADDPS  32(SI), s1, s1 \
 	VMOVUPS s0, (DI)       \
 	VMOVUPS s1, 32(DI)     \
+	ADDQ    R9, SI         \
 	ADDQ    R8, DI
 
 // func add6x16(block *block)
@@ -43,6 +44,8 @@ TEXT ·add6x16(SB), NOSPLIT, $0-8
 	MOVQ 16(DX), CX
 	MOVQ 24(DX), DI
 	MOVQ 32(DX), R8
+	MOVQ 40(DX), SI
+	MOVQ 48(DX), R9
 	VXORPS Y4, Y4, Y4
 	VXORPS Y5, Y5, Y5
 	VXORPS Y6, Y6, Y6

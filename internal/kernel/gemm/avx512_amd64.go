@@ -9,7 +9,7 @@ import "github.com/espalier-ane/espalier/internal/kernel/isa"
 // at the edges have blocks of their own.
 var avx512 = Row{
 	Name: "avx512-12x32", Needs: isa.AVX512, A: vectorPanel(12), B: vectorPanel(32), Depth: 256, Fused: true, Terms: 256,
-	Run: runAVX512, Doc: "24 vectors of sums, fused products",
+	Run: runAVX512, Sets: true, Doc: "24 vectors of sums, fused products",
 }
 
 // A block is what the machine code of a row takes: panels, and where the sums go.
@@ -17,7 +17,20 @@ type block struct {
 	a, b   *float32
 	depth  int
 	c      *float32
-	stride int // bytes
+	stride int      // bytes
+	to     *float32 // what the sums are added to: C, or zeros
+	next   int      // bytes from a row of it to the next
+}
+
+// zeros are a row of them.
+var zeros [32]float32
+
+// put says where the sums go, and what they are added to.
+func (b *block) put(t *Tile, at int) {
+	b.c, b.to, b.next = &t.C[at], &t.C[at], b.stride
+	if t.Fresh {
+		b.to, b.next = &zeros[0], 0
+	}
 }
 
 func runAVX512(t *Tile) {
@@ -28,7 +41,8 @@ func runAVX512(t *Tile) {
 	for c := 0; c < t.Cols; c += 32 {
 		b.b = &t.B[c/32*t.DistB]
 		for r := 0; r < t.Rows; r += 12 {
-			b.a, b.c = &t.A[r/12*t.DistA], &t.C[r*t.Stride+c]
+			b.a = &t.A[r/12*t.DistA]
+			b.put(t, r*t.Stride+c)
 			addAVX512(&b, t.Rows-r, t.Cols-c)
 		}
 	}

@@ -12,7 +12,7 @@
 #include "textflag.h"
 
 // ARGUMENTS reads a block: A, B, the depth less 4, C, and the bytes from a row of C
-// to the next.
+// to the next; SI and R9 are the same of what the sums are added to.
 #define ARGUMENTS \
 	MOVQ block+0(FP), DX \
 	MOVQ 0(DX), AX       \
@@ -20,6 +20,8 @@
 	MOVQ 16(DX), CX      \
 	MOVQ 24(DX), DI      \
 	MOVQ 32(DX), R8      \
+	MOVQ 40(DX), SI      \
+	MOVQ 48(DX), R9      \
 	SUBQ $4, CX
 
 #define ZERO4(a, b, c, d) \
@@ -61,17 +63,19 @@
 	VFMADD231PS Z0, Z4, s2 \
 	VFMADD231PS Z0, Z5, s3
 
-// PUT2 and PUT1 add sums to a row of C, and go on to the next.
+// PUT2 and PUT1 put sums into a row of C, and go on to the next.
 #define PUT2(s0, s1) \
-	VADDPS  (DI), s0, s0   \
-	VADDPS  64(DI), s1, s1 \
+	VADDPS  (SI), s0, s0   \
+	VADDPS  64(SI), s1, s1 \
 	VMOVUPS s0, (DI)       \
 	VMOVUPS s1, 64(DI)     \
+	ADDQ    R9, SI         \
 	ADDQ    R8, DI
 
 #define PUT1(s0) \
-	VADDPS  (DI), s0, s0 \
+	VADDPS  (SI), s0, s0 \
 	VMOVUPS s0, (DI)     \
+	ADDQ    R9, SI       \
 	ADDQ    R8, DI
 
 #define NEXT(n) \

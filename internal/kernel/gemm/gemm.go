@@ -59,6 +59,10 @@ type Row struct {
 
 	Run func(*Tile)
 
+	// Sets: Run sets the sums of a fresh tile, of which the content does not matter.
+	// Otherwise it adds them to what is there, always.
+	Sets bool
+
 	// Else is the row for lines with factors that the panels of this one cannot
 	// hold; nil if they hold all floats.
 	Else *Row
@@ -146,8 +150,8 @@ type Source struct {
 	Lines, Depth int
 }
 
-// A Tile is a part of a product, over one block of depth: C += A·B. C has room
-// for whole blocks, unless the row is masked.
+// A Tile is a part of a product, over one block of depth: C += A·B, or C = A·B of a
+// fresh one. C has room for whole blocks, unless the row is masked.
 type Tile struct {
 	A, B         []float32 // panels
 	DistA, DistB int       // words from one to the next
@@ -155,6 +159,7 @@ type Tile struct {
 	Rows, Cols   int
 	C            []float32
 	Stride       int // floats from a row of C to the next
+	Fresh        bool
 }
 
 // Room is the number of floats of a tile, and how far its rows are apart.

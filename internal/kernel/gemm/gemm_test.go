@@ -164,6 +164,7 @@ func testProduct(t *testing.T, r *rand.Rand, row *Row, a, b *matrix) {
 	const guard = 7
 	room, stride := row.Room(a.lines, b.lines)
 	begin, after := float32(r.IntN(2)), 0
+	fresh := row.Sets && begin == 0 && a.n > 0
 	if row.Masked && r.IntN(2) == 0 { // it may write to a part of something larger
 		after = 1 + r.IntN(4)
 		stride += after
@@ -176,6 +177,9 @@ func testProduct(t *testing.T, r *rand.Rand, row *Row, a, b *matrix) {
 	for i := range a.lines {
 		for j := range b.lines {
 			c[i*stride+j] = begin
+			if fresh {
+				c[i*stride+j] = float32(math.NaN()) // which does not matter
+			}
 		}
 	}
 	for k := 0; k < a.n; k += row.Depth {
@@ -191,7 +195,7 @@ func testProduct(t *testing.T, r *rand.Rand, row *Row, a, b *matrix) {
 		testPanel(t, row.Name, &row.A, a, panelsA, apartA, k, d)
 		testPanel(t, row.Name, &row.B, b, panelsB, apartB, k, d)
 		row.Run(&Tile{
-			A: panelsA, DistA: apartA, B: panelsB, DistB: apartB, Depth: d, Rows: a.lines, Cols: b.lines, C: c, Stride: stride,
+			A: panelsA, DistA: apartA, B: panelsB, DistB: apartB, Depth: d, Rows: a.lines, Cols: b.lines, C: c, Stride: stride, Fresh: fresh && k == 0,
 		})
 	}
 	for i := range a.lines {

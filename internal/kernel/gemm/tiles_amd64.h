@@ -10,6 +10,8 @@
 
 #define TILERELEASE BYTE $0xc4; BYTE $0xe2; BYTE $0x78; BYTE $0x49; BYTE $0xc0
 
+#define TILEZERO(t) BYTE $0xc4; BYTE $0xe2; BYTE $0x7b; BYTE $0x49; BYTE $(0xc0+8*t)
+
 #define TILELOADD(place, lo, hi, t) \
 	BYTE $0xc4; BYTE $0xe2; BYTE $0x7b; BYTE $0x4b; BYTE $(0x84+8*t) \
 	BYTE $place; BYTE $lo; BYTE $hi; BYTE $0; BYTE $0
