@@ -34,12 +34,12 @@ type derivation struct {
 }
 
 // addDerivation notes a task that makes derived memory at a place.
-func (p *Program) addDerivation(k strided.Kernel, op *strided.Op, at *place) {
+func (p *Program) addDerivation(s step, op *strided.Op, at *place) {
 	if p.origins == nil {
 		p.origins = make(map[strided.Operand]int)
 	}
 	p.origins[at.Operand] = len(p.once)
-	p.once = append(p.once, derivation{step: step{kernels: []strided.Kernel{k}}, op: op})
+	p.once = append(p.once, derivation{step: s, op: op})
 }
 
 // origin is the operation that has made exactly an operand, nil if none has.

@@ -48,9 +48,6 @@ func (p *Program) bindOp(op *td.Op) (s step, once bool, err error) {
 			p.wants(&places[i])
 		}
 	}
-	if once {
-		p.addDerivation(k, bound, &places[0])
-	}
 	if err := p.claimScratch(k.Need()); err != nil {
 		return s, false, err
 	}
@@ -60,7 +57,9 @@ func (p *Program) bindOp(op *td.Op) (s step, once bool, err error) {
 		err = p.countWork(work, work/float64(tiles), once)
 		s.nanoseconds = operationTime(op, work)
 	}
-	if !once {
+	if once {
+		p.addDerivation(s, bound, &places[0])
+	} else {
 		for i := range places {
 			p.note(access{place: places[i], writes: i < op.Results(), first: i == 0, over: op.InPlace(i)})
 		}
