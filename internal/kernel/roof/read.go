@@ -1,7 +1,6 @@
 package roof
 
-// sink has what readGo found, so that reading is not left out.
-var sink float32
+import "runtime"
 
 // readGo reads all floats.
 func readGo(b []float32) {
@@ -16,7 +15,5 @@ func readGo(b []float32) {
 	for _, v := range b {
 		s0 += v
 	}
-	if s := s0 + s1 + s2 + s3; s == -1 { // never: all are 0 or 1
-		sink = s
-	}
+	runtime.KeepAlive(s0 + s1 + s2 + s3) // so that reading is not left out
 }

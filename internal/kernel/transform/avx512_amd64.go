@@ -118,12 +118,16 @@ func backAVX512(b *Back, tile int) {
 	}
 }
 
-// pick2 and pick4 pick, of 64 elements, those that 16 tiles have at each place.
+// pick2 and pick4 pick, of 64 elements, those that 16 tiles have at each place. The
+// machine code reads them.
 var (
+	//lint:ignore U1000 machine code reads it
 	pick2 = picks(2)
+	//lint:ignore U1000 machine code reads it
 	pick4 = picks(4)
 )
 
+//lint:ignore U1000 it makes what machine code reads
 func picks(tile int) (picks [4][16]uint16) {
 	for place := range tile {
 		for t := range 16 {
