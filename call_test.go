@@ -14,6 +14,7 @@ import (
 
 	"github.com/espalier-ane/espalier"
 	"github.com/espalier-ane/espalier/coreml"
+	"github.com/espalier-ane/espalier/internal/testkit"
 	"github.com/espalier-ane/espalier/tensor"
 )
 
@@ -227,7 +228,7 @@ func TestCallAllocatesNothing(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if n := testing.AllocsPerRun(20, func() {
+			if n := testkit.Allocs(20, func() {
 				if err := call.RunWithState(ctx, state); err != nil {
 					t.Fatal(err)
 				}
@@ -237,7 +238,7 @@ func TestCallAllocatesNothing(t *testing.T) {
 			if raceEnabled { // a sync.Pool then drops what it likes
 				continue
 			}
-			if n := testing.AllocsPerRun(20, func() {
+			if n := testkit.Allocs(20, func() {
 				if err := f.PredictIntoWithState(ctx, inputs, outputs, state); err != nil {
 					t.Fatal(err)
 				}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/espalier-ane/espalier/e5rt"
+	"github.com/espalier-ane/espalier/internal/testkit"
 	"github.com/espalier-ane/espalier/tensor"
 )
 
@@ -66,7 +67,7 @@ func TestAliasSteps(t *testing.T) {
 			if got := z.Float32s(); !slices.Equal(got, times(3, 0)) {
 				t.Errorf("%s %d bytes after x: z is %v, want %v", over, shift, got, times(3, 0))
 			}
-			if n := testing.AllocsPerRun(20, func() {
+			if n := testkit.Allocs(20, func() {
 				check(t, o.Set("x", given))
 				check(t, o.Run(ctx, nil))
 			}); n != 0 {

@@ -13,6 +13,7 @@ import (
 	"github.com/espalier-ane/espalier/e5"
 	"github.com/espalier-ane/espalier/e5rt"
 	"github.com/espalier-ane/espalier/hwx"
+	"github.com/espalier-ane/espalier/internal/testkit"
 	"github.com/espalier-ane/espalier/td"
 	"github.com/espalier-ane/espalier/tensor"
 )
@@ -77,7 +78,7 @@ func TestNoAllocations(t *testing.T) {
 			check(t, o.Set("x", x))
 			check(t, o.Run(ctx, nil))
 		}
-		if n := testing.AllocsPerRun(100, run); n != 0 {
+		if n := testkit.Allocs(100, run); n != 0 {
 			t.Errorf("%v: %v allocations", d, n)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/espalier-ane/espalier/e5rt"
 	"github.com/espalier-ane/espalier/hwx"
+	"github.com/espalier-ane/espalier/internal/testkit"
 	"github.com/espalier-ane/espalier/td"
 	"github.com/espalier-ane/espalier/tensor"
 )
@@ -67,7 +68,7 @@ func TestStateStaysInPlace(t *testing.T) {
 			rows[i] = tensor.ToF16(float32(k + i))
 		}
 		places[0] = int32(k)
-		if n := testing.AllocsPerRun(1, func() { check(t, o.Run(ctx, s)) }); n != 0 && k > 0 {
+		if n := testkit.Allocs(1, func() { check(t, o.Run(ctx, s)) }); n != 0 && k > 0 {
 			t.Fatalf("step %d: %v allocations", k, n)
 		}
 		after, err := s.Tensor("cache")

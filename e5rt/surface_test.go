@@ -7,6 +7,7 @@ import (
 
 	"github.com/espalier-ane/espalier/e5rt"
 	"github.com/espalier-ane/espalier/hwx"
+	"github.com/espalier-ane/espalier/internal/testkit"
 	"github.com/espalier-ane/espalier/td"
 	"github.com/espalier-ane/espalier/tensor"
 )
@@ -68,7 +69,7 @@ func testGaps(t *testing.T, f *e5rt.Function) {
 			t.Errorf("y is %v, sum is %v, want %v", y.Float32s(), held.Float32s(), want)
 		}
 	}
-	if n := testing.AllocsPerRun(20, func() { check(t, o.Run(context.Background(), s)) }); n != 0 {
+	if n := testkit.Allocs(20, func() { check(t, o.Run(context.Background(), s)) }); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
 }

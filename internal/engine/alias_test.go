@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/espalier-ane/espalier/internal/testkit"
 	"github.com/espalier-ane/espalier/td"
 	"github.com/espalier-ane/espalier/tensor"
 )
@@ -294,7 +295,7 @@ func TestAliasTasks(t *testing.T) {
 					}
 				}
 			}
-			if n := testing.AllocsPerRun(10, func() {
+			if n := testkit.Allocs(10, func() {
 				if c.BindAll(shared) != nil || p.RunAll(ctx, c) != nil {
 					t.Error("it fails when it runs again")
 				}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/espalier-ane/espalier/internal/engine"
+	"github.com/espalier-ane/espalier/internal/testkit"
 )
 
 // dispatcher runs a program over and over with an input that changes, and checks
@@ -54,7 +55,7 @@ func BenchmarkDispatch(b *testing.B) {
 func TestDispatches(t *testing.T) {
 	d := newDispatcher(t)
 	n := 0
-	if allocs := testing.AllocsPerRun(100_000, func() { d.dispatch(t, n); n++ }); allocs != 0 {
+	if allocs := testkit.Allocs(100_000, func() { d.dispatch(t, n); n++ }); allocs != 0 {
 		t.Errorf("%v allocations per dispatch, want 0", allocs)
 	}
 }
@@ -64,7 +65,7 @@ func TestRunAllocatesNothing(t *testing.T) {
 	for _, o := range writtenPrograms {
 		p := load(t, o.file(t), h13(t))
 		c := p.NewContext()
-		if allocs := testing.AllocsPerRun(10, func() {
+		if allocs := testkit.Allocs(10, func() {
 			if err := p.RunAll(context.Background(), c); err != nil {
 				t.Fatal(err)
 			}

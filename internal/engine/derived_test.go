@@ -10,6 +10,7 @@ import (
 	"github.com/espalier-ane/espalier/hal"
 	"github.com/espalier-ane/espalier/hwx"
 	"github.com/espalier-ane/espalier/internal/engine"
+	"github.com/espalier-ane/espalier/internal/testkit"
 	"github.com/espalier-ane/espalier/td"
 	"github.com/espalier-ane/espalier/tensor"
 )
@@ -134,7 +135,7 @@ func TestDerivedAndStates(t *testing.T) {
 			}
 			check8(t, "result", y, func(i int) float32 { return float32(22*(i+1) + 1) })
 			check8(t, "state", s, func(i int) float32 { return float32(i + 3) })
-			if n := testing.AllocsPerRun(20, func() { p.RunAll(context.Background(), c) }); n != 0 {
+			if n := testkit.Allocs(20, func() { p.RunAll(context.Background(), c) }); n != 0 {
 				t.Errorf("%v allocations per run", n)
 			}
 

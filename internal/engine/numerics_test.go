@@ -10,6 +10,7 @@ import (
 	"github.com/espalier-ane/espalier/hal"
 	"github.com/espalier-ane/espalier/hwx"
 	"github.com/espalier-ane/espalier/internal/engine"
+	"github.com/espalier-ane/espalier/internal/testkit"
 	"github.com/espalier-ane/espalier/td"
 	"github.com/espalier-ane/espalier/tensor"
 )
@@ -261,7 +262,7 @@ func TestRulesAllocateNothing(t *testing.T) {
 				}
 			}
 		}
-		if n := testing.AllocsPerRun(50, func() { p.RunAll(context.Background(), c) }); n != 0 {
+		if n := testkit.Allocs(50, func() { p.RunAll(context.Background(), c) }); n != 0 {
 			t.Errorf("%s: %v allocations", name, n)
 		}
 	}

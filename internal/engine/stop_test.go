@@ -10,6 +10,7 @@ import (
 
 	"github.com/espalier-ane/espalier/hwx"
 	"github.com/espalier-ane/espalier/internal/engine"
+	"github.com/espalier-ane/espalier/internal/testkit"
 	"github.com/espalier-ane/espalier/td"
 	"github.com/espalier-ane/espalier/tensor"
 )
@@ -88,7 +89,7 @@ func TestStoppableAllocatesNothing(t *testing.T) {
 	for _, file := range []*hwx.File{own(t, "convolution 3x3 with bias").file(t), virtualFile(t, "virtual", td.V256, gainThenShift()...)} {
 		p := load(t, file, plain)
 		c := p.NewContext()
-		if n := testing.AllocsPerRun(100, func() { p.RunAll(ctx, c) }); n != 0 {
+		if n := testkit.Allocs(100, func() { p.RunAll(ctx, c) }); n != 0 {
 			t.Errorf("%v allocations", n)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/espalier-ane/espalier/internal/testkit"
 	"github.com/espalier-ane/espalier/td"
 	"github.com/espalier-ane/espalier/tensor"
 )
@@ -38,11 +39,11 @@ func runsAgain(t *testing.T, b *bench) {
 		} else if string(first) != string(got) {
 			t.Errorf("%s: %d threads give other bits", name, threads)
 		}
-		if n := testing.AllocsPerRun(3, func() { c.program.RunAll(context.Background(), c) }); n != 0 {
+		if n := testkit.Allocs(3, func() { c.program.RunAll(context.Background(), c) }); n != 0 {
 			t.Errorf("%s: %v allocations with %d threads", name, n, threads)
 		}
 		b.checkPacked(t)
-		if c := b.runWith(t, constant); testing.AllocsPerRun(3, func() { c.program.RunAll(context.Background(), c) }) != 0 {
+		if c := b.runWith(t, constant); testkit.Allocs(3, func() { c.program.RunAll(context.Background(), c) }) != 0 {
 			t.Errorf("%s: allocations with %d threads and constant sources", name, threads)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/espalier-ane/espalier/hal"
 	"github.com/espalier-ane/espalier/hwx"
 	"github.com/espalier-ane/espalier/internal/engine"
+	"github.com/espalier-ane/espalier/internal/testkit"
 	"github.com/espalier-ane/espalier/td"
 	"github.com/espalier-ane/espalier/tensor"
 )
@@ -116,7 +117,7 @@ func TestVirtualContainer(t *testing.T) {
 			p := load(t, virtualFile(t, tt.target, tt.version, gainThenShift()...), plain)
 			equal(t, "y", execute(t, p, map[string][]float32{"x": x})["y"], want)
 			c := p.NewContext()
-			if n := testing.AllocsPerRun(100, func() { p.RunAll(context.Background(), c) }); n != 0 {
+			if n := testkit.Allocs(100, func() { p.RunAll(context.Background(), c) }); n != 0 {
 				t.Errorf("%v allocations", n)
 			}
 		})

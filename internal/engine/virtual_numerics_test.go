@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/espalier-ane/espalier/hal"
+	"github.com/espalier-ane/espalier/internal/testkit"
 	"github.com/espalier-ane/espalier/td"
 )
 
@@ -55,7 +56,7 @@ func TestVirtualUnderRules(t *testing.T) {
 			if threads == 1 {
 				continue
 			}
-			if n := testing.AllocsPerRun(1, func() { c.program.RunAll(context.Background(), c) }); n != 0 {
+			if n := testkit.Allocs(1, func() { c.program.RunAll(context.Background(), c) }); n != 0 {
 				t.Errorf("%v: %v allocations", b.op.Class(), n)
 			}
 		}
