@@ -57,9 +57,9 @@ func (c *careful) measure(w *Scratch, p *product, k int) {
 		}
 		switch p.strip {
 		case &p.left:
-			copy(g.squaresA[:], g.strip.squares[:])
+			copy(g.squaresA[:], g.strips[p.level].squares[:])
 		case &p.right:
-			copy(g.squaresB[:], g.strip.squares[:])
+			copy(g.squaresB[:], g.strips[p.level].squares[:])
 		}
 	}
 	if !p.left.packed.there && p.strip != &p.left {

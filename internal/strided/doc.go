@@ -292,7 +292,11 @@ func NewScratch(n Need) *Scratch {
 
 // Forget forgets what the scratch holds of operands: for a scratch that others have used
 // since the last call of Run with the same task.
-func (w *Scratch) Forget() { w.gemm.strip.of = nil }
+func (w *Scratch) Forget() {
+	for i := range w.gemm.strips {
+		w.gemm.strips[i].of = nil
+	}
+}
 
 // Grow makes the scratch large enough for another need.
 func (w *Scratch) Grow(n Need) {

@@ -21,6 +21,8 @@ type product struct {
 	careful     *careful // rules that look at each of them; nil: none
 	other       *product // for lines that the row's panels cannot hold; nil: they hold all
 	strip       *side    // of which the scratch holds all factors of the lines of a tile; nil: a block of them
+	level       int      // 1 of the other product
+	panelsAt    int      // where its panels begin in the scratch
 
 	tileRows, tileCols int // the largest tile
 	floats             int // of the scratch, from the first on: the stage, and the tile
@@ -86,6 +88,7 @@ func newProduct(row *gemm.Row, left, right factors, n int, c *careful, tileRows,
 	p.floats = stage + room
 	if row.Else != nil {
 		other := newProduct(row.Else, left, right, n, c, tileRows, tileCols)
+		other.level = 1
 		p.other, p.kept = &other, max(p.floats, other.floats)
 		p.floats = p.kept + room
 	}
@@ -109,6 +112,10 @@ func (p *product) keep(right bool) {
 	}
 	if !s.packed.there && p.n > 0 && s.panel.RoundUp(lines)*p.n <= maxStrip {
 		p.strip = s
+	}
+	if p.other != nil { // side by side, so that one does not drive out the other
+		p.other.keep(right)
+		p.other.panelsAt = p.panelWords(&p.left, p.tileRows) + p.panelWords(&p.right, p.tileCols)
 	}
 }
 
@@ -150,7 +157,9 @@ func (p *product) panelWords(s *side, lines int) int {
 func (p *product) need() Need {
 	n := Need{Float: p.floats, Panels: p.panelWords(&p.left, p.tileRows) + p.panelWords(&p.right, p.tileCols)}
 	if p.other != nil {
-		n = n.Max(p.other.need())
+		other := p.other.need()
+		other.Panels += p.other.panelsAt
+		n = n.Max(other)
 	}
 	return n
 }
@@ -210,6 +219,19 @@ func (m *marks) set(i int) {
 
 func (m *marks) has(i int) bool { return m.bits[i/64]>>(i%64)&1 != 0 }
 
+// all reports whether the first lines all are.
+func (m *marks) all(lines int) bool {
+	if !m.any {
+		return false
+	}
+	for i := range lines {
+		if !m.has(i) {
+			return false
+		}
+	}
+	return true
+}
+
 // add adds others, which may be none.
 func (m *marks) add(o *marks) {
 	if !o.any {
@@ -236,16 +258,16 @@ func (p *product) panels(w *Scratch, s *side, buf []float32, l *lines, k, d int,
 		s.fill(w, buf, apart, l, k, d, bad)
 		return buf, apart
 	}
-	if g := &w.gemm; g.strip.of != p || g.strip.lines != *l {
+	if strip := &w.gemm.strips[p.level]; strip.of != p || strip.lines != *l {
 		p.fillStrip(w, buf, l)
 	}
-	bad.add(&w.gemm.strip.bad)
+	bad.add(&w.gemm.strips[p.level].bad)
 	return buf[k/p.row.Depth*s.panel.Panels(l.count)*apart:], apart
 }
 
 // fillStrip packs all factors of lines, block by block.
 func (p *product) fillStrip(w *Scratch, buf []float32, l *lines) {
-	s, apart, strip := p.strip, p.apart(p.strip), &w.gemm.strip
+	s, apart, strip := p.strip, p.apart(p.strip), &w.gemm.strips[p.level]
 	strip.bad = marks{}
 	if s.measured {
 		clear(strip.squares[:])
@@ -263,8 +285,10 @@ func (p *product) fillStrip(w *Scratch, buf []float32, l *lines) {
 // forgetStrip begins a run of tiles: what the strip was made of may have changed
 // since, unless it is the same kernel that goes on.
 func (w *Scratch) forgetStrip() {
-	if s := &w.gemm.strip; w.Task == 0 || s.task != w.Task {
-		s.of, s.task = nil, w.Task
+	for i := range w.gemm.strips {
+		if s := &w.gemm.strips[i]; w.Task == 0 || s.task != w.Task {
+			s.of, s.task = nil, w.Task
+		}
 	}
 }
 
@@ -280,8 +304,8 @@ type strip struct {
 // gemmState is the tile that a thread works on.
 type gemmState struct {
 	left, right lines
-	part        lines // of one of them, on its way into panels
-	strip       strip
+	part        lines    // of one of them, on its way into panels
+	strips      [2]strip // by level
 
 	badLeft, badRight marks // lines that the panels do not hold
 	source            gemm.Source
@@ -314,6 +338,9 @@ func (p *product) multiply(w *Scratch, n int, start []float32) (tile []float32, 
 			return tile, stride
 		}
 		p.block(w, k, n)
+		if p.strip != nil && k == 0 && g.strips[p.level].bad.all(g.strips[p.level].lines.count) {
+			return p.other.multiply(w, n, start) // there is nothing to keep
+		}
 		if p.careful != nil {
 			p.careful.measure(w, p, k)
 		}
@@ -356,8 +383,9 @@ func (p *product) mend(w *Scratch, n int, start, tile []float32, stride int) (me
 func (p *product) block(w *Scratch, k, n int) {
 	g := &w.gemm
 	d := min(p.row.Depth, n-k)
-	a, apartA := p.panels(w, &p.left, w.panels, &g.left, k, d, &g.badLeft)
-	b, apartB := p.panels(w, &p.right, w.panels[p.panelWords(&p.left, p.tileRows):], &g.right, k, d, &g.badRight)
+	panels := w.panels[p.panelsAt:]
+	a, apartA := p.panels(w, &p.left, panels, &g.left, k, d, &g.badLeft)
+	b, apartB := p.panels(w, &p.right, panels[p.panelWords(&p.left, p.tileRows):], &g.right, k, d, &g.badRight)
 	g.tile = gemm.Tile{A: a, DistA: apartA, B: b, DistB: apartB, Depth: d, Rows: g.left.count, Cols: g.right.count}
 }
 

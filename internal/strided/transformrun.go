@@ -173,7 +173,8 @@ func (k *transformed) backward(w *Scratch, n, first, count, firstRow, rows int) 
 // own in the place of ours.
 func (k *transformed) plainly(w *Scratch, n, first, count, firstRow, rows int) {
 	m, width := k.form.Tile, k.out[axisW]
-	w.transform.of, w.gemm.strip.of = nil, nil
+	w.transform.of = nil
+	w.Forget()
 	from, end := firstRow*m*width, min((firstRow+rows)*m, k.out[axisH])*width
 	for p := from; p < end && !w.stop(); p += k.tileCols {
 		for c := first; c < first+count; c += k.tileRows {
