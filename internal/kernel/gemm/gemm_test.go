@@ -3,8 +3,10 @@ package gemm
 import (
 	"encoding/binary"
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/espalier-ane/espalier/internal/kernel/half"
@@ -267,6 +269,20 @@ func testPanel(t *testing.T, name string, p *Panel, m *matrix, panels []float32,
 }
 
 // BenchmarkRows prints how fast rows multiply what lies in the cache.
+// FuzzRows picks a row, a shape and numbers of a kind.
+func FuzzRows(f *testing.F) {
+	names := slices.Sorted(maps.Keys(kinds))
+	f.Add(uint64(1), uint8(0), uint8(0), uint8(7), uint8(9), uint16(33))
+	f.Add(uint64(2), uint8(3), uint8(4), uint8(50), uint8(70), uint16(300))
+	f.Fuzz(func(t *testing.T, seed uint64, row, kind, rows, cols uint8, n uint16) {
+		usable := Usable()
+		r := rand.New(rand.NewPCG(seed, 1))
+		of := kinds[names[int(kind)%len(names)]]
+		a, b := newMatrix(r, 1+int(rows)%100, int(n)%700, of), newMatrix(r, 1+int(cols)%100, int(n)%700, of)
+		testProduct(t, r, usable[int(row)%len(usable)], a, b)
+	})
+}
+
 func BenchmarkRows(b *testing.B) {
 	for _, row := range Usable() {
 		for _, shape := range [][2]int{{1, 128}, {128, 1}, {128, 128}} {
