@@ -70,7 +70,7 @@ func TestAliasSteps(t *testing.T) {
 			if n := testkit.Allocs(20, func() {
 				check(t, o.Set("x", given))
 				check(t, o.Run(ctx, nil))
-			}); n != 0 {
+			}); n != 0 && !testkit.Race { // which allocates by itself
 				t.Errorf("%s %d bytes after x: %v allocations", over, shift, n)
 			}
 		}
