@@ -3,8 +3,10 @@ package e5rt
 import (
 	"encoding/binary"
 	"math"
+	"unsafe"
 
 	"github.com/espalier-ane/espalier/internal/kernel/half"
+	"github.com/espalier-ane/espalier/internal/kernel/vec"
 	"github.com/espalier-ane/espalier/internal/pool"
 	"github.com/espalier-ane/espalier/tensor"
 )
@@ -40,6 +42,8 @@ func convertPart(dst, src []byte, s, d tensor.DType) {
 		copy(dst, src)
 	case s == tensor.Float32 && d == tensor.Float16: // by far the most frequent
 		half.Narrow(dst, src)
+	case s == tensor.Float16 && d == tensor.Float32 && uintptr(unsafe.Pointer(unsafe.SliceData(dst)))%4 == 0:
+		widen(unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(dst))), len(src)/2), src)
 	case s.IsFloat() || d.IsFloat():
 		var chunk [256]float32
 		for len(src) > 0 {
@@ -56,15 +60,26 @@ func convertPart(dst, src []byte, s, d tensor.DType) {
 	}
 }
 
+// widen reads fp16 numbers; a NaN stays as it was, quiet or not.
+func widen(to []float32, b []byte) {
+	for part := 1024; len(to) > 0; to, b = to[part:], b[2*part:] {
+		part = min(part, len(to))
+		half.Floats(to[:part], b)
+		if !vec.HasNaN(to[:part]) {
+			continue
+		}
+		for i, v := range to[:part] {
+			if v != v {
+				to[i] = tensor.F16(binary.LittleEndian.Uint16(b[2*i:]))
+			}
+		}
+	}
+}
+
 func readFloats(to []float32, b []byte, d tensor.DType) {
 	le := binary.LittleEndian
 	if d == tensor.Float16 {
-		half.Floats(to, b)
-		for i, v := range to {
-			if v != v { // as it was, quiet or not
-				to[i] = tensor.F16(le.Uint16(b[2*i:]))
-			}
-		}
+		widen(to, b)
 		return
 	}
 	for i := range to {

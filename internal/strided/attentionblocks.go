@@ -55,7 +55,7 @@ const (
 	blockKeys     = 256
 	blockFloats   = 1 << 15
 	tileFloats    = 1 << 16
-	enoughTiles   = 4
+	enoughTiles   = 2
 )
 
 func bindAttentionBlocks(op *Op) (Kernel, error) {

@@ -79,6 +79,8 @@ type sinkStep struct {
 	pair     *pair
 	f        func(x, a, b float64) float64
 	plain    bool         // f is the function itself, which may have a loop of its own
+	vector   vec.Function // that loop, if vectors says that there is one
+	vectors  bool
 	cast     tensor.DType // MicroTypeCast
 	odd      bool
 	operand  array
@@ -104,6 +106,7 @@ func newSink(op *Op) *sink {
 		switch m.Code {
 		case td.MicroActivation:
 			b.f, b.plain = op.Rules.function(td.Function(m.Function), m.A, m.B)
+			b.vector, b.vectors = vectorFunctions[td.Function(m.Function)]
 		case td.MicroEW:
 			p, _ := pairOf(td.EWKind(m.Function))
 			p = op.Rules.pair(p)
@@ -247,9 +250,9 @@ func (st *sinkStep) applyFunction(v []float32) {
 			return
 		}
 	}
-	if f, ok := vectorFunctions[td.Function(st.Function)]; ok && st.plain && vec.Applies(st.odd) {
+	if st.vectors && st.plain && vec.Applies(st.odd) {
 		for len(v) > 0 {
-			v = v[vec.Apply(f, v, st.A, st.odd):]
+			v = v[vec.Apply(st.vector, v, st.A, st.odd):]
 			n := min(vec.Left, len(v)) // which it leaves, if it has not done all
 			st.each(v[:n])
 			v = v[n:]
