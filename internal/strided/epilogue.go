@@ -79,6 +79,8 @@ type sinkStep struct {
 	pair     *pair
 	f        func(x, a, b float64) float64
 	plain    bool         // f is the function itself, which may have a loop of its own
+	vectored bool         // and may have machine code:
+	vector   vec.Function //
 	cast     tensor.DType // MicroTypeCast
 	odd      bool
 	operand  array
@@ -104,6 +106,9 @@ func newSink(op *Op) *sink {
 		switch m.Code {
 		case td.MicroActivation:
 			b.f, b.plain = op.Rules.function(td.Function(m.Function), m.A, m.B)
+			if b.plain {
+				b.vector, b.vectored = vectorFunctions[td.Function(m.Function)]
+			}
 		case td.MicroEW:
 			p, _ := pairOf(td.EWKind(m.Function))
 			p = op.Rules.pair(p)
@@ -247,9 +252,9 @@ func (st *sinkStep) applyFunction(v []float32) {
 			return
 		}
 	}
-	if f, ok := vectorFunctions[td.Function(st.Function)]; ok && st.plain && vec.Applies(st.odd) {
+	if st.vectored && vec.Applies(st.odd) {
 		for len(v) > 0 {
-			v = v[vec.Apply(f, v, st.A, st.odd):]
+			v = v[vec.Apply(st.vector, v, st.A, st.odd):]
 			n := min(vec.Left, len(v)) // which it leaves, if it has not done all
 			st.each(v[:n])
 			v = v[n:]
