@@ -171,14 +171,17 @@ func (s *sink) needInts() Need { return Need{Int: chunk * (1 + s.slots)} }
 
 // put takes a row of at most chunk values, whose first belongs at i, along an
 // axis. It overwrites them.
-func (s *sink) put(w *Scratch, v []float32, i index, axis int) {
+func (s *sink) put(w *Scratch, v []float32, i index, axis int) { s.putAt(w, v, &i, axis) }
+
+// putAt is to put what loadAt of an array is to load.
+func (s *sink) putAt(w *Scratch, v []float32, i *index, axis int) {
 	if s.arrival != nil {
 		s.arrival.apply(v)
 	}
 	for k := range s.steps {
 		s.steps[k].apply(w, v, i, axis)
 	}
-	s.out.store(w, v, i, axis)
+	s.out.storeAt(w, v, i, axis)
 }
 
 // round makes a float32 of a value that a class has computed.
@@ -189,7 +192,7 @@ func (s *sink) round(v float64) float32 {
 	return float32(v)
 }
 
-func (st *sinkStep) apply(w *Scratch, v []float32, i index, axis int) {
+func (st *sinkStep) apply(w *Scratch, v []float32, i *index, axis int) {
 	switch st.Code {
 	case td.MicroScaleBias:
 		a, b := float64(st.A), float64(st.B)
@@ -211,7 +214,7 @@ func (st *sinkStep) apply(w *Scratch, v []float32, i index, axis int) {
 		switch {
 		case st.pair.kind.Unary() && !st.Swap:
 		case st.loads:
-			st.operand.load(w, second, i, axis)
+			st.operand.loadAt(w, second, i, axis)
 		case st.from >= 0:
 			second = w.steps[chunk*(1+st.from):][:len(v)]
 		default:

@@ -70,7 +70,7 @@ func (s *sink) putTile(w *Scratch, tile []float32, stride, rows, cols int, bias 
 			if bias != nil {
 				vec.Plus(row, bias[r])
 			}
-			s.put(w, row, i, axisW)
+			s.putAt(w, row, &i, axisW)
 			i[axis]++
 		}
 		return
