@@ -50,10 +50,7 @@ func loadFloats(dst []float32, t tensor.DType, src []byte, off, stride int) {
 	}
 	switch { // the most frequent ones first
 	case t == tensor.Float16 && stride != 2:
-		for i := range dst {
-			dst[i] = half.Float(binary.LittleEndian.Uint16(src[off:]))
-			off += stride
-		}
+		loadApart(dst, src, off, stride)
 	case t == tensor.Float16 || stride == sizeOf(t) && !t.SubByte():
 		loadDense(dst, t, src[off:off+stride*len(dst)])
 	case stride == 1 && t.SubByte():
@@ -68,6 +65,50 @@ func loadFloats(dst []float32, t tensor.DType, src []byte, off, stride int) {
 			dst[i] = floatAt(t, src, off)
 			off += stride
 		}
+	}
+}
+
+// loadApart reads fp16 numbers that lie apart: they are put side by side first, so
+// that they are converted together.
+func loadApart(dst []float32, src []byte, off, stride int) {
+	var side [2 * 64]byte
+	for len(dst) > 0 {
+		n := min(len(dst), len(side)/2)
+		gatherHalves(side[:2*n], src, off, stride)
+		half.Floats(dst[:n], side[:])
+		dst, off = dst[n:], off+n*stride
+	}
+}
+
+// gatherHalves copies elements of two bytes, which lie apart, to where they lie side
+// by side. Four are written at once: memory that was written in parts must wait
+// before it is read whole.
+func gatherHalves(dst, src []byte, off, stride int) {
+	for ; len(dst) >= 8; dst = dst[8:] {
+		v := uint64(binary.LittleEndian.Uint16(src[off:]))
+		v |= uint64(binary.LittleEndian.Uint16(src[off+stride:])) << 16
+		v |= uint64(binary.LittleEndian.Uint16(src[off+2*stride:])) << 32
+		v |= uint64(binary.LittleEndian.Uint16(src[off+3*stride:])) << 48
+		binary.LittleEndian.PutUint64(dst, v)
+		off += 4 * stride
+	}
+	for ; len(dst) >= 2; dst = dst[2:] {
+		dst[0], dst[1] = src[off], src[off+1]
+		off += stride
+	}
+}
+
+// storeApart writes fp16 numbers apart.
+func storeApart(dst []byte, off, stride int, src []float32) {
+	var side [2 * 64]byte
+	for len(src) > 0 {
+		n := min(len(src), len(side)/2)
+		half.Put(side[:], src[:n])
+		for i := range n {
+			binary.LittleEndian.PutUint16(dst[off:], binary.LittleEndian.Uint16(side[2*i:]))
+			off += stride
+		}
+		src = src[n:]
 	}
 }
 
@@ -199,10 +240,7 @@ func storeFloats(t tensor.DType, dst []byte, off, stride int, src []float32) {
 			half.Put(dst[off:], src)
 			return
 		}
-		for _, v := range src {
-			binary.LittleEndian.PutUint16(dst[off:], half.Bits(v))
-			off += stride
-		}
+		storeApart(dst, off, stride, src)
 	case tensor.Float32:
 		for _, v := range src {
 			binary.LittleEndian.PutUint32(dst[off:], math.Float32bits(v))

@@ -43,15 +43,16 @@ func bindElementWise(op *Op) (Kernel, error) { return bindPairs(op) }
 func (k *elementwise) Need() Need { return k.sink.need().Max(Need{Float: 2 * chunk}) }
 
 func (k *elementwise) Run(w *Scratch, lo, hi int) {
+	var i index
 	for t := lo; t < hi; t++ {
-		i, n := k.tile(t)
+		n := k.tileAt(&i, t)
 		v, second := w.float[:n], w.float[chunk:][:n]
-		k.x.load(w, v, i, k.axis)
+		k.x.loadAt(w, v, &i, k.axis)
 		if k.binary {
-			k.z.load(w, second, i, k.axis)
+			k.z.loadAt(w, second, &i, k.axis)
 		}
 		k.pair.apply(v, v, second, k.sink.first)
-		k.sink.put(w, v, i, k.axis)
+		k.sink.putAt(w, v, &i, k.axis)
 	}
 }
 

@@ -79,8 +79,8 @@ type sinkStep struct {
 	pair     *pair
 	f        func(x, a, b float64) float64
 	plain    bool         // f is the function itself, which may have a loop of its own
-	vector   vec.Function // that loop, if vectors says that there is one
-	vectors  bool
+	vector   vec.Function // that loop, by machine code, if vectored
+	vectored bool
 	cast     tensor.DType // MicroTypeCast
 	odd      bool
 	operand  array
@@ -106,7 +106,9 @@ func newSink(op *Op) *sink {
 		switch m.Code {
 		case td.MicroActivation:
 			b.f, b.plain = op.Rules.function(td.Function(m.Function), m.A, m.B)
-			b.vector, b.vectors = vectorFunctions[td.Function(m.Function)]
+			if b.plain {
+				b.vector, b.vectored = vectorFunctions[td.Function(m.Function)]
+			}
 		case td.MicroEW:
 			p, _ := pairOf(td.EWKind(m.Function))
 			p = op.Rules.pair(p)
@@ -169,14 +171,17 @@ func (s *sink) needInts() Need { return Need{Int: chunk * (1 + s.slots)} }
 
 // put takes a row of at most chunk values, whose first belongs at i, along an
 // axis. It overwrites them.
-func (s *sink) put(w *Scratch, v []float32, i index, axis int) {
+func (s *sink) put(w *Scratch, v []float32, i index, axis int) { s.putAt(w, v, &i, axis) }
+
+// putAt is to put what loadAt of an array is to load.
+func (s *sink) putAt(w *Scratch, v []float32, i *index, axis int) {
 	if s.arrival != nil {
 		s.arrival.apply(v)
 	}
 	for k := range s.steps {
 		s.steps[k].apply(w, v, i, axis)
 	}
-	s.out.store(w, v, i, axis)
+	s.out.storeAt(w, v, i, axis)
 }
 
 // round makes a float32 of a value that a class has computed.
@@ -187,7 +192,7 @@ func (s *sink) round(v float64) float32 {
 	return float32(v)
 }
 
-func (st *sinkStep) apply(w *Scratch, v []float32, i index, axis int) {
+func (st *sinkStep) apply(w *Scratch, v []float32, i *index, axis int) {
 	switch st.Code {
 	case td.MicroScaleBias:
 		a, b := float64(st.A), float64(st.B)
@@ -209,7 +214,7 @@ func (st *sinkStep) apply(w *Scratch, v []float32, i index, axis int) {
 		switch {
 		case st.pair.kind.Unary() && !st.Swap:
 		case st.loads:
-			st.operand.load(w, second, i, axis)
+			st.operand.loadAt(w, second, i, axis)
 		case st.from >= 0:
 			second = w.steps[chunk*(1+st.from):][:len(v)]
 		default:
@@ -250,7 +255,7 @@ func (st *sinkStep) applyFunction(v []float32) {
 			return
 		}
 	}
-	if st.vectors && st.plain && vec.Applies(st.odd) {
+	if st.vectored && vec.Applies(st.odd) {
 		for len(v) > 0 {
 			v = v[vec.Apply(st.vector, v, st.A, st.odd):]
 			n := min(vec.Left, len(v)) // which it leaves, if it has not done all

@@ -1,6 +1,7 @@
 package strided
 
 import (
+	"github.com/espalier-ane/espalier/internal/kernel/half"
 	"github.com/espalier-ane/espalier/internal/kernel/vec"
 	"github.com/espalier-ane/espalier/td"
 	"github.com/espalier-ane/espalier/tensor"
@@ -8,11 +9,13 @@ import (
 
 // quick is an epilogue that is done in one pass over a tile, while it is in the
 // cache: add another operand, or not, then bound the sum, or not, and store fp16.
-// Those are most of them, after a product.
+// Those are most of them, after a product. If there is a function instead of bounds,
+// the sums and it are done row by row first.
 type quick struct {
-	is     bool
-	other  *array // nil: none
-	lo, hi float32
+	is       bool
+	other    *array    // nil: none
+	function *sinkStep // nil: none
+	lo, hi   float32
 }
 
 // quick recognises such an epilogue. What lies where is for putTile to see.
@@ -33,7 +36,9 @@ func (s *sink) quick(op *Op) quick {
 		case td.FuncClip:
 			q.lo, q.hi = st.A, st.B
 		default:
-			known = false
+			if known = st.vectored; known {
+				q.function = st
+			}
 		}
 		if known {
 			steps = steps[1:]
@@ -65,7 +70,7 @@ func (s *sink) putTile(w *Scratch, tile []float32, stride, rows, cols int, bias 
 			if bias != nil {
 				vec.Plus(row, bias[r])
 			}
-			s.put(w, row, i, axisW)
+			s.putAt(w, row, &i, axisW)
 			i[axis]++
 		}
 		return
@@ -78,5 +83,28 @@ func (s *sink) putTile(w *Scratch, tile []float32, stride, rows, cols int, bias 
 	if q.other != nil {
 		f.Other, f.OtherApart = q.other.memory(w)[q.other.at(&i):], q.other.strides[axis]
 	}
+	if q.function != nil {
+		q.apply(f, w.steps)
+	}
 	f.Run()
+}
+
+// apply does what comes before the store of a tile: the sums, and the function. The
+// rows are not handed on one by one, since the store of each would have to wait for
+// the memory.
+func (q *quick) apply(f *vec.Finish, other []float32) {
+	for r := range f.Rows {
+		row := f.Tile[r*f.Stride:][:f.Cols]
+		if f.Bias != nil {
+			vec.Plus(row, f.Bias[r])
+		}
+		if f.Other != nil {
+			if r == 0 || f.OtherApart != 0 {
+				half.Floats(other[:f.Cols], f.Other[r*f.OtherApart:])
+			}
+			vec.Add(row, row, other)
+		}
+		q.function.applyFunction(row)
+	}
+	f.Bias, f.Other = nil, nil
 }

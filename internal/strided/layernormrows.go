@@ -6,8 +6,10 @@ import (
 	"github.com/espalier-ane/espalier/tensor"
 )
 
-// standardRows is a layer normalization of rows of fp16 numbers that lie side by side,
-// all with the same gamma and beta, which are made floats once for many rows.
+// standardRows is a layer normalization of rows of fp16 numbers, all with the same
+// gamma and beta, which are made floats once for many rows. The results lie side by
+// side; the numbers of a row may lie apart, as after a convolution, whose places become
+// rows.
 type standardRows struct{ *layerNorm }
 
 // isStandard reports whether a normalization is one.
@@ -18,9 +20,12 @@ func isStandard(op *Op) bool {
 	k := newLayerNorm(op, 4)
 	axis := k.inner.axis
 	for _, a := range []*array{&k.sink.out, &k.x} {
-		if a.typ != tensor.Float16 || a.pass != 0 || a.interleave > 1 || a.strides[axis] != 2 {
+		if a.typ != tensor.Float16 || a.pass != 0 || a.interleave > 1 {
 			return false
 		}
+	}
+	if k.sink.out.strides[axis] != 2 {
+		return false
 	}
 	for _, a := range []*array{k.gamma, k.beta} {
 		for x := range td.NumAxes {
@@ -34,7 +39,7 @@ func isStandard(op *Op) bool {
 
 func bindStandardRows(op *Op) (Kernel, error) { return standardRows{newLayerNorm(op, 4)}, nil }
 
-func (k standardRows) Need() Need { return Need{Float: 2 * k.count} }
+func (k standardRows) Need() Need { return Need{Float: 2 * k.count, Decoded: 2 * k.count} }
 
 func (k standardRows) Run(w *Scratch, lo, hi int) {
 	gamma, beta := w.float[:k.count], w.float[k.count:][:k.count]
@@ -46,7 +51,12 @@ func (k standardRows) Run(w *Scratch, lo, hi int) {
 		if w.stop() {
 			return
 		}
-		vec.Standardize(dst[k.sink.out.at(&at):], src[k.x.at(&at):], gamma, beta, k.epsilon)
+		row, apart := src[k.x.at(&at):], k.x.strides[k.inner.axis]
+		if apart != 2 {
+			row = w.decoded[:2*k.count]
+			gatherHalves(row, src, k.x.at(&at), apart)
+		}
+		vec.Standardize(dst[k.sink.out.at(&at):], row, gamma, beta, k.epsilon)
 		k.outer.next(&at)
 	}
 }

@@ -120,16 +120,29 @@ func (a *array) readOne(src []byte, off int) float32 {
 }
 
 // load reads elements from i on along an axis.
-func (a *array) load(s *Scratch, dst []float32, i index, axis int) {
-	src := a.memory(s)
-	for rest := dst; len(rest) > 0; {
-		n, stride := a.bundle(&i, axis, len(rest))
-		loadFloats(rest[:n], a.typ, src, a.at(&i), stride)
-		rest = rest[n:]
-		i[axis] += n
+func (a *array) load(s *Scratch, dst []float32, i index, axis int) { a.loadAt(s, dst, &i, axis) }
+
+// loadAt is load for loops over rows. A place is not copied there: it was written
+// index by index, and to copy it whole waits until that, and the results before it,
+// have reached the memory.
+func (a *array) loadAt(s *Scratch, dst []float32, i *index, axis int) {
+	if n, stride := a.bundle(i, axis, len(dst)); n == len(dst) {
+		loadFloats(dst, a.typ, a.memory(s), a.at(i), stride)
+	} else {
+		a.loadBundles(s, dst, *i, axis)
 	}
 	if a.pass != 0 {
 		a.pass.apply(dst)
+	}
+}
+
+func (a *array) loadBundles(s *Scratch, dst []float32, i index, axis int) {
+	src := a.memory(s)
+	for len(dst) > 0 {
+		n, stride := a.bundle(&i, axis, len(dst))
+		loadFloats(dst[:n], a.typ, src, a.at(&i), stride)
+		dst = dst[n:]
+		i[axis] += n
 	}
 }
 
@@ -144,11 +157,22 @@ func (a *array) loadInts(s *Scratch, dst []int64, i index, axis int) {
 }
 
 // store writes elements from i on along an axis. Rules may change them.
-func (a *array) store(s *Scratch, src []float32, i index, axis int) {
-	dst := a.memory(s)
+func (a *array) store(s *Scratch, src []float32, i index, axis int) { a.storeAt(s, src, &i, axis) }
+
+// storeAt is to store what loadAt is to load.
+func (a *array) storeAt(s *Scratch, src []float32, i *index, axis int) {
 	if a.pass != 0 {
 		a.pass.apply(src)
 	}
+	if n, stride := a.bundle(i, axis, len(src)); n == len(src) {
+		storeFloats(a.typ, a.memory(s), a.at(i), stride, src)
+		return
+	}
+	a.storeBundles(s, src, *i, axis)
+}
+
+func (a *array) storeBundles(s *Scratch, src []float32, i index, axis int) {
+	dst := a.memory(s)
 	for len(src) > 0 {
 		n, stride := a.bundle(&i, axis, len(src))
 		storeFloats(a.typ, dst, a.at(&i), stride, src[:n])
@@ -268,11 +292,18 @@ func (g *grid) count() int { return elements(g.dims) }
 
 // place returns place number t.
 func (g *grid) place(t int) (i index) {
-	for x := td.NumAxes - 1; x >= 0; x-- {
-		i[x] = t % g.dims[x]
-		t /= g.dims[x]
-	}
+	g.placeAt(&i, t)
 	return i
+}
+
+// placeAt sets i to place number t.
+func (g *grid) placeAt(i *index, t int) {
+	for x := td.NumAxes - 1; x >= 0; x-- {
+		if i[x] = 0; g.dims[x] != 1 { // a division takes long
+			i[x] = t % g.dims[x]
+			t /= g.dims[x]
+		}
+	}
 }
 
 // next moves to the next place, back to the first after the last.
@@ -316,8 +347,18 @@ func (r *rowsOf) Tiles() (n, grain int) {
 
 // tile returns where chunk t begins and how long it is.
 func (r *rowsOf) tile(t int) (i index, n int) {
-	i = r.outer.place(t / r.perRow)
-	start := t % r.perRow * chunk
+	n = r.tileAt(&i, t)
+	return i, n
+}
+
+// tileAt sets i to where chunk t begins, and returns how long it is.
+func (r *rowsOf) tileAt(i *index, t int) (n int) {
+	start := 0
+	if r.perRow > 1 {
+		start = t % r.perRow * chunk
+		t /= r.perRow
+	}
+	r.outer.placeAt(i, t)
 	i[r.axis] = start
-	return i, min(chunk, r.length-start)
+	return min(chunk, r.length-start)
 }

@@ -33,7 +33,7 @@ func (k *quant) Need() Need { return Need{Float: 3 * chunk, Int: chunk} }
 func (k *quant) Run(w *Scratch, lo, hi int) {
 	for t := lo; t < hi; t++ {
 		i, n := k.tile(t)
-		v := k.load(w, i, n)
+		v := k.load(w, &i, n)
 		x, scale, zero, out := v[0], v[1], v[2], w.int[:n]
 		for j := range out {
 			q := math.RoundToEven(float64(x[j]/scale[j])) + float64(zero[j])

@@ -219,13 +219,17 @@ func (k *reduction) reduceLanes(w *Scratch, sum []float64, i index, start float6
 func (k *reduction) reduceRows(w *Scratch, i index) float64 {
 	sum := k.start
 	tiles, _ := k.innerRow.Tiles()
+	var place index
 	for t := range tiles {
 		if w.stop() {
 			break
 		}
-		place, n := k.innerRow.tile(t)
+		n := k.innerRow.tileAt(&place, t)
+		for a := range place {
+			place[a] += i[a]
+		}
 		row := w.float[chunk:][:n]
-		k.x.load(w, row, i.plus(place), k.innerRow.axis)
+		k.x.loadAt(w, row, &place, k.innerRow.axis)
 		if k.sumRow != nil {
 			sum += k.sumRow(row)
 			continue

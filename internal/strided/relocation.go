@@ -101,7 +101,7 @@ func (k *relocation) setOutside(mode td.PaddingMode, background float32) {
 const nowhere = -1
 
 // offsets finds the elements of a row.
-func (k *relocation) offsets(w *Scratch, i index, n int) []int64 {
+func (k *relocation) offsets(w *Scratch, i *index, n int) []int64 {
 	at := w.int[len(w.int)-chunk:][:n] // the sink has the beginning
 	row := k.rowSpot(w, i)
 	first := i[k.axis]
@@ -132,7 +132,7 @@ func (k *relocation) offsets(w *Scratch, i index, n int) []int64 {
 }
 
 // rowSpot is what all elements of a row have in common.
-func (k *relocation) rowSpot(w *Scratch, i index) spot {
+func (k *relocation) rowSpot(w *Scratch, i *index) spot {
 	row := spot{offset: k.x.offset}
 	for a := range td.NumAxes {
 		if a != k.axis {
@@ -166,9 +166,10 @@ func (k *relocation) Need() Need { return k.sink.need().Max(Need{Float: chunk, I
 
 func (k *relocation) Run(w *Scratch, lo, hi int) {
 	src := k.x.memory(w)
+	var i index
 	for t := lo; t < hi; t++ {
-		i, n := k.tile(t)
-		v, at := w.float[:n], k.offsets(w, i, n)
+		n := k.tileAt(&i, t)
+		v, at := w.float[:n], k.offsets(w, &i, n)
 		for j := 0; j < n; {
 			m, step := stretch(at[j:])
 			if part := v[j : j+m]; at[j] != nowhere {
@@ -180,7 +181,7 @@ func (k *relocation) Run(w *Scratch, lo, hi int) {
 			}
 			j += m
 		}
-		k.sink.put(w, v, i, k.axis)
+		k.sink.putAt(w, v, &i, k.axis)
 	}
 }
 
@@ -197,7 +198,7 @@ func (k relocationInt) Run(w *Scratch, lo, hi int) {
 	src := k.x.memory(w)
 	for t := lo; t < hi; t++ {
 		i, n := k.tile(t)
-		v, at := w.int[k.sink.needInts().Int:][:n], k.offsets(w, i, n)
+		v, at := w.int[k.sink.needInts().Int:][:n], k.offsets(w, &i, n)
 		for j := 0; j < n; {
 			m, step := stretch(at[j:])
 			if part := v[j : j+m]; at[j] != nowhere {
@@ -225,15 +226,16 @@ func (k *relocationMove) Need() Need { return Need{Int: chunk} }
 func (k *relocationMove) Run(w *Scratch, lo, hi int) {
 	src, dst, size := k.x.memory(w), k.y.memory(w), sizeOf(k.y.typ)
 	filler := k.filler[:size]
+	var i index
 	for t := lo; t < hi; t++ {
-		i, n := k.tile(t)
+		n := k.tileAt(&i, t)
 		if k.doubled {
-			if row := k.rowSpot(w, i); !row.outside {
+			if row := k.rowSpot(w, &i); !row.outside {
 				double(dst[k.y.at(&i):][:2*n], src[row.offset+i[k.axis]:])
 				continue
 			}
 		}
-		at := k.offsets(w, i, n)
+		at := k.offsets(w, &i, n)
 		for j := 0; j < n; {
 			m, step := stretch(at[j:])
 			count, stride := k.y.bundle(&i, k.axis, m)

@@ -35,20 +35,21 @@ func bindRowwise(op *Op, n int, compute func(s *sink, a, b, c []float32)) (Kerne
 func (k *rowwise) Need() Need { return k.sink.need().Max(Need{Float: 3 * chunk}) }
 
 func (k *rowwise) Run(w *Scratch, lo, hi int) {
+	var i index
 	for t := lo; t < hi; t++ {
-		i, n := k.tile(t)
-		v := k.load(w, i, n)
+		n := k.tileAt(&i, t)
+		v := k.load(w, &i, n)
 		k.compute(k.sink, v[0], v[1], v[2])
-		k.sink.put(w, v[0], i, k.axis)
+		k.sink.putAt(w, v[0], &i, k.axis)
 	}
 }
 
 // load reads n elements of each source from i on.
-func (k *rowwise) load(w *Scratch, i index, n int) (v [3][]float32) {
+func (k *rowwise) load(w *Scratch, i *index, n int) (v [3][]float32) {
 	for s := range v {
 		v[s] = w.float[s*chunk:][:n]
 		if k.present[s] {
-			k.sources[s].load(w, v[s], i, k.axis)
+			k.sources[s].loadAt(w, v[s], i, k.axis)
 		} else {
 			clear(v[s])
 		}
