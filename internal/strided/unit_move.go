@@ -1,0 +1,143 @@
+package strided
+
+import (
+	"encoding/binary"
+
+	"github.com/espalier-ane/espalier/internal/kernel/half"
+	"github.com/espalier-ane/espalier/tensor"
+)
+
+// A mover reads or writes an operand in the order of a dense array: element e of
+// the one is element e of the other. Axes that the operand walks over at one
+// distance are one axis.
+//
+//	dense    a b c d e f g h i …
+//	operand  a b c . . . d e f . . . g h i     axes: 3 elements, 2 bytes apart;
+//	                                                 rows, 12 bytes apart
+type mover struct {
+	array
+	dims   denseDims
+	halves bool                     // fp16 numbers, in one piece along each axis
+	axes   [5]struct{ n, step int } // the innermost first
+}
+
+// moveBlock is how many elements are moved at once: they stay in the fastest cache.
+const moveBlock = 2048
+
+func newMover(o *Operand, p passage, d denseDims) *mover {
+	m := &mover{array: o.array(), dims: d}
+	m.pass = p
+	m.halves = m.typ == tensor.Float16 && m.interleave == 1
+	extents := [...]int{d.W, d.H, d.D, d.C, d.groups}
+	at := 0
+	for i, axis := range [...]int{axisW, axisH, axisD, axisC, axisN} {
+		n, step := extents[i], m.strides[axis]
+		switch a := &m.axes[at]; {
+		case n == 1:
+		case a.n == 0:
+			a.n, a.step = n, step
+		case step == a.step*a.n:
+			a.n *= n
+		default:
+			at++
+			m.axes[at].n, m.axes[at].step = n, step
+		}
+	}
+	for i := range m.axes {
+		m.axes[i].n = max(m.axes[i].n, 1)
+	}
+	return m
+}
+
+// elements is the number of all.
+func (m *mover) elements() int { return m.dims.rows() * m.dims.W }
+
+// row is where row r begins, of the innermost axis.
+func (m *mover) row(r int) int {
+	off := m.offset
+	for i := 1; r > 0; i++ {
+		a := &m.axes[i]
+		off += r % a.n * a.step
+		r /= a.n
+	}
+	return off
+}
+
+// read reads elements, from one on.
+func (m *mover) read(w *Scratch, dst []float32, from int) {
+	if !m.halves {
+		m.eachRow(len(dst), from, func(lo, hi int, at index) { m.load(w, dst[lo:hi], at, axisW) })
+		return
+	}
+	src, all := m.memory(w), dst
+	in, next := &m.axes[0], &m.axes[1]
+	for len(dst) > 0 {
+		r, first := from/in.n, from%in.n
+		off, n := m.row(r)+first*in.step, min(len(dst), in.n-first)
+		if rows := min(len(dst)/in.n, next.n-r%next.n); first == 0 && rows > 1 && in.step == 2 && next.step >= 0 {
+			w.rows = half.Rows{Dst: dst, DstApart: in.n, Src: src[off:], SrcApart: next.step, Count: rows, Cols: in.n}
+			w.rows.Convert()
+			n = rows * in.n
+		} else {
+			loadFloats(dst[:n], m.typ, src, off, in.step)
+		}
+		dst, from = dst[n:], from+n
+	}
+	if m.pass != 0 {
+		m.pass.apply(all)
+	}
+}
+
+// write writes elements, from one on, at most moveBlock. It overwrites them.
+func (m *mover) write(w *Scratch, src []float32, from int) {
+	if !m.halves {
+		m.eachRow(len(src), from, func(lo, hi int, at index) { m.store(w, src[lo:hi], at, axisW) })
+		return
+	}
+	if m.pass != 0 {
+		m.pass.apply(src)
+	}
+	const long = 64
+	in, dst := &m.axes[0], m.memory(w)
+	direct := in.step == 2 && in.n >= long
+	halves := w.decoded
+	if !direct {
+		half.Put(halves, src)
+	}
+	for done := 0; done < len(src); {
+		first := (from + done) % in.n
+		off, n := m.row((from+done)/in.n)+first*in.step, min(len(src)-done, in.n-first)
+		switch part := halves[min(2*done, len(halves)):]; {
+		case direct:
+			half.Put(dst[off:], src[done:done+n])
+		case in.step == 2:
+			copy(dst[off:off+2*n], part[:2*n])
+		default:
+			for i := range n {
+				binary.LittleEndian.PutUint16(dst[off+i*in.step:], binary.LittleEndian.Uint16(part[2*i:]))
+			}
+		}
+		done += n
+	}
+}
+
+// eachRow cuts elements into parts of rows along W.
+func (m *mover) eachRow(count, from int, do func(lo, hi int, at index)) {
+	for lo := 0; lo < count; {
+		at := m.dims.place((from + lo) / m.dims.W)
+		at[axisW] = (from + lo) % m.dims.W
+		hi := min(count, lo+m.dims.W-at[axisW])
+		do(lo, hi, at)
+		lo = hi
+	}
+}
+
+// need is the scratch of a mover.
+func (*mover) need() Need { return Need{Decoded: 2 * moveBlock} }
+
+// inBlocks calls do for parts of lo to hi.
+func inBlocks(lo, hi int, do func(lo, hi int)) {
+	for ; lo < hi; lo += moveBlock {
+		do(lo, min(lo+moveBlock, hi))
+	}
+}
