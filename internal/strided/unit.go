@@ -41,9 +41,6 @@ type Unit struct {
 // on it share them.
 type Buffers struct{ Source1, Source2, Result, Weights []float32 }
 
-// An Activation is a function that is given by knots. It may change between runs.
-type Activation struct{ F func(float32) float32 }
-
 // RuntimeWeights are weights that another operation, or the caller, has put in
 // memory: fp16 numbers.
 type RuntimeWeights struct {

@@ -107,9 +107,7 @@ func (a *arrayOutput) apply(v []float32) {
 		relu(v)
 	}
 	if a.table != nil {
-		for i, x := range v {
-			v[i] = a.table.F(x)
-		}
+		a.table.apply(v)
 	}
 }
 

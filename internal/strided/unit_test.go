@@ -344,7 +344,7 @@ func TestReduceChannels(t *testing.T) {
 }
 
 func TestArrayOutput(t *testing.T) {
-	square := &Activation{func(v float32) float32 { return v*v + 1 }}
+	square := &Activation{F: func(v float32) float32 { return v*v + 1 }}
 	chip := RulesOf(hal.Numerics{RoundHalfEven: true, SaturateAtPort: 32768, FlushArraySubnormals: true})
 	for _, test := range []struct {
 		u       units.Op
