@@ -54,9 +54,9 @@ type RuntimeWeights struct {
 type BoundUnit struct {
 	Kernels []Kernel
 
-	// Over says that an element of the result may be written before other elements of
-	// the sources are read, but not before its own. Otherwise, all is read first.
-	Over bool
+	// First says that all of the sources is read before anything of the result is
+	// written, Over that the result may lie on a source, element on element.
+	First, Over bool
 
 	// What it computes beside reading and writing: the steps, and those of a tile.
 	Steps, PerTile float64

@@ -34,17 +34,25 @@ func (b *BoundUnit) bindArray(u *Unit) {
 		})
 		return
 	}
-	b.add(newLoader(&u.Source1, u.reading(1), denseDims{u.Groups, u.In}, (*Buffers).source1))
-	switch {
-	case u.Weights != nil || u.Runtime != nil:
+	load := newLoader(&u.Source1, u.reading(1), denseDims{u.Groups, u.In}, (*Buffers).source1)
+	if u.Weights != nil || u.Runtime != nil {
 		if u.Runtime != nil {
 			b.add(newWeightLoader(u.Runtime, s.weights(), u.Rules.weights()))
 		}
 		k := newDense(*s, u.Groups, u.Rules, u.Gemm, u.Packs, u.Weights)
 		n, _ := k.Tiles()
 		b.PerTile = b.Steps / float64(n)
-		b.add(k)
-	default:
+		moves := k.moves(u, out)
+		if b.First = !moves || k.moved.from == nil; b.First {
+			b.add(load)
+		}
+		if b.add(k); moves {
+			b.Over = s.unicast
+			return
+		}
+	} else {
+		b.First = true
+		b.add(load)
 		toZero := u.sums() && u.Rules != nil && u.Rules.IndeterminateToZero
 		in, out := s.cin*s.hin*s.win, s.cout*s.hout*s.wout
 		b.add(&sweep{u.Groups * s.cout, s.inputs * s.hin * s.win, func(w *Scratch, lo, hi int) {

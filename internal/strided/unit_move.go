@@ -98,26 +98,40 @@ func (m *mover) write(w *Scratch, src []float32, from int) {
 		m.pass.apply(src)
 	}
 	const long = 64
-	in, dst := &m.axes[0], m.memory(w)
-	direct := in.step == 2 && in.n >= long
-	halves := w.decoded
-	if !direct {
-		half.Put(halves, src)
+	if in := &m.axes[0]; in.step != 2 || in.n < long {
+		half.Put(w.decoded, src)
+		m.put(w, w.decoded[:2*len(src)], from)
+		return
 	}
-	for done := 0; done < len(src); {
-		first := (from + done) % in.n
-		off, n := m.row((from+done)/in.n)+first*in.step, min(len(src)-done, in.n-first)
-		switch part := halves[min(2*done, len(halves)):]; {
-		case direct:
-			half.Put(dst[off:], src[done:done+n])
-		case in.step == 2:
-			copy(dst[off:off+2*n], part[:2*n])
-		default:
+	dst := m.memory(w)
+	for len(src) > 0 {
+		off, n := m.part(from, len(src))
+		half.Put(dst[off:], src[:n])
+		src, from = src[n:], from+n
+	}
+}
+
+// part is where an element lies, and how many of n from there on lie along the
+// innermost axis.
+func (m *mover) part(from, n int) (off, count int) {
+	in := &m.axes[0]
+	first := from % in.n
+	return m.row(from/in.n) + first*in.step, min(n, in.n-first)
+}
+
+// put writes fp16 numbers, from an element on, as they are.
+func (m *mover) put(w *Scratch, halves []byte, from int) {
+	dst, step := m.memory(w), m.axes[0].step
+	for len(halves) > 0 {
+		off, n := m.part(from, len(halves)/2)
+		if step == 2 {
+			copy(dst[off:off+2*n], halves[:2*n])
+		} else {
 			for i := range n {
-				binary.LittleEndian.PutUint16(dst[off+i*in.step:], binary.LittleEndian.Uint16(part[2*i:]))
+				binary.LittleEndian.PutUint16(dst[off+i*step:], binary.LittleEndian.Uint16(halves[2*i:]))
 			}
 		}
-		done += n
+		halves, from = halves[2*n:], from+n
 	}
 }
 

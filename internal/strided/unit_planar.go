@@ -75,6 +75,7 @@ func (b *BoundUnit) bindElements(u *Unit, step func(w *Scratch, lo, hi int, x []
 // bindReduction binds a reduction of planes, whose elements a step makes.
 func (b *BoundUnit) bindReduction(u *Unit, planes, plane int, step func(w *Scratch, lo, hi int, x []float32) []float32) {
 	from, r := u.source1(), newPlaneReduction(u)
+	b.First = true
 	b.add(&sweep{planes, plane, func(w *Scratch, lo, hi int) {
 		all := w.Dense.Source1
 		for lo < hi { // some planes at a time, so that they are at hand
