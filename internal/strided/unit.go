@@ -3,6 +3,7 @@ package strided
 import (
 	"github.com/espalier-ane/espalier/internal/kernel/gemm"
 	"github.com/espalier-ane/espalier/internal/units"
+	"github.com/espalier-ane/espalier/td"
 	"github.com/espalier-ane/espalier/tensor"
 )
 
@@ -158,7 +159,12 @@ func newLoader(o *Operand, p passage, d denseDims, to func(*Buffers) []float32) 
 }
 
 // source1 is what reads source 1, in the order of its dense array.
-func (u *Unit) source1() *mover { return newMover(&u.Source1, u.reading(1), denseDims{u.Groups, u.In}) }
+func (u *Unit) source1() *mover { return u.source1By(denseOrder) }
+
+// source1By is source1 in another order of axes.
+func (u *Unit) source1By(order [td.NumAxes]int) *mover {
+	return newMoverBy(&u.Source1, u.reading(1), denseDims{u.Groups, u.In}, order)
+}
 
 // newKeeper copies source 1 to where it is kept. What is repeated is kept once.
 func newKeeper(u *Unit) Kernel {
@@ -182,7 +188,10 @@ func newStorer(u *Unit) Kernel {
 }
 
 // result is what rounds the result and writes it.
-func (u *Unit) result() *mover {
+func (u *Unit) result() *mover { return u.resultBy(denseOrder) }
+
+// resultBy is result in another order of axes.
+func (u *Unit) resultBy(order [td.NumAxes]int) *mover {
 	var p passage
 	switch r := u.Rules; {
 	case !u.Result.Type.IsFloat():
@@ -195,7 +204,7 @@ func (u *Unit) result() *mover {
 			p |= passAway
 		}
 	}
-	return newMover(&u.Result, p, denseDims{u.Groups, u.ResultSize()})
+	return newMoverBy(&u.Result, p, denseDims{u.Groups, u.ResultSize()}, order)
 }
 
 // newWeightLoader reads weights that are made at run time.

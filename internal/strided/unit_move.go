@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 
 	"github.com/espalier-ane/espalier/internal/kernel/half"
+	"github.com/espalier-ane/espalier/td"
 	"github.com/espalier-ane/espalier/tensor"
 )
 
@@ -17,21 +18,26 @@ import (
 type mover struct {
 	array
 	dims   denseDims
-	halves bool                     // fp16 numbers, in one piece along each axis
-	axes   [5]struct{ n, step int } // the innermost first
+	halves bool                     // fp16 numbers, at one distance along each axis
+	axes   [6]struct{ n, step int } // the innermost first
 }
 
 // moveBlock is how many elements are moved at once: they stay in the fastest cache.
 const moveBlock = 2048
 
-func newMover(o *Operand, p passage, d denseDims) *mover {
+func newMover(o *Operand, p passage, d denseDims) *mover { return newMoverBy(o, p, d, denseOrder) }
+
+// denseOrder is the order of the axes in dense arrays, the innermost first.
+var denseOrder = [td.NumAxes]int{axisW, axisH, axisD, axisC, axisN}
+
+// newMoverBy is newMover with the axes in another order.
+func newMoverBy(o *Operand, p passage, d denseDims, order [td.NumAxes]int) *mover {
 	m := &mover{array: o.array(), dims: d}
 	m.pass = p
-	m.halves = m.typ == tensor.Float16 && m.interleave == 1
-	extents := [...]int{d.W, d.H, d.D, d.C, d.groups}
+	extents := d.extents()
+	m.halves = m.typ == tensor.Float16 && extents[m.lane]%m.interleave == 0
 	at := 0
-	for i, axis := range [...]int{axisW, axisH, axisD, axisC, axisN} {
-		n, step := extents[i], m.strides[axis]
+	join := func(n, step int) {
 		switch a := &m.axes[at]; {
 		case n == 1:
 		case a.n == 0:
@@ -43,10 +49,52 @@ func newMover(o *Operand, p passage, d denseDims) *mover {
 			m.axes[at].n, m.axes[at].step = n, step
 		}
 	}
+	for _, axis := range order {
+		n := extents[axis]
+		if axis == m.lane && m.halves && m.interleave > 1 { // bundles, and elements of a bundle
+			join(m.interleave, sizeOf(m.typ))
+			n /= m.interleave
+		}
+		join(n, m.strides[axis])
+	}
 	for i := range m.axes {
 		m.axes[i].n = max(m.axes[i].n, 1)
 	}
 	return m
+}
+
+// extents are those of the axes of an operand.
+func (d denseDims) extents() [td.NumAxes]int {
+	return [td.NumAxes]int{axisN: d.groups, axisC: d.C, axisD: d.D, axisH: d.H, axisW: d.W}
+}
+
+// orderOf is the order of axes in which elements are best taken where it does not
+// matter otherwise: if elements of the result, taken as they are in dense arrays,
+// would each have a line of the cache to themselves, the axis along which they are
+// nearest to each other comes first.
+func orderOf(u *Unit) [td.NumAxes]int {
+	order := denseOrder
+	const line = 64
+	to := u.result()
+	if !to.halves || to.axes[0].step < line || to.axes[1].step <= 0 {
+		return order
+	}
+	for _, o := range []*Operand{&u.Source1, &u.Result, u.Source2} {
+		if o != nil && (o.Type != tensor.Float16 || o.Interleave > 1) {
+			return order
+		}
+	}
+	extents := denseDims{u.Groups, u.ResultSize()}.extents()
+	best := 0
+	for i, axis := range order {
+		if first := order[best]; extents[axis] > 1 && to.strides[axis] > 0 && (extents[first] == 1 || to.strides[axis] < to.strides[first]) {
+			best = i
+		}
+	}
+	first := order[best]
+	copy(order[1:best+1], denseOrder[:best])
+	order[0] = first
+	return order
 }
 
 // elements is the number of all.

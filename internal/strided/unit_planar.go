@@ -6,6 +6,7 @@ import (
 	"github.com/espalier-ane/espalier/internal/kernel/half"
 	"github.com/espalier-ane/espalier/internal/kernel/vec"
 	"github.com/espalier-ane/espalier/internal/units"
+	"github.com/espalier-ane/espalier/td"
 )
 
 // The planar engine (h13 4.4): x = source 1·pre-scale, negated or not; y =
@@ -16,6 +17,10 @@ func (b *BoundUnit) bindPlanar(u *Unit) {
 	p := newPlanar(u)
 	planes, plane := u.Groups*u.In.C, u.In.D*u.In.H*u.In.W
 	b.Steps, b.PerTile = float64(planes*plane), float64(plane)
+	order := denseOrder
+	if u.Gains == nil && !u.Reduces() {
+		order = orderOf(u)
+	}
 	// A step takes elements lo to hi, of source 1, and returns what they become.
 	var step func(w *Scratch, lo, hi int, x []float32) []float32
 	switch {
@@ -34,7 +39,7 @@ func (b *BoundUnit) bindPlanar(u *Unit) {
 			return dst
 		}
 	case u.Source2 != nil:
-		second := newMover(u.Source2, u.reading(2), denseDims{u.Groups, u.In})
+		second := newMoverBy(u.Source2, u.reading(2), denseDims{u.Groups, u.In}, order)
 		step = func(w *Scratch, lo, hi int, x []float32) []float32 {
 			y, dst := w.float[moveBlock:][:len(x)], w.float[2*moveBlock:][:len(x)]
 			second.read(w, y, lo)
@@ -51,7 +56,7 @@ func (b *BoundUnit) bindPlanar(u *Unit) {
 	if u.Reduces() {
 		b.bindReduction(u, planes, plane, step)
 	} else {
-		b.bindElements(u, step)
+		b.bindElements(u, order, step)
 	}
 }
 
@@ -59,9 +64,10 @@ func (b *BoundUnit) bindPlanar(u *Unit) {
 var elementsScratch = Need{Float: 3 * moveBlock}
 
 // bindElements binds an operation that makes an element of the result of the same
-// element of each source: some elements at a time. What the step is given is its own.
-func (b *BoundUnit) bindElements(u *Unit, step func(w *Scratch, lo, hi int, x []float32) []float32) {
-	from, to := u.source1(), u.result()
+// element of each source: some elements at a time, in an order of axes. What the step
+// is given is its own.
+func (b *BoundUnit) bindElements(u *Unit, order [td.NumAxes]int, step func(w *Scratch, lo, hi int, x []float32) []float32) {
+	from, to := u.source1By(order), u.resultBy(order)
 	b.Over = true
 	b.add(&sweep{from.elements(), 1, func(w *Scratch, lo, hi int) {
 		inBlocks(lo, hi, func(lo, hi int) {
