@@ -46,7 +46,7 @@ func (k *denseConv) moves(u *Unit, out *arrayOutput) bool {
 	m.scratch = k.product.need()
 	var under factors
 	switch staged := k.stage(u); {
-	case s.isPointwise() && u.Groups*k.colTiles >= strips:
+	case s.isPointwise() && u.Groups*k.colTiles >= strips && m.from.halves:
 		under = (*movedUnder)(k)
 	case !s.isPointwise() && staged != nil:
 		under = staged
@@ -149,7 +149,11 @@ type movedUnder denseConv
 func (k *movedUnder) byLine() bool { return false }
 
 func (k *movedUnder) load(w *Scratch, dst []float32, pitch int, l *lines, from, d int) {
+	m := k.moved.from
 	for j := range d {
-		k.moved.from.read(w, dst[j*pitch:][:l.count], (l.group*k.shape.cin+from+j)*k.places+l.first)
+		m.readHalves(w, dst[j*pitch:][:l.count], (l.group*k.shape.cin+from+j)*k.places+l.first)
+	}
+	if m.pass != 0 { // steps follow each other
+		m.pass.apply(dst[:(d-1)*pitch+l.count])
 	}
 }

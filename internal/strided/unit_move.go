@@ -117,7 +117,15 @@ func (m *mover) read(w *Scratch, dst []float32, from int) {
 		m.eachRow(len(dst), from, func(lo, hi int, at index) { m.load(w, dst[lo:hi], at, axisW) })
 		return
 	}
-	src, all := m.memory(w), dst
+	m.readHalves(w, dst, from)
+	if m.pass != 0 {
+		m.pass.apply(dst)
+	}
+}
+
+// readHalves is read of fp16 numbers, as they are.
+func (m *mover) readHalves(w *Scratch, dst []float32, from int) {
+	src := m.memory(w)
 	in, next := &m.axes[0], &m.axes[1]
 	for len(dst) > 0 {
 		r, first := from/in.n, from%in.n
@@ -130,9 +138,6 @@ func (m *mover) read(w *Scratch, dst []float32, from int) {
 			loadFloats(dst[:n], m.typ, src, off, in.step)
 		}
 		dst, from = dst[n:], from+n
-	}
-	if m.pass != 0 {
-		m.pass.apply(all)
 	}
 }
 

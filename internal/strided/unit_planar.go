@@ -269,6 +269,7 @@ func (p *planar) finish(v float32) float32 {
 // planeReduction is a reduction of planes: f(r·scale + epsilon).
 type planeReduction struct {
 	largest        bool // not the sum
+	positive       bool // the epsilon is not -0: of a zero, the sign is of no matter
 	scale, epsilon float32
 	final          uint32
 	toZero         bool
@@ -276,7 +277,7 @@ type planeReduction struct {
 
 func newPlaneReduction(u *Unit) *planeReduction {
 	return &planeReduction{
-		largest: u.Reduction == units.ReduceMaximum, scale: u.FinalScale, epsilon: half.Float(u.Epsilon), final: u.Final,
+		largest: u.Reduction == units.ReduceMaximum, positive: !math.Signbit(float64(half.Float(u.Epsilon))), scale: u.FinalScale, epsilon: half.Float(u.Epsilon), final: u.Final,
 		toZero: u.Rules != nil && u.Rules.IndeterminateToZero,
 	}
 }
@@ -299,7 +300,11 @@ func (r *planeReduction) planes(dst, v []float32, plane int) {
 		dst, v = dst[reducedAtOnce:], v[reducedAtOnce*plane:]
 	}
 	for i := range dst {
-		dst[i] = r.reduce(v[i*plane:][:plane])
+		if r.largest && r.positive {
+			dst[i] = r.finish(vec.MaxOf(v[i*plane:][:plane]))
+		} else {
+			dst[i] = r.reduce(v[i*plane:][:plane])
+		}
 	}
 }
 
