@@ -174,17 +174,39 @@ func (m *mover) part(from, n int) (off, count int) {
 
 // put writes fp16 numbers, from an element on, as they are.
 func (m *mover) put(w *Scratch, halves []byte, from int) {
-	dst, step := m.memory(w), m.axes[0].step
+	dst, in, next := m.memory(w), &m.axes[0], &m.axes[1]
 	for len(halves) > 0 {
 		off, n := m.part(from, len(halves)/2)
-		if step == 2 {
-			copy(dst[off:off+2*n], halves[:2*n])
-		} else {
-			for i := range n {
-				binary.LittleEndian.PutUint16(dst[off+i*step:], binary.LittleEndian.Uint16(halves[2*i:]))
-			}
+		rows := 1
+		if n == in.n { // those that follow
+			rows = min(len(halves)/2/n, next.n-from/n%next.n)
 		}
-		halves, from = halves[2*n:], from+n
+		for range rows {
+			putRow(dst[off:], in.step, halves[:2*n])
+			halves, off = halves[2*n:], off+next.step
+		}
+		from += rows * n
+	}
+}
+
+// putRow writes fp16 numbers so many bytes apart.
+func putRow(dst []byte, step int, halves []byte) {
+	if step == 2 {
+		copy(dst[:len(halves)], halves)
+		return
+	}
+	at := 0
+	for ; len(halves) >= 8; halves = halves[8:] {
+		four := binary.LittleEndian.Uint64(halves)
+		binary.LittleEndian.PutUint16(dst[at:], uint16(four))
+		binary.LittleEndian.PutUint16(dst[at+step:], uint16(four>>16))
+		binary.LittleEndian.PutUint16(dst[at+2*step:], uint16(four>>32))
+		binary.LittleEndian.PutUint16(dst[at+3*step:], uint16(four>>48))
+		at += 4 * step
+	}
+	for ; len(halves) >= 2; halves = halves[2:] {
+		binary.LittleEndian.PutUint16(dst[at:], binary.LittleEndian.Uint16(halves))
+		at += step
 	}
 }
 
