@@ -4,7 +4,6 @@ import (
 	"github.com/espalier-ane/espalier/internal/kernel/gemm"
 	"github.com/espalier-ane/espalier/internal/units"
 	"github.com/espalier-ane/espalier/td"
-	"github.com/espalier-ane/espalier/tensor"
 )
 
 // Operations of the array and of the planar engine. What they read becomes dense
@@ -212,8 +211,8 @@ func newWeightLoader(r *RuntimeWeights, count int, p passage) Kernel {
 	return &sweep{len(r.First), count, func(w *Scratch, lo, hi int) {
 		for o := lo; o < hi; o++ {
 			row := w.Dense.Weights[o*count:][:count]
-			loadFloats(row, tensor.Float16, w.Memory[r.Memory], r.First[o], r.Stride)
+			readRow(w, row, w.Memory[r.Memory], r.First[o], r.Stride)
 			p.apply(row)
 		}
-	}, Need{}}
+	}, Need{Decoded: 2 * min(count, moveBlock)}}
 }

@@ -135,10 +135,34 @@ func (m *mover) readHalves(w *Scratch, dst []float32, from int) {
 			w.rows.Convert()
 			n = rows * in.n
 		} else {
-			loadFloats(dst[:n], m.typ, src, off, in.step)
+			readRow(w, dst[:n], src, off, in.step)
 		}
 		dst, from = dst[n:], from+n
 	}
+}
+
+// readRow reads fp16 numbers so many bytes apart: brought together first, they are
+// made floats many at a time.
+func readRow(w *Scratch, dst []float32, src []byte, off, step int) {
+	const few = 8
+	if step == 2 || step <= 0 || len(dst) < few || 2*len(dst) > len(w.decoded) {
+		loadFloats(dst, tensor.Float16, src, off, step)
+		return
+	}
+	halves := w.decoded[:2*len(dst)]
+	src = src[off:][:(len(dst)-1)*step+2]
+	rest, at := halves, 0
+	for ; len(rest) >= 8; rest = rest[8:] {
+		a, b := binary.LittleEndian.Uint16(src[at:]), binary.LittleEndian.Uint16(src[at+step:])
+		c, d := binary.LittleEndian.Uint16(src[at+2*step:]), binary.LittleEndian.Uint16(src[at+3*step:])
+		binary.LittleEndian.PutUint64(rest, uint64(a)|uint64(b)<<16|uint64(c)<<32|uint64(d)<<48)
+		at += 4 * step
+	}
+	for ; len(rest) >= 2; rest = rest[2:] {
+		binary.LittleEndian.PutUint16(rest, binary.LittleEndian.Uint16(src[at:]))
+		at += step
+	}
+	half.Floats(dst, halves)
 }
 
 // write writes elements, from one on, at most moveBlock. It overwrites them.
