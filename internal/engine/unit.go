@@ -57,7 +57,7 @@ func (p *Program) addUnit(o *units.Op) error {
 		return refuse(units.PartResult, "%v", err)
 	}
 	for _, r := range b.reads {
-		p.note(access{place: *r.place, before: true})
+		p.note(access{place: *r.place, over: bound.Over, before: bound.First})
 	}
 	p.note(access{place: b.result, writes: true, first: true})
 	p.steps = append(p.steps, step{kernels: bound.Kernels, nanoseconds: bound.Steps/productsPerNanosecond + float64(total)})

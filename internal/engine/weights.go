@@ -226,5 +226,5 @@ func (p *Program) decodeTable(key *weightKey) (*strided.Activation, error) {
 			return signed(x)
 		}
 	}
-	return &strided.Activation{F: f}, nil
+	return &strided.Activation{F: f, Curve: strided.CurveOf(table)}, nil
 }

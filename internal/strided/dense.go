@@ -101,6 +101,8 @@ type denseConv struct {
 	places             int
 	rowTiles, colTiles int         // of a group
 	plane              *densePlane // of a channel by itself; nil: tap by tap
+
+	moved *movedConv // nil: source and result are dense arrays
 }
 
 // newDense binds a convolution of so many groups. The row is nil if it is to be
@@ -140,9 +142,9 @@ func (k *denseConv) Need() Need {
 		if k.plane != nil {
 			n.Float += k.plane.floats
 		}
-		return n
+		return k.moved.add(n)
 	}
-	return k.product.need()
+	return k.moved.add(k.product.need())
 }
 
 func (k *denseConv) Run(w *Scratch, lo, hi int) {
@@ -155,19 +157,28 @@ func (k *denseConv) Run(w *Scratch, lo, hi int) {
 	}
 	for t := lo; t < hi; t++ {
 		if s.unicast {
-			k.channel(w, bias, t)
+			if out := k.channel(w, bias, t); k.moved != nil {
+				k.moved.put(w, out, t*k.places)
+			}
 			continue
 		}
 		row, col := t%k.rowTiles*k.tileRows, t/k.rowTiles%k.colTiles*k.tileCols
 		g := t / k.colTiles / k.rowTiles
-		w.gemm.image, w.gemm.weights = w.Dense.Source1[g*image:][:image], w.Dense.Weights
+		if k.moved == nil || k.moved.from == nil {
+			w.gemm.image = w.Dense.Source1[g*image:][:image]
+		}
+		w.gemm.weights = w.Dense.Weights
 		w.gemm.left = lines{group: g, first: row, count: min(k.tileRows, s.cout-row)}
-		w.gemm.right = lines{group: g, first: col, count: min(k.tileCols, k.places-col)}
+		w.gemm.right = lines{at: index{axisN: g}, group: g, first: col, count: min(k.tileCols, k.places-col)}
 		var start []float32
 		if bias != nil {
 			start = bias[g*s.cout+row:][:w.gemm.left.count]
 		}
 		tile, stride := k.multiply(w, k.n, start)
+		if k.moved != nil {
+			k.moved.putTile(w, tile, stride, w.gemm.left.count, w.gemm.right.count, (g*s.cout+row)*k.places+col, k.places)
+			continue
+		}
 		for r := range w.gemm.left.count {
 			copy(w.Dense.Result[(g*s.cout+row+r)*k.places+col:][:w.gemm.right.count], tile[r*stride:])
 		}
@@ -257,8 +268,9 @@ func under(dst, in []float32, s *convShape, ky, kx, first int) {
 	}
 }
 
-// channel computes a channel of the result that has inputs of its own, tap by tap.
-func (k *denseConv) channel(w *Scratch, biases []float32, t int) {
+// channel computes a channel of the result that has inputs of its own, tap by tap. It
+// returns the result.
+func (k *denseConv) channel(w *Scratch, biases []float32, t int) (out []float32) {
 	s := &k.shape
 	weights := w.float[:k.n]
 	if k.constant != nil {
@@ -272,8 +284,12 @@ func (k *denseConv) channel(w *Scratch, biases []float32, t int) {
 	}
 	plane := s.hin * s.win
 	g, c := t/s.cout, t%s.cout
-	src := w.Dense.Source1[(g*s.cin+c*s.inputs)*plane:][:s.inputs*plane]
-	out := w.Dense.Result[t*k.places:][:k.places]
+	var src []float32
+	if first := (g*s.cin + c*s.inputs) * plane; k.moved != nil {
+		src, out = k.moved.channel(w, first, s.inputs*plane, k.places)
+	} else {
+		src, out = w.Dense.Source1[first:][:s.inputs*plane], w.Dense.Result[t*k.places:][:k.places]
+	}
 	if k.plane != nil && k.plane.takes(weights) {
 		k.plane.run(out, w.float[k.n:][:k.plane.floats], src, weights, bias)
 	} else {
@@ -284,6 +300,7 @@ func (k *denseConv) channel(w *Scratch, biases []float32, t int) {
 			out[p] = k.again(src, weights, bias, p)
 		}
 	}
+	return out
 }
 
 // addTaps adds the products of all weights, one after the other.

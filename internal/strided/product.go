@@ -396,10 +396,7 @@ func begin(tile []float32, stride int, start []float32) {
 		if v == 0 {
 			continue
 		}
-		row := tile[r*stride:][:stride]
-		for j := range row {
-			row[j] = v
-		}
+		repeat(tile[r*stride:][:stride], v)
 	}
 }
 

@@ -53,7 +53,7 @@ func newStage(k *convolution) *stage {
 	}
 	s := &stage{convolution: k, shift: make([]int, k.taps)}
 	s.row = k.reach(2, span[2])
-	if k.Stride[2] == 2 && k.x.inRows(axisH) && k.x.typ == tensor.Float16 && k.x.pass == 0 {
+	if k.Stride[2] == 2 && k.x.inRows(axisH) && k.x.typ == tensor.Float16 {
 		s.sorted = (s.row + 1) / 2
 		s.row = 2 * s.sorted
 	}
@@ -152,7 +152,7 @@ func (s *stage) loadChannel(w *Scratch, area []float32, i, first, last index) {
 	above := s.under(1, first[axisH], 0)
 	for z := range planes {
 		i[axisD] = s.under(0, first[axisD], 0) + z
-		if s.x.typ == tensor.Float16 && s.x.pass == 0 && s.x.inRows(axisH) {
+		if s.x.typ == tensor.Float16 && s.x.inRows(axisH) {
 			s.loadRows(w, area[z*s.plane:], i, above, rows)
 			continue
 		}
@@ -186,6 +186,9 @@ func (s *stage) loadRows(w *Scratch, area []float32, i index, above, rows int) {
 		w.rows.Split = s.column(at+1) - s.column(at)
 	}
 	w.rows.Convert()
+	if s.x.pass != 0 { // which leaves padding as it is
+		s.x.pass.apply(area[lo*s.row : hi*s.row])
+	}
 }
 
 // loadRow reads a row of x, with what the window meets outside of it as 0.

@@ -3,19 +3,20 @@ package strided
 import (
 	"github.com/espalier-ane/espalier/internal/kernel/gemm"
 	"github.com/espalier-ane/espalier/internal/units"
-	"github.com/espalier-ane/espalier/tensor"
+	"github.com/espalier-ane/espalier/td"
 )
 
-// Operations of the array and of the planar engine. All of their sources is read
-// before anything of the result is written, into dense arrays of floats, and what
-// they compute is dense, too:
+// Operations of the array and of the planar engine. What they read becomes dense
+// arrays of floats, and what they compute is dense, too:
 //
 //	memory ─ load ─ source 1 ─┐
 //	memory ─ load ─ source 2 ─┼─ unit ─ result ─ store ─ memory
 //	memory ─ load ─ weights ──┘
 //
-// So a bound operation is several kernels, one after the other. The axes of the
-// dense arrays are groups, channels, depth, rows and columns.
+// A bound operation is several kernels, one after the other. Where an element of
+// the result is made of the same element of each source, one kernel does all of
+// it, some elements at a time. The axes of the dense arrays are groups, channels,
+// depth, rows and columns.
 
 // A Unit is an operation to be bound, with its operands in their places. Operands
 // have extent 1 where they broadcast.
@@ -40,9 +41,6 @@ type Unit struct {
 // on it share them.
 type Buffers struct{ Source1, Source2, Result, Weights []float32 }
 
-// An Activation is a function that is given by knots. It may change between runs.
-type Activation struct{ F func(float32) float32 }
-
 // RuntimeWeights are weights that another operation, or the caller, has put in
 // memory: fp16 numbers.
 type RuntimeWeights struct {
@@ -56,6 +54,10 @@ type RuntimeWeights struct {
 type BoundUnit struct {
 	Kernels []Kernel
 
+	// First says that all of the sources is read before anything of the result is
+	// written, Over that the result may lie on a source, element on element.
+	First, Over bool
+
 	// What it computes beside reading and writing: the steps, and those of a tile.
 	Steps, PerTile float64
 }
@@ -63,20 +65,15 @@ type BoundUnit struct {
 // BindUnit binds an operation. Its operands must lie inside their memories, and
 // it must be one that units.Op.Check has nothing against.
 func BindUnit(u *Unit) *BoundUnit {
-	first := (*Buffers).source1
-	if !u.Planar && u.Operation == units.Bypass { // what is computed is what is read
-		first = (*Buffers).result
-	}
-	b := &BoundUnit{Kernels: []Kernel{newLoader(&u.Source1, u.reading(1), denseDims{u.Groups, u.In}, first)}}
+	b := new(BoundUnit)
 	if u.Kept != nil {
-		b.Kernels = append(b.Kernels, newKeeper(u))
+		b.add(newKeeper(u))
 	}
 	if u.Planar {
 		b.bindPlanar(u)
 	} else {
 		b.bindArray(u)
 	}
-	b.Kernels = append(b.Kernels, newStorer(u))
 	return b
 }
 
@@ -121,15 +118,15 @@ func (b *Buffers) result() []float32  { return b.Result }
 // sweepGrain is how many steps are worth a thread.
 const sweepGrain = 1 << 14
 
-// A sweep is a kernel of n tiles that have about so many steps each, and that
-// takes no scratch.
+// A sweep is a kernel of n tiles that have about so many steps each.
 type sweep struct {
 	n, steps int
 	run      func(w *Scratch, lo, hi int)
+	scratch  Need
 }
 
 func (k *sweep) Tiles() (n, grain int)      { return k.n, max(1, sweepGrain/max(1, k.steps)) }
-func (k *sweep) Need() Need                 { return Need{} }
+func (k *sweep) Need() Need                 { return k.scratch }
 func (k *sweep) Run(w *Scratch, lo, hi int) { k.run(w, lo, hi) }
 
 // denseDims are the extents of a dense array.
@@ -153,14 +150,19 @@ func (d denseDims) place(i int) (at index) {
 
 // newLoader reads an operand into a dense array.
 func newLoader(o *Operand, p passage, d denseDims, to func(*Buffers) []float32) Kernel {
-	from := o.array()
-	from.pass = p
-	return &sweep{d.rows(), d.W, func(w *Scratch, lo, hi int) {
+	from := newMover(o, p, d)
+	return &sweep{from.elements(), 1, func(w *Scratch, lo, hi int) {
 		dst := to(w.Dense)
-		for i := lo; i < hi; i++ {
-			from.load(w, dst[i*d.W:][:d.W], d.place(i), axisW)
-		}
-	}}
+		inBlocks(lo, hi, func(lo, hi int) { from.read(w, dst[lo:hi], lo) })
+	}, from.need()}
+}
+
+// source1 is what reads source 1, in the order of its dense array.
+func (u *Unit) source1() *mover { return u.source1By(denseOrder) }
+
+// source1By is source1 in another order of axes.
+func (u *Unit) source1By(order [td.NumAxes]int) *mover {
+	return newMoverBy(&u.Source1, u.reading(1), denseDims{u.Groups, u.In}, order)
 }
 
 // newKeeper copies source 1 to where it is kept. What is repeated is kept once.
@@ -173,29 +175,35 @@ func newKeeper(u *Unit) Kernel {
 			at := d.place(i)
 			moveRow(w, &to, at, &from, at, axisW, d.W)
 		}
-	}}
+	}, Need{}}
 }
 
 // newStorer rounds the result and writes it.
 func newStorer(u *Unit) Kernel {
-	to := u.Result.array()
+	to := u.result()
+	return &sweep{to.elements(), 1, func(w *Scratch, lo, hi int) {
+		inBlocks(lo, hi, func(lo, hi int) { to.write(w, w.Dense.Result[lo:hi], lo) })
+	}, to.need()}
+}
+
+// result is what rounds the result and writes it.
+func (u *Unit) result() *mover { return u.resultBy(denseOrder) }
+
+// resultBy is result in another order of axes.
+func (u *Unit) resultBy(order [td.NumAxes]int) *mover {
+	var p passage
 	switch r := u.Rules; {
-	case !to.typ.IsFloat():
-		to.pass |= passByte
+	case !u.Result.Type.IsFloat():
+		p |= passByte
 	case r != nil:
 		if r.NaNToInf {
-			to.pass |= passNaN
+			p |= passNaN
 		}
 		if !r.RoundHalfEven {
-			to.pass |= passAway
+			p |= passAway
 		}
 	}
-	d := denseDims{u.Groups, u.ResultSize()}
-	return &sweep{d.rows(), d.W, func(w *Scratch, lo, hi int) {
-		for i := lo; i < hi; i++ {
-			to.store(w, w.Dense.Result[i*d.W:][:d.W], d.place(i), axisW)
-		}
-	}}
+	return newMoverBy(&u.Result, p, denseDims{u.Groups, u.ResultSize()}, order)
 }
 
 // newWeightLoader reads weights that are made at run time.
@@ -203,8 +211,8 @@ func newWeightLoader(r *RuntimeWeights, count int, p passage) Kernel {
 	return &sweep{len(r.First), count, func(w *Scratch, lo, hi int) {
 		for o := lo; o < hi; o++ {
 			row := w.Dense.Weights[o*count:][:count]
-			loadFloats(row, tensor.Float16, w.Memory[r.Memory], r.First[o], r.Stride)
+			readRow(w, row, w.Memory[r.Memory], r.First[o], r.Stride)
 			p.apply(row)
 		}
-	}}
+	}, Need{Decoded: 2 * min(count, moveBlock)}}
 }

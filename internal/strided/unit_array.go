@@ -2,6 +2,7 @@ package strided
 
 import (
 	"github.com/espalier-ane/espalier/internal/kernel/half"
+	"github.com/espalier-ane/espalier/internal/kernel/vec"
 	"github.com/espalier-ane/espalier/internal/units"
 )
 
@@ -22,18 +23,36 @@ func (b *BoundUnit) bindArray(u *Unit) {
 	}
 	b.PerTile = float64(s.wout) * float64(s.weights()) * float64(s.hout) // a plane
 	b.Steps = float64(u.Groups) * float64(s.cout) * b.PerTile
-	switch {
-	case u.Operation == units.Bypass:
+	out := newArrayOutput(u)
+	if u.Operation == units.Bypass {
 		b.Steps, b.PerTile = 0, 0
-	case u.Weights != nil || u.Runtime != nil:
+		b.bindElements(u, orderOf(u), func(w *Scratch, lo, hi int, x []float32) []float32 {
+			if out != nil {
+				out.apply(x)
+			}
+			return x
+		})
+		return
+	}
+	load := newLoader(&u.Source1, u.reading(1), denseDims{u.Groups, u.In}, (*Buffers).source1)
+	if u.Weights != nil || u.Runtime != nil {
 		if u.Runtime != nil {
 			b.add(newWeightLoader(u.Runtime, s.weights(), u.Rules.weights()))
 		}
 		k := newDense(*s, u.Groups, u.Rules, u.Gemm, u.Packs, u.Weights)
 		n, _ := k.Tiles()
 		b.PerTile = b.Steps / float64(n)
-		b.add(k)
-	default:
+		moves := k.moves(u, out)
+		if b.First = !moves || k.moved.from == nil; b.First {
+			b.add(load)
+		}
+		if b.add(k); moves {
+			b.Over = s.unicast
+			return
+		}
+	} else {
+		b.First = true
+		b.add(load)
 		toZero := u.sums() && u.Rules != nil && u.Rules.IndeterminateToZero
 		in, out := s.cin*s.hin*s.win, s.cout*s.hout*s.wout
 		b.add(&sweep{u.Groups * s.cout, s.inputs * s.hin * s.win, func(w *Scratch, lo, hi int) {
@@ -43,13 +62,14 @@ func (b *BoundUnit) bindArray(u *Unit) {
 				reduceChannels(w.Dense.Result[g*out:][:out], w.Dense.Source1[g*in:][:in], u.Operation, s, toZero, first, last)
 				lo += last - first
 			}
-		}})
+		}, Need{}})
 	}
-	if out := newArrayOutput(u); out != nil {
+	if out != nil {
 		b.add(&sweep{u.Groups * s.cout * s.hout * s.wout, 1, func(w *Scratch, lo, hi int) {
 			out.apply(w.Dense.Result[lo:hi])
-		}})
+		}, Need{}})
 	}
+	b.add(newStorer(u))
 }
 
 // arrayOutput is the way from the accumulator to the result.
@@ -83,25 +103,19 @@ func newArrayOutput(u *Unit) *arrayOutput {
 
 func (a *arrayOutput) apply(v []float32) {
 	if a.bias != 0 {
-		for i := range v {
-			v[i] += a.bias
-		}
+		vec.Plus(v, a.bias)
 	}
 	if a.port != nil {
 		a.port.apply(v)
 	}
 	if a.scale != 1 {
-		for i := range v {
-			v[i] *= a.scale
-		}
+		times(v, a.scale)
 	}
 	if a.relu {
 		relu(v)
 	}
 	if a.table != nil {
-		for i, x := range v {
-			v[i] = a.table.F(x)
-		}
+		a.table.apply(v)
 	}
 }
 

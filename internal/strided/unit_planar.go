@@ -4,7 +4,9 @@ import (
 	"math"
 
 	"github.com/espalier-ane/espalier/internal/kernel/half"
+	"github.com/espalier-ane/espalier/internal/kernel/vec"
 	"github.com/espalier-ane/espalier/internal/units"
+	"github.com/espalier-ane/espalier/td"
 )
 
 // The planar engine (h13 4.4): x = source 1·pre-scale, negated or not; y =
@@ -15,36 +17,84 @@ func (b *BoundUnit) bindPlanar(u *Unit) {
 	p := newPlanar(u)
 	planes, plane := u.Groups*u.In.C, u.In.D*u.In.H*u.In.W
 	b.Steps, b.PerTile = float64(planes*plane), float64(plane)
-	to := (*Buffers).result
-	if u.Reduces() {
-		to = (*Buffers).source1 // reduced from there
+	order := denseOrder
+	if u.Gains == nil && !u.Reduces() {
+		order = orderOf(u)
 	}
+	// A step takes elements lo to hi, of source 1, and returns what they become.
+	var step func(w *Scratch, lo, hi int, x []float32) []float32
 	switch {
 	case u.Gains != nil:
 		each := denseDims{u.Groups, units.Size{W: 1, H: 1, D: 1, C: u.In.C}}
 		gains := func(b *Buffers) []float32 { return b.Source2[planes:] }
 		b.add(newLoader(u.Source2, u.reading(2), each, (*Buffers).source2), newLoader(u.Gains, u.reading(2), each, gains))
-		b.add(&sweep{planes, plane, func(w *Scratch, lo, hi int) {
-			p.gain(to(w.Dense), w.Dense.Source1, w.Dense.Source2, gains(w.Dense), plane, lo, hi)
-		}})
+		step = func(w *Scratch, lo, hi int, x []float32) []float32 {
+			offset, gain, dst := w.Dense.Source2, gains(w.Dense), w.float[2*moveBlock:][:len(x)]
+			for at := lo; at < hi; {
+				c := at / plane
+				n := min(hi, (c+1)*plane) - at
+				p.gain(dst[at-lo:][:n], x[at-lo:][:n], offset[c], gain[c])
+				at += n
+			}
+			return dst
+		}
 	case u.Source2 != nil:
-		b.add(newLoader(u.Source2, u.reading(2), denseDims{u.Groups, u.In}, (*Buffers).source2))
-		b.add(&sweep{planes * plane, 1, func(w *Scratch, lo, hi int) {
-			p.two(to(w.Dense)[lo:hi], w.Dense.Source1[lo:hi], w.Dense.Source2[lo:hi])
-		}})
+		second := newMoverBy(u.Source2, u.reading(2), denseDims{u.Groups, u.In}, order)
+		step = func(w *Scratch, lo, hi int, x []float32) []float32 {
+			y, dst := w.float[moveBlock:][:len(x)], w.float[2*moveBlock:][:len(x)]
+			second.read(w, y, lo)
+			p.two(dst, x, y)
+			return dst
+		}
 	default:
-		b.add(&sweep{planes * plane, 1, func(w *Scratch, lo, hi int) {
-			p.one(to(w.Dense)[lo:hi], w.Dense.Source1[lo:hi])
-		}})
+		step = func(w *Scratch, lo, hi int, x []float32) []float32 {
+			dst := w.float[2*moveBlock:][:len(x)]
+			p.one(dst, x)
+			return dst
+		}
 	}
 	if u.Reduces() {
-		r := newPlaneReduction(u)
-		b.add(&sweep{planes, plane, func(w *Scratch, lo, hi int) {
-			for i := lo; i < hi; i++ {
-				w.Dense.Result[i] = r.reduce(w.Dense.Source1[i*plane:][:plane])
-			}
-		}})
+		b.bindReduction(u, planes, plane, step)
+	} else {
+		b.bindElements(u, order, step)
 	}
+}
+
+// elementsScratch is the scratch of a step: of each source and of the result, some elements.
+var elementsScratch = Need{Float: 3 * moveBlock}
+
+// bindElements binds an operation that makes an element of the result of the same
+// element of each source: some elements at a time, in an order of axes. What the step
+// is given is its own.
+func (b *BoundUnit) bindElements(u *Unit, order [td.NumAxes]int, step func(w *Scratch, lo, hi int, x []float32) []float32) {
+	from, to := u.source1By(order), u.resultBy(order)
+	b.Over = true
+	b.add(&sweep{from.elements(), 1, func(w *Scratch, lo, hi int) {
+		inBlocks(lo, hi, func(lo, hi int) {
+			x := w.float[:hi-lo]
+			from.read(w, x, lo)
+			to.write(w, step(w, lo, hi, x), lo)
+		})
+	}, to.need().Max(elementsScratch)})
+}
+
+// bindReduction binds a reduction of planes, whose elements a step makes.
+func (b *BoundUnit) bindReduction(u *Unit, planes, plane int, step func(w *Scratch, lo, hi int, x []float32) []float32) {
+	from, r := u.source1(), newPlaneReduction(u)
+	b.First = true
+	b.add(&sweep{planes, plane, func(w *Scratch, lo, hi int) {
+		all := w.Dense.Source1
+		for lo < hi { // some planes at a time, so that they are at hand
+			n := min(hi-lo, max(reducedAtOnce, moveBlock/max(plane, 1)))
+			inBlocks(lo*plane, (lo+n)*plane, func(from2, to int) {
+				x := w.float[:to-from2]
+				from.read(w, x, from2)
+				copy(all[from2:to], step(w, from2, to, x))
+			})
+			r.planes(w.Dense.Result[lo:lo+n], all[lo*plane:(lo+n)*plane], plane)
+			lo += n
+		}
+	}, from.need().Max(elementsScratch)}, newStorer(u))
 }
 
 // planar is what the planar engine does to each element.
@@ -66,9 +116,20 @@ func newPlanar(u *Unit) *planar {
 	}
 }
 
+// What follows computes all elements step by step, by machine code. If none of the
+// results is NaN, none was on the way, and rules have nothing to change; otherwise
+// elements are computed again, one by one. dst is neither source.
+
 // one computes elements from one source. The one operator that it has is the
 // square.
 func (p *planar) one(dst, x []float32) {
+	p.firsts(dst, x)
+	if p.operator == units.PlanarSquare {
+		vec.Mul(dst, dst, dst)
+	}
+	if p.finishes(dst) {
+		return
+	}
 	for i, v := range x {
 		v = p.first(v)
 		if p.operator == units.PlanarSquare {
@@ -78,67 +139,92 @@ func (p *planar) one(dst, x []float32) {
 	}
 }
 
-// two computes elements from two sources.
+// two computes elements from two sources. It may negate the second.
 func (p *planar) two(dst, x, y []float32) {
-	if p.isOperator() {
-		p.operate(dst, x, y)
+	if p.negate2 {
+		negate(y)
+	}
+	a := x
+	if p.preScale != 1 || p.negate1 {
+		p.firsts(dst, x)
+		a = dst
+	}
+	switch p.operator {
+	case units.PlanarAdd:
+		vec.Add(dst, a, y)
+	case units.PlanarMultiply:
+		vec.Mul(dst, a, y)
+	case units.PlanarMaximum:
+		vec.Max(dst, a, y)
+	case units.PlanarMinimum:
+		vec.Min(dst, a, y)
+	default:
+		vec.Add(dst, a, y)
+		vec.Mul(dst, dst, dst)
+	}
+	if p.finishes(dst) {
 		return
 	}
 	for i, a := range x {
-		b := y[i]
-		if p.negate2 {
-			b = -b
-		}
-		dst[i] = p.finish(p.combine(p.first(a), b))
+		dst[i] = p.finish(p.combine(p.first(a), y[i]))
 	}
 }
 
-// gain computes (x + offset)·gain, for channels of plane elements, each of which
-// has one offset and one gain.
-func (p *planar) gain(dst, x, offset, gain []float32, plane, lo, hi int) {
-	for c := lo; c < hi; c++ {
-		o, g := offset[c], gain[c]
-		if p.negate2 {
-			o = -o
-		}
-		for i := c * plane; i < (c+1)*plane; i++ {
-			a := p.first(x[i])
-			v := orZeroIf(p.toZero, a+o, a, o)
-			dst[i] = p.finish(orZeroIf(p.toZero, float32(v*g), v, g))
-		}
-	}
-}
-
-// isOperator reports whether there is nothing but the operator, and that is one
-// of those that are frequent.
-func (p *planar) isOperator() bool {
-	return p.preScale == 1 && p.scale == 1 && p.bias == 0 && !p.negate1 && !p.abs && !p.relu && p.operator <= units.PlanarMinimum
-}
-
-// operate is two where isOperator holds.
-func (p *planar) operate(dst, x, y []float32) {
-	y, dst = y[:len(x)], dst[:len(x)]
-	sign := float32(1)
+// gain computes (x + offset)·gain.
+func (p *planar) gain(dst, x []float32, offset, gain float32) {
 	if p.negate2 {
-		sign = -1
+		offset = -offset
+	}
+	p.firsts(dst, x)
+	vec.Plus(dst, offset)
+	times(dst, gain)
+	if p.finishes(dst) {
+		return
 	}
 	for i, a := range x {
-		b := y[i] * sign
-		var v float32
-		switch p.operator {
-		case units.PlanarAdd:
-			v = a + b
-		case units.PlanarMultiply:
-			v = a * b
-		case units.PlanarMaximum:
-			v = max(a, b)
-		case units.PlanarMinimum:
-			v = min(a, b)
+		a = p.first(a)
+		v := orZeroIf(p.toZero, a+offset, a, offset)
+		dst[i] = p.finish(orZeroIf(p.toZero, float32(v*gain), v, gain))
+	}
+}
+
+// firsts is first of all elements.
+func (p *planar) firsts(dst, x []float32) {
+	copy(dst, x)
+	times(dst, p.preScale)
+	if p.negate1 {
+		negate(dst)
+	}
+}
+
+// finishes is finish of all elements, and reports whether none is NaN.
+func (p *planar) finishes(v []float32) bool {
+	times(v, p.scale)
+	vec.Plus(v, p.bias)
+	if p.abs {
+		for i, x := range v {
+			v[i] = math.Float32frombits(math.Float32bits(x) &^ (1 << 31))
 		}
-		if v != v && p.toZero {
-			v = orZero(v, a, b)
-		}
-		dst[i] = v + 0 // scale and bias have done that: no negative zero
+	}
+	if p.relu {
+		relu(v)
+	}
+	return !vec.HasNaN(v)
+}
+
+// times multiplies elements by a number.
+func times(v []float32, s float32) {
+	if s == 1 {
+		return
+	}
+	for i := range v {
+		v[i] *= s
+	}
+}
+
+func negate(v []float32) {
+	for i, x := range v {
+		v[i] = -x
 	}
 }
 
@@ -183,6 +269,7 @@ func (p *planar) finish(v float32) float32 {
 // planeReduction is a reduction of planes: f(r·scale + epsilon).
 type planeReduction struct {
 	largest        bool // not the sum
+	positive       bool // the epsilon is not -0: of a zero, the sign is of no matter
 	scale, epsilon float32
 	final          uint32
 	toZero         bool
@@ -190,9 +277,53 @@ type planeReduction struct {
 
 func newPlaneReduction(u *Unit) *planeReduction {
 	return &planeReduction{
-		largest: u.Reduction == units.ReduceMaximum, scale: u.FinalScale, epsilon: half.Float(u.Epsilon), final: u.Final,
+		largest: u.Reduction == units.ReduceMaximum, positive: !math.Signbit(float64(half.Float(u.Epsilon))), scale: u.FinalScale, epsilon: half.Float(u.Epsilon), final: u.Final,
 		toZero: u.Rules != nil && u.Rules.IndeterminateToZero,
 	}
+}
+
+// reducedAtOnce is how many planes are added up side by side.
+const reducedAtOnce = 8
+
+// planes reduces planes.
+func (r *planeReduction) planes(dst, v []float32, plane int) {
+	for !r.largest && len(dst) >= reducedAtOnce {
+		var sums [reducedAtOnce]float32
+		sumPlanes(&sums, v, plane)
+		for i, s := range sums {
+			if s != s { // with NaN on the way, rules may have something to say
+				dst[i] = r.reduce(v[i*plane:][:plane])
+			} else {
+				dst[i] = r.finish(s)
+			}
+		}
+		dst, v = dst[reducedAtOnce:], v[reducedAtOnce*plane:]
+	}
+	for i := range dst {
+		if r.largest && r.positive {
+			dst[i] = r.finish(vec.MaxOf(v[i*plane:][:plane]))
+		} else {
+			dst[i] = r.reduce(v[i*plane:][:plane])
+		}
+	}
+}
+
+// sumPlanes adds up the elements of planes, of each plane one after the other.
+func sumPlanes(sums *[reducedAtOnce]float32, v []float32, plane int) {
+	a, b, c, d := v[:plane], v[plane:][:plane], v[2*plane:][:plane], v[3*plane:][:plane]
+	e, f, g, h := v[4*plane:][:plane], v[5*plane:][:plane], v[6*plane:][:plane], v[7*plane:][:plane]
+	var s0, s1, s2, s3, s4, s5, s6, s7 float32
+	for i := range a {
+		s0 += a[i]
+		s1 += b[i]
+		s2 += c[i]
+		s3 += d[i]
+		s4 += e[i]
+		s5 += f[i]
+		s6 += g[i]
+		s7 += h[i]
+	}
+	*sums = [reducedAtOnce]float32{s0, s1, s2, s3, s4, s5, s6, s7}
 }
 
 // reduce takes the elements of a plane one after the other.

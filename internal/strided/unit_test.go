@@ -3,6 +3,7 @@ package strided
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/espalier-ane/espalier/hal"
@@ -33,6 +34,7 @@ func sameFloats(t *testing.T, what string, got, want []float32) {
 // inTiles runs a kernel in tiles that are cut at random.
 func inTiles(r *rand.Rand, k Kernel, w *Scratch) {
 	n, _ := k.Tiles()
+	w.Grow(k.Need())
 	for lo := 0; lo < n; {
 		hi := lo + 1 + r.IntN(n-lo)
 		k.Run(w, lo, hi)
@@ -54,6 +56,9 @@ func randomPlaced(r *rand.Rand, memory int) (o Operand, bytes int) {
 	order := r.Perm(td.NumAxes) // from the innermost outwards
 	for a := range o.Dims {
 		o.Dims[a] = 1 + r.IntN(5)
+	}
+	if r.IntN(8) == 0 { // a long row
+		o.Dims[axisW] = 60 + r.IntN(20)
 	}
 	reach := 2
 	if r.IntN(2) == 0 {
@@ -186,7 +191,7 @@ func TestStoreBytes(t *testing.T) {
 	for _, rules := range []*Rules{nil, RulesOf(hal.Numerics{NaNToInf: true})} {
 		u := &Unit{Op: &units.Op{Groups: 1, Out: units.Size{W: len(values), H: 1, D: 1, C: 1}}, Result: dense(0, tensor.UInt8, 1, 1, 1, 1, len(values)), Rules: rules}
 		w := &Scratch{Memory: [][]byte{make([]byte, len(values))}, Dense: &Buffers{Result: append([]float32(nil), values...)}}
-		newStorer(u).Run(w, 0, 1)
+		newStorer(u).Run(w, 0, len(values))
 		for i, b := range want {
 			if w.Memory[0][i] != b {
 				t.Errorf("%v is written as %d, want %d", values[i], w.Memory[0][i], b)
@@ -269,7 +274,7 @@ func TestPlanar(t *testing.T) {
 			wantTwo[i] = finish([]float32{a + b, a * b, max(a, b), min(a, b), (a + b) * (a + b)}[p.operator])
 		}
 		p.one(one, x)
-		p.two(two, x, y)
+		p.two(two, x, slices.Clone(y))
 		sameFloats(t, "one source", one, wantOne)
 		sameFloats(t, "two sources", two, wantTwo)
 
@@ -277,7 +282,9 @@ func TestPlanar(t *testing.T) {
 		g := &planar{preScale: 1, scale: 1, negate2: p.negate2}
 		x, offset, gain := numbers(r, channels*plane), numbers(r, channels), numbers(r, channels)
 		got := make([]float32, len(x))
-		g.gain(got, x, offset, gain, plane, 0, channels)
+		for c := range channels {
+			g.gain(got[c*plane:][:plane], x[c*plane:][:plane], offset[c], gain[c])
+		}
 		for i, v := range x {
 			if want := (v + sign[g.negate2]*offset[i/plane]) * gain[i/plane]; got[i] != want {
 				t.Fatalf("gain: element %d is %v, want %v", i, got[i], want)
@@ -337,7 +344,7 @@ func TestReduceChannels(t *testing.T) {
 }
 
 func TestArrayOutput(t *testing.T) {
-	square := &Activation{func(v float32) float32 { return v*v + 1 }}
+	square := &Activation{F: func(v float32) float32 { return v*v + 1 }}
 	chip := RulesOf(hal.Numerics{RoundHalfEven: true, SaturateAtPort: 32768, FlushArraySubnormals: true})
 	for _, test := range []struct {
 		u       units.Op

@@ -48,6 +48,12 @@ func clampAVX512(v *float32, lo, hi, zero float32, n int)
 func limitAVX512(l *Limits, v *float32, n int)
 
 //go:noescape
+func curveLinesAVX512(c *Curve, v *float32, n int)
+
+//go:noescape
+func curvePowersAVX512(c *Curve, v *float32, n int)
+
+//go:noescape
 func hasNaNAVX512(v *float32, n int) bool
 
 //go:noescape
@@ -90,6 +96,15 @@ func callFunction(f Function, p *function) {
 
 //go:noinline
 func callLimit(l *Limits, v []float32) { limitAVX512(l, &v[0], len(v)) }
+
+//go:noinline
+func callCurve(c *Curve, v []float32) {
+	if c.Powers {
+		curvePowersAVX512(c, &v[0], len(v))
+	} else {
+		curveLinesAVX512(c, &v[0], len(v))
+	}
+}
 
 //go:noinline
 func callHasNaN(v []float32) bool { return hasNaNAVX512(&v[0], len(v)) }
