@@ -17,7 +17,7 @@ func TestPutTileIsPut(t *testing.T) {
 			residual := dense(4, tensor.Float16, 1, 1, 1, rows, apart)
 			residual.Dims[axisW] = cols
 			lanes := dense(5, tensor.Float16, 1, 1, 1, 1, 1)
-			lanes.Interleave, lanes.Dims = 4, [td.NumAxes]int{1, 1, 3, 1, 1}
+			lanes.Interleave, lanes.Dims, lanes.Strides[axisC] = 4, [td.NumAxes]int{1, 1, 3, 1, 1}, 0
 			op := &Op{Params: &td.MatMul{}, Operands: []Operand{
 				dense(0, tensor.Float16, 1, 1, 3, rows, cols), dense(1, tensor.Float16, 1, 1, 1, rows, 8), dense(2, tensor.Float16, 1, 1, 1, 8, cols),
 				dense(3, tensor.Float16, 1, 1, 1, 1, cols), residual, lanes,
@@ -54,6 +54,18 @@ func TestPutTileIsPut(t *testing.T) {
 			s.putTile(w, tile, apart, rows, cols, nil, at, axisH)
 			if !bytes.Equal(w.Memory[0], want) {
 				t.Errorf("%d columns, %d apart: other bits than row by row", cols, apart)
+			}
+			fill()
+			for c := range 3 { // whose lanes lie side by side
+				s.put(w, tile[c*apart:][:cols], index{axisC: c}, axisW)
+			}
+			copy(want, w.Memory[0])
+			clear(w.Memory[0][:2*cols])
+			clear(w.Memory[0][2*rows*cols:][:2*cols])
+			fill()
+			s.putTile(w, tile, apart, 3, cols, nil, index{}, axisC)
+			if !bytes.Equal(w.Memory[0], want) {
+				t.Errorf("%d columns, %d apart: other bits than channel by channel", cols, apart)
 			}
 		}
 	}
