@@ -48,6 +48,14 @@ type attentionBlocks struct {
 	queriesAt, keysAt, valuesAt, scoresAt, biasAt, resultsAt, stageAt, floats int
 }
 
+// heldKeys says which keys and values lie in the scratch as floats: if a head has one
+// block of them, its next tile finds them there.
+type heldKeys struct {
+	of    *attentionBlocks // nil: none
+	head  index
+	first int
+}
+
 // Positions of a tile, keys and floats of a block of keys, floats of the results of
 // a tile, and tiles that are enough to share among threads.
 const (
@@ -121,6 +129,9 @@ func (a *attentionBlocks) Need() Need {
 }
 
 func (a *attentionBlocks) Run(w *Scratch, lo, hi int) {
+	if w.Task == 0 {
+		w.keys.of = nil
+	}
 	for t := lo; t < hi; t++ {
 		first := t % a.perHead * a.perTile
 		a.tile(w, a.batch.place(t/a.perHead), first, min(a.perTile, a.positions-first))
@@ -142,8 +153,11 @@ func (a *attentionBlocks) tile(w *Scratch, head index, first, positions int) {
 	keys, values, scores := f[a.keysAt:][:a.perBlock*a.pitchK], f[a.valuesAt:][:a.perBlock*a.pitchV], f[a.scoresAt:a.biasAt]
 	for key := 0; key < a.keys; key += a.perBlock {
 		n := min(a.perBlock, a.keys-key)
-		a.rows(w, keys, a.pitchK, &a.k, head, key, n, a.features)
-		a.rows(w, values, a.pitchV, &a.v, head, key, n, a.width)
+		if h := (heldKeys{a, head, key}); w.keys != h {
+			a.rows(w, keys, a.pitchK, &a.k, head, key, n, a.features)
+			a.rows(w, values, a.pitchV, &a.v, head, key, n, a.width)
+			w.keys = h
+		}
 		var bias []float32
 		if a.hasMask && !a.eachMask {
 			bias = f[a.biasAt:][:attention.RoundUp(n)]

@@ -250,6 +250,7 @@ type Scratch struct {
 	states  []attention.State
 
 	gemm      gemmState
+	keys      heldKeys
 	finish    vec.Finish
 	rows      half.Rows
 	few       matvec.Product // that is computed, of few rows
@@ -296,6 +297,7 @@ func (w *Scratch) Forget() {
 	for i := range w.gemm.strips {
 		w.gemm.strips[i].of = nil
 	}
+	w.keys.of = nil
 }
 
 // Grow makes the scratch large enough for another need.

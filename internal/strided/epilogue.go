@@ -163,8 +163,9 @@ func (s *sink) arrays() []*array {
 	return all
 }
 
-// need is the scratch that put takes: a second value, and the slots.
-func (s *sink) need() Need { return Need{Steps: chunk * (1 + s.slots)} }
+// need is the scratch that put takes: a second value, and the slots; and putTile:
+// rows of a tile, moved together.
+func (s *sink) need() Need { return Need{Steps: chunk * (2 + s.slots)} }
 
 // needInts is the scratch that putInts takes.
 func (s *sink) needInts() Need { return Need{Int: chunk * (1 + s.slots)} }
@@ -175,13 +176,19 @@ func (s *sink) put(w *Scratch, v []float32, i index, axis int) { s.putAt(w, v, &
 
 // putAt is to put what loadAt of an array is to load.
 func (s *sink) putAt(w *Scratch, v []float32, i *index, axis int) {
+	s.putRows(w, v, 1, i, axis, axis)
+}
+
+// putRows is putAt of several rows, which follow each other along a second axis: at
+// most chunk values in all, side by side.
+func (s *sink) putRows(w *Scratch, v []float32, rows int, i *index, axis, next int) {
 	if s.arrival != nil {
 		s.arrival.apply(v)
 	}
 	for k := range s.steps {
-		s.steps[k].apply(w, v, i, axis)
+		s.steps[k].apply(w, v, rows, i, axis, next)
 	}
-	s.out.storeAt(w, v, i, axis)
+	s.out.storeRows(w, v, rows, i, axis, next)
 }
 
 // round makes a float32 of a value that a class has computed.
@@ -192,7 +199,7 @@ func (s *sink) round(v float64) float32 {
 	return float32(v)
 }
 
-func (st *sinkStep) apply(w *Scratch, v []float32, i *index, axis int) {
+func (st *sinkStep) apply(w *Scratch, v []float32, rows int, i *index, axis, next int) {
 	switch st.Code {
 	case td.MicroScaleBias:
 		a, b := float64(st.A), float64(st.B)
@@ -214,7 +221,7 @@ func (st *sinkStep) apply(w *Scratch, v []float32, i *index, axis int) {
 		switch {
 		case st.pair.kind.Unary() && !st.Swap:
 		case st.loads:
-			st.operand.loadAt(w, second, i, axis)
+			st.operand.loadRows(w, second, rows, i, axis, next)
 		case st.from >= 0:
 			second = w.steps[chunk*(1+st.from):][:len(v)]
 		default:

@@ -65,13 +65,24 @@ func (a *array) inRows(axis int) bool {
 func (s *sink) putTile(w *Scratch, tile []float32, stride, rows, cols int, bias []float32, i index, axis int) {
 	q := &s.fast
 	if !q.is || !s.out.inRows(axis) || q.other != nil && !q.other.inRows(axis) {
-		for r := range rows {
-			row := tile[r*stride:][:cols]
-			if bias != nil {
-				vec.Plus(row, bias[r])
+		some := max(chunk/max(cols, 1), 1) // rows at a time
+		for r := 0; r < rows; r += some {
+			n := min(some, rows-r)
+			v := tile[r*stride:][:n*cols]
+			if n > 1 && stride != cols {
+				v = w.steps[chunk*(1+s.slots):][:n*cols]
 			}
-			s.putAt(w, row, &i, axisW)
-			i[axis]++
+			for j := range n {
+				row := tile[(r+j)*stride:][:cols]
+				if bias != nil {
+					vec.Plus(row, bias[r+j])
+				}
+				if n > 1 && stride != cols {
+					copy(v[j*cols:], row)
+				}
+			}
+			s.putRows(w, v, n, &i, axisW, axis)
+			i[axis] += n
 		}
 		return
 	}

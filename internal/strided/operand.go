@@ -181,6 +181,44 @@ func (a *array) storeBundles(s *Scratch, src []float32, i index, axis int) {
 	}
 }
 
+// loadRows reads some rows, each along an axis, that follow each other along a second
+// one.
+func (a *array) loadRows(s *Scratch, dst []float32, rows int, i *index, axis, next int) {
+	n := len(dst) / rows
+	switch {
+	case rows == 1 || a.joins(n, axis, next):
+		a.loadAt(s, dst, i, axis)
+	case a.strides[next] == 0 && a.interleave == 1: // all of them are the first
+		a.loadAt(s, dst[:n], i, axis)
+		for n < len(dst) {
+			n += copy(dst[n:], dst[:n])
+		}
+	default:
+		for at := *i; len(dst) > 0; dst = dst[n:] {
+			a.loadAt(s, dst[:n], &at, axis)
+			at[next]++
+		}
+	}
+}
+
+// storeRows likewise.
+func (a *array) storeRows(s *Scratch, src []float32, rows int, i *index, axis, next int) {
+	n := len(src) / rows
+	if rows == 1 || a.joins(n, axis, next) {
+		a.storeAt(s, src, i, axis)
+		return
+	}
+	for at := *i; len(src) > 0; src = src[n:] {
+		a.storeAt(s, src[:n], &at, axis)
+		at[next]++
+	}
+}
+
+// joins reports whether rows of so many elements are one that is longer.
+func (a *array) joins(n, axis, next int) bool {
+	return a.interleave == 1 && a.strides[next] == n*a.strides[axis]
+}
+
 func (a *array) storeInts(s *Scratch, src []int64, i index, axis int) {
 	dst := a.memory(s)
 	for len(src) > 0 {
