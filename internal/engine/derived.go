@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"runtime/debug"
 
 	"github.com/espalier-ane/espalier/internal/osfile"
 	"github.com/espalier-ane/espalier/internal/pool"
@@ -141,5 +142,8 @@ func (p *Program) pack(ctx context.Context) {
 		if m := &p.memories[i]; m.kind == constant { // most of it is packed by now
 			osfile.Unload(m.data)
 		}
+	}
+	if p.packs.Small {
+		debug.FreeOSMemory() // what compiling and packing have left behind
 	}
 }
