@@ -26,7 +26,12 @@ type bound struct {
 // sources have random numbers.
 func bindDense(tb testing.TB, op *Op) *bound {
 	tb.Helper()
-	packs := new(Packs)
+	return bindPacked(tb, op, new(Packs))
+}
+
+// bindPacked is bindDense with packs of the caller.
+func bindPacked(tb testing.TB, op *Op, packs *Packs) *bound {
+	tb.Helper()
 	op.Packs = packs
 	k, err := Bind(op)
 	if err != nil {

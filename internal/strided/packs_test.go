@@ -54,3 +54,32 @@ func packsOf(t *testing.T, row *gemm.Row) {
 		}
 	}
 }
+
+// Small packs take two bytes for a weight, and give the bits of the others.
+func TestSmallPacks(t *testing.T) { forRows(t, smallPacks) }
+
+func smallPacks(t *testing.T, row *gemm.Row) {
+	row = row.ForFloats()
+	const rows, cols, n = 20, 96, 512
+	var bits [2][]byte
+	for i, small := range []bool{false, true} {
+		weights := dense(2, tensor.Float16, 1, 1, 1, n, cols)
+		weights.Constant = true
+		op := &Op{Params: &td.MatMul{}, Gemm: row, Operands: []Operand{
+			dense(0, tensor.Float16, 1, 1, 1, rows, cols), dense(1, tensor.Float16, 1, 1, 1, rows, n), weights,
+		}}
+		b := bindPacked(t, op, &Packs{Small: small})
+		b.run()
+		bits[i] = b.w.Memory[0]
+		most := int64(4)
+		if small {
+			most = 2
+		}
+		if got := op.Packs.Bytes(); got == 0 || got > most*(n+8)*(cols+32) {
+			t.Errorf("small %t: %d bytes for %d weights", small, got, n*cols)
+		}
+	}
+	if string(bits[0]) != string(bits[1]) {
+		t.Error("small packs give other bits")
+	}
+}
