@@ -113,7 +113,6 @@ func (u *Unit) single() bool { return u.Unicast*u.Window.KH*u.Window.KW == 1 }
 
 func (b *Buffers) source1() []float32 { return b.Source1 }
 func (b *Buffers) source2() []float32 { return b.Source2 }
-func (b *Buffers) result() []float32  { return b.Result }
 
 // sweepGrain is how many steps are worth a thread.
 const sweepGrain = 1 << 14
