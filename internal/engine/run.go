@@ -183,10 +183,7 @@ func (c *Context) Work(w *pool.Worker, lo, hi int) {
 	}
 	s.Grow(c.program.scratch)
 	s.Memory, s.Packed, s.Dense = c.memories, c.program.packed, &c.dense
-	if s.Task != c.number {
-		s.Task = c.number
-		s.Forget()
-	}
+	s.Begin(c.number)
 	if s.Stop = nil; c.tell {
 		s.Stop = c.ask
 	}

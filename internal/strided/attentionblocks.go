@@ -129,9 +129,7 @@ func (a *attentionBlocks) Need() Need {
 }
 
 func (a *attentionBlocks) Run(w *Scratch, lo, hi int) {
-	if w.Task == 0 {
-		w.keys.of = nil
-	}
+	w.begins()
 	for t := lo; t < hi; t++ {
 		first := t % a.perHead * a.perTile
 		a.tile(w, a.batch.place(t/a.perHead), first, min(a.perTile, a.positions-first))

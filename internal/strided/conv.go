@@ -131,7 +131,7 @@ func (k *convolution) Need() Need {
 }
 
 func (k *convolution) Run(w *Scratch, lo, hi int) {
-	w.forgetStrip()
+	w.begins()
 	for t := lo; t < hi; t++ {
 		rest := t
 		row := rest % k.rowTiles * k.tileRows

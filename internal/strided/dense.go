@@ -151,7 +151,7 @@ func (k *denseConv) Run(w *Scratch, lo, hi int) {
 	s := &k.shape
 	image := s.cin * s.hin * s.win
 	bias := k.bias()
-	w.forgetStrip()
+	w.begins()
 	if k.plane != nil { // nobody writes the padding
 		clear(w.float[k.n:][:k.plane.floats])
 	}

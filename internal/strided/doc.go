@@ -230,11 +230,6 @@ type Scratch struct {
 	Packed Packed   // what the Packs of the operations have been filled with; the caller sets it
 	Dense  *Buffers // of operations of the units; the caller sets it
 
-	// Task is a number that the caller gives each time that the tiles of a kernel
-	// are computed, and that no other time has: what the scratch holds of operands
-	// is kept from one call of Run to the next with the same number. 0 keeps nothing.
-	Task uint64
-
 	// Stop reports whether the run is to end. A kernel may then leave a tile undone,
 	// or write anything to its place in the result: see Stopped. Nil never does. The
 	// caller sets it, but not for a result that lies over what it is made of: what is
@@ -258,8 +253,9 @@ type Scratch struct {
 	coded     codedState
 	transform transformState
 
-	asks    int  // of stop
-	stopped bool // the last answer
+	task    uint64 // see Begin
+	asks    int    // of stop
+	stopped bool   // the last answer
 }
 
 // stop is for loops inside of a tile that a program can make long: those over
@@ -291,13 +287,30 @@ func NewScratch(n Need) *Scratch {
 	return w
 }
 
-// Forget forgets what the scratch holds of operands: for a scratch that others have used
-// since the last call of Run with the same task.
-func (w *Scratch) Forget() {
+// Begin comes before calls of Run, with a number that the caller gives each time that
+// the tiles of a kernel are computed, and that no other time has: what the scratch
+// holds of operands is kept from one call of Run to the next with the same number. 0,
+// and a scratch that was never told, keeps nothing.
+func (w *Scratch) Begin(task uint64) {
+	if w.task != task {
+		w.task = task
+		w.forget()
+	}
+}
+
+// begins is for kernels that keep something, as they begin to run.
+func (w *Scratch) begins() {
+	if w.task == 0 {
+		w.forget()
+	}
+}
+
+// forget forgets all that the scratch holds of operands.
+func (w *Scratch) forget() {
 	for i := range w.gemm.strips {
 		w.gemm.strips[i].of = nil
 	}
-	w.keys.of = nil
+	w.keys.of, w.transform.of, w.coded.of = nil, nil, nil
 }
 
 // Grow makes the scratch large enough for another need.

@@ -184,6 +184,7 @@ const codedSome = 32
 
 // Tiles of the same lines follow each other, so that these are still in the cache.
 func (k *fewRows) Run(w *Scratch, lo, hi int) {
+	w.begins()
 	for t := lo; t < hi; t++ {
 		line, group := t/k.groups*k.perTile, t%k.groups
 		first, count := group*k.rows, k.rows
@@ -250,7 +251,6 @@ func (k *fewRows) tile(w *Scratch, first, count, line, lines int) {
 // from is the matrix from a line on, for the place of the batch that a row is in.
 func (k *fewRows) from(w *Scratch, row, line int) []byte {
 	if k.coded != nil {
-		w.coded.of = nil // the constants may be others now
 		return nil
 	}
 	at := k.z.offset

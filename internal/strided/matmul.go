@@ -60,7 +60,7 @@ func (k *matmul) Need() Need {
 
 func (k *matmul) Run(w *Scratch, lo, hi int) {
 	left, right := &w.gemm.left, &w.gemm.right
-	w.forgetStrip()
+	w.begins()
 	for t := lo; t < hi; t++ {
 		i := k.batch.place(t / k.colTiles / k.rowTiles)
 		row, col := t/k.colTiles%k.rowTiles*k.tileRows, t%k.colTiles*k.tileCols

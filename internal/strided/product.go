@@ -282,19 +282,8 @@ func (p *product) fillStrip(w *Scratch, buf []float32, l *lines) {
 	strip.of, strip.lines = p, *l
 }
 
-// forgetStrip begins a run of tiles: what the strip was made of may have changed
-// since, unless it is the same kernel that goes on.
-func (w *Scratch) forgetStrip() {
-	for i := range w.gemm.strips {
-		if s := &w.gemm.strips[i]; w.Task == 0 || s.task != w.Task {
-			s.of, s.task = nil, w.Task
-		}
-	}
-}
-
 // A strip is what the panels in the scratch are of.
 type strip struct {
-	task    uint64
 	of      *product
 	lines   lines
 	bad     marks             // lines that the panels do not hold

@@ -29,7 +29,7 @@ func linesDoNotMeet(t *testing.T, row *gemm.Row) {
 	}
 	x, z := random(rows*n), random(n*cols)
 	for _, constant := range []bool{false, true} {
-		compute := func(x, z []byte) []byte {
+		compute := func(row *gemm.Row, x, z []byte) []byte {
 			memory := [][]byte{make([]byte, 2*rows*cols), x, z}
 			weights := dense(2, tensor.Float16, 1, 1, 1, n, cols)
 			weights.Constant = constant
@@ -49,17 +49,20 @@ func linesDoNotMeet(t *testing.T, row *gemm.Row) {
 			k.Run(w, 0, tiles)
 			return memory[0]
 		}
-		plain := compute(x, z)
+		plain := compute(row, x, z)
 		badX, badZ := bytes.Clone(x), bytes.Clone(z)
 		binary.LittleEndian.PutUint16(badX[2*(5*n+7):], 0x7c00)       // line 5
 		binary.LittleEndian.PutUint16(badZ[2*(100*cols+40):], 0x7c00) // line 40
-		mixed := compute(badX, badZ)
+		mixed, want := compute(row, badX, badZ), compute(gemm.Rows()[0], badX, badZ)
 		changed := 0
 		for i := range rows * cols {
 			a, b := binary.LittleEndian.Uint16(plain[2*i:]), binary.LittleEndian.Uint16(mixed[2*i:])
 			if i/cols == 5 || i%cols == 40 {
 				if a != b {
 					changed++
+				}
+				if w := binary.LittleEndian.Uint16(want[2*i:]); b != w && !(isNaN(b) && isNaN(w)) {
+					t.Fatalf("constant %t: with an infinity, the element at %d, %d is %#x, expected %#x", constant, i/cols, i%cols, b, w)
 				}
 				continue
 			}
@@ -72,3 +75,5 @@ func linesDoNotMeet(t *testing.T, row *gemm.Row) {
 		}
 	}
 }
+
+func isNaN(h uint16) bool { return h&0x7fff > half.Inf }

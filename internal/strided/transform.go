@@ -47,8 +47,7 @@ type transformed struct {
 
 // transformState is what a thread transforms.
 type transformState struct {
-	task  uint64       // the panels in the scratch are of this one,
-	of    *transformed // nil: of none,
+	of    *transformed // whose panels are in the scratch; nil: nobody's
 	block int
 
 	across [4]transform.Across // rows 0, m, 2m, … of the block, rows 1, m+1, …

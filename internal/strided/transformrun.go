@@ -9,9 +9,7 @@ import (
 
 func (k *transformed) Run(w *Scratch, lo, hi int) {
 	s := &w.transform
-	if w.Task == 0 || s.task != w.Task {
-		s.task, s.of = w.Task, nil
-	}
+	w.begins()
 	for t := lo; t < hi; t++ {
 		first := t % k.sections * k.sectionRows
 		count := min(k.sectionRows, k.outputs-first)
@@ -173,8 +171,7 @@ func (k *transformed) backward(w *Scratch, n, first, count, firstRow, rows int) 
 // own in the place of ours.
 func (k *transformed) plainly(w *Scratch, n, first, count, firstRow, rows int) {
 	m, width := k.form.Tile, k.out[axisW]
-	w.transform.of = nil
-	w.Forget()
+	w.forget()
 	from, end := firstRow*m*width, min((firstRow+rows)*m, k.out[axisH])*width
 	for p := from; p < end && !w.stop(); p += k.tileCols {
 		for c := first; c < first+count; c += k.tileRows {
