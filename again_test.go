@@ -2,6 +2,7 @@ package espalier_test
 
 import (
 	"maps"
+	"path/filepath"
 	"slices"
 	"testing"
 
@@ -25,8 +26,26 @@ func predictFloats(t *testing.T, m *espalier.Model, given map[string]any) map[st
 	return floats
 }
 
-// LowMemory changes how weights are held, and results by rounding at most.
+// LowMemory changes how weights are held, and results by rounding at most. Every way to
+// open a model heeds it.
 func TestLowMemory(t *testing.T) {
+	packed := func(c espalier.Config, path string) (bytes int64) {
+		var p espalier.Profile
+		f := open(t, c, path).Functions()[0]
+		if _, err := f.Predict(p.Watch(t.Context()), inputsOf(t, "tiny_mobilenet")); err != nil {
+			t.Fatal(err)
+		}
+		for _, step := range f.Profile(&p) {
+			bytes += step.Memory.Packed
+		}
+		return bytes
+	}
+	model := filepath.Join(modelsDir, "tiny_mobilenet", "model.mlpackage")
+	for _, path := range []string{model, compiled(t, openModel(t, espalier.Config{}, "tiny_mobilenet"), "virtual", "little.bundle")} {
+		if usual, little := packed(espalier.Config{}, path), packed(espalier.Config{LowMemory: true}, path); little == 0 || 10*little > 7*usual {
+			t.Errorf("%s: %d bytes of weights are packed, and %d with little memory", filepath.Base(path), usual, little)
+		}
+	}
 	for _, name := range []string{"conv2d_basic", "tiny_mobilenet", "linear_mlp"} {
 		given := inputsOf(t, name)
 		usual := predictFloats(t, openModel(t, espalier.Config{}, name), given)
@@ -37,6 +56,41 @@ func TestLowMemory(t *testing.T) {
 					t.Errorf("%s: element %d of %s is %v, and %v with little memory", name, i, output, want[i], v)
 				}
 			}
+		}
+	}
+}
+
+// oneProduct is a program of one task, which no other drives out of a thread's scratch.
+const oneProduct = `program(1.0)
+{
+    func main<ios16>(tensor<fp16, [20, 24]> x, tensor<fp16, [24, 40]> y) {
+        tensor<bool, []> no = const()[name = tensor<string, []>("no"), val = tensor<bool, []>(false)];
+        tensor<fp16, [20, 40]> z = matmul(x = x, y = y, transpose_x = no, transpose_y = no)[name = tensor<string, []>("z")];
+    } -> (z);
+}`
+
+func TestInputsOfOneTaskChange(t *testing.T) {
+	numbers := func(from float32, rows, cols int) *tensor.Tensor {
+		values := make([]float32, rows*cols)
+		for i := range values {
+			values[i] = from + float32(i%7)
+		}
+		return tensor.FromFloat32s(tensor.Float16, values, rows, cols)
+	}
+	m, err := espalier.OpenBytes("one.mil", []byte(oneProduct))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	for _, from := range []float32{1, -3, 5} {
+		x, y := numbers(from, 20, 24), numbers(from+1, 24, 40)
+		got := predictFloats(t, m, map[string]any{"x": x, "y": y})["z"]
+		var want float32 // of the first element
+		for k := range 24 {
+			want += x.Float32s()[k] * y.Float32s()[40*k]
+		}
+		if len(got) != 800 || got[0] != want {
+			t.Fatalf("from %g on: %v, expected %g first", from, got[:min(1, len(got))], want)
 		}
 	}
 }

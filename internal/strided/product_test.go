@@ -77,3 +77,31 @@ func linesDoNotMeet(t *testing.T, row *gemm.Row) {
 }
 
 func isNaN(h uint16) bool { return h&0x7fff > half.Inf }
+
+// A bias is the same whether it is constant or not, also where a channel has one place.
+func TestLiveBias(t *testing.T) {
+	for _, tt := range []struct {
+		side, kernel int
+		x            tensor.DType
+	}{{3, 3, tensor.Float16}, {5, 3, tensor.Float16}, {1, 1, tensor.Float16}, {1, 1, tensor.Int8}, {4, 1, tensor.Int8}} {
+		var bits [2][]byte
+		for i, constant := range []bool{true, false} {
+			op := benchConv(1, 6, 40, tt.side, tt.kernel, 1, 0, true)
+			op.Operands[1].Operand = td.Dense(0, 0, tt.x, op.Operands[1].Dims)
+			bias := dense(3, tensor.Float16, 1, 1, 40, 1, 1)
+			bias.Constant = constant
+			op.Operands = append(op.Operands, bias)
+			b := bindDense(t, op)
+			for i := range b.w.Memory[1] {
+				if tt.x == tensor.Int8 {
+					b.w.Memory[1][i] = byte(i)
+				}
+			}
+			b.run()
+			bits[i] = b.w.Memory[0]
+		}
+		if !bytes.Equal(bits[0], bits[1]) {
+			t.Errorf("%+v: a live bias gives other bits", tt)
+		}
+	}
+}

@@ -201,7 +201,7 @@ func TestTransformedNotFinite(t *testing.T) {
 // Which convolutions are transformed, and in which tiles.
 func TestTransforms(t *testing.T) {
 	if transform.For(4) == nil {
-		t.Skip("no machine code for transforms here")
+		t.Skip("this processor, or ESPALIER_ISA, has no machine code for transforms")
 	}
 	floats := gemm.For(64, anyLines, 64).ForFloats()
 	for _, tt := range []struct {

@@ -6,7 +6,7 @@ import "testing"
 // long they are.
 func TestCallsAreShort(t *testing.T) {
 	if !fast {
-		t.Skip("there is no machine code")
+		t.Skip("this processor, or ESPALIER_ISA, has no machine code to be short")
 	}
 	const length = 1<<20 + 3
 	v := make([]float32, length)
