@@ -1,0 +1,43 @@
+//go:build unix
+
+package depthwise
+
+import (
+	"testing"
+
+	"github.com/espalier-ane/espalier/internal/kernel/guard"
+)
+
+// Nothing beside the rows is touched.
+func TestGuard(t *testing.T) {
+	m := guard.New(t)
+	for name, shifts := range map[string][]int{
+		"none": {}, "one": {0}, "far": {3, 0, 40}, "five": {0, 1, 2, 3, 4}, "grid": {0, 1, 2, 70, 71, 72, 140, 141, 142},
+		"wide grid": {0, 2, 4, 70, 72, 74, 140, 142, 144}, "grid, back": {142, 141, 140, 72, 71, 70, 2, 1, 0}, "nine": {0, 1, 2, 3, 4, 5, 6, 7, 9},
+	} {
+		taps := NewTaps(shifts)
+		for _, width := range guard.Sizes[1:] {
+			for _, rows := range []int{1, 2, 3, 4, 5} {
+				for _, more := range []int{0, 1, 6} {
+					for _, greatest := range []bool{false, true} {
+						plane := func() *Plane {
+							p := Plane{
+								Src: m.Floats((rows-1)*(width+more) + taps.far + width), Step: width + more, Weights: m.Floats(len(shifts)),
+								Max: greatest, Rows: rows, Width: width, Bounds: Unbounded,
+							}
+							return &p
+						}
+						m.Check(func() {
+							p := plane()
+							taps.Floats(m.Floats((rows-1)*(width+more)+width), width+more, p)
+						}, "taps %s: %d rows of %d floats, %d more, greatest %v", name, rows, width, more, greatest)
+						m.Check(func() {
+							p := plane()
+							taps.Halves(m.Bytes(2*((rows-1)*(width+more)+width)), 2*(width+more), p)
+						}, "taps %s: %d rows of %d numbers, %d more, greatest %v", name, rows, width, more, greatest)
+					}
+				}
+			}
+		}
+	}
+}
