@@ -79,7 +79,7 @@ func Between(lo, hi float32) (b Bounds, ok bool) {
 
 // Floats computes rows that are a pitch apart.
 func (t *Taps) Floats(dst []float32, pitch int, p *Plane) {
-	if !t.check(p, pitch, len(dst)) {
+	if !t.check(p, 4*pitch, 4, 4*len(dst)) {
 		return
 	}
 	if t.has(p) {
@@ -93,7 +93,7 @@ func (t *Taps) Floats(dst []float32, pitch int, p *Plane) {
 
 // Halves computes rows of fp16 numbers that are so many bytes apart, little endian.
 func (t *Taps) Halves(dst []byte, pitch int, p *Plane) {
-	if !t.check(p, pitch/2, len(dst)/2) {
+	if !t.check(p, pitch, 2, len(dst)) {
 		return
 	}
 	if fast {
@@ -121,13 +121,14 @@ func (t *Taps) Halves(dst []byte, pitch int, p *Plane) {
 }
 
 // check reports whether there is something to compute. It panics if that lies
-// outside of what is given.
-func (t *Taps) check(p *Plane, pitch, elements int) bool {
+// outside of what is given. Pitch, size of an element and room of the result are
+// bytes: fp16 rows may be an odd number of them apart.
+func (t *Taps) check(p *Plane, pitch, size, bytes int) bool {
 	if p.Rows <= 0 || p.Width <= 0 {
 		return false
 	}
-	if len(p.Weights) != len(t.shifts) && !p.Max || p.Step < 0 || p.Rows > 1 && pitch < p.Width ||
-		(p.Rows-1)*p.Step+t.far+p.Width > len(p.Src) || (p.Rows-1)*pitch+p.Width > elements {
+	if len(p.Weights) != len(t.shifts) && !p.Max || p.Step < 0 || p.Rows > 1 && pitch < size*p.Width ||
+		(p.Rows-1)*p.Step+t.far+p.Width > len(p.Src) || (p.Rows-1)*pitch+size*p.Width > bytes {
 		panic("bug: rows outside of their memory")
 	}
 	return true

@@ -64,12 +64,11 @@ func tapsByMachine(t *Taps, p *Plane, floats []float32, halves []byte, pitch int
 		a.tapRows = [2]int{4 * (t.rows[1] - first), 4 * (t.rows[2] - first)}
 		a.tapColumns = [2]int{4 * t.columns[1], 4 * t.columns[2]}
 	}
-	size := 4
 	if byAVX2 {
 		code = grid8
 	}
 	if halves != nil {
-		size, a.halves = 2, 1
+		a.halves = 1
 	}
 	for column := 0; column < p.Width; column += longest {
 		a.width = min(longest, p.Width-column)
@@ -77,10 +76,10 @@ func tapsByMachine(t *Taps, p *Plane, floats []float32, halves []byte, pitch int
 		for row := 0; row < p.Rows; row += perCall {
 			a.rows = min(perCall, p.Rows-row)
 			a.src = unsafe.Pointer(&p.Src[first+row*p.Step+column])
-			if to := row*pitch/size + column; halves != nil {
-				a.dst = unsafe.Pointer(&halves[2*to])
+			if halves != nil {
+				a.dst = unsafe.Pointer(&halves[row*pitch+2*column])
 			} else {
-				a.dst = unsafe.Pointer(&floats[to])
+				a.dst = unsafe.Pointer(&floats[row*pitch/4+column])
 			}
 			someTaps(&a, code)
 		}

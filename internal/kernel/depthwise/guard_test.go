@@ -3,9 +3,11 @@
 package depthwise
 
 import (
+	"encoding/binary"
 	"testing"
 
 	"github.com/espalier-ane/espalier/internal/kernel/guard"
+	"github.com/espalier-ane/espalier/internal/kernel/half"
 )
 
 // Nothing beside the rows is touched.
@@ -39,5 +41,28 @@ func TestGuard(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// Rows that do not fit are refused, to the byte. Such that do may be an odd number of
+// bytes apart.
+func TestGuardOddPitch(t *testing.T) {
+	m := guard.New(t)
+	taps := NewTaps([]int{0})
+	const rows, width, pitch = 64, 16, 2*16 + 1
+	const room = (rows-1)*pitch + 2*width
+	run := func(size int) {
+		p := Plane{Src: m.Floats(rows * width), Step: width, Weights: []float32{1}, Rows: rows, Width: width, Bias: NoBias, Bounds: Unbounded}
+		dst := m.Bytes(size)
+		taps.Halves(dst, pitch, &p)
+		for i, v := range p.Src {
+			if got := binary.LittleEndian.Uint16(dst[i/width*pitch+i%width*2:]); got != half.Bits(v) {
+				t.Fatalf("number %d is %#x, want %#x", i, got, half.Bits(v))
+			}
+		}
+	}
+	m.Check(func() { run(room) }, "in %d bytes", room)
+	for _, size := range []int{room - 1, 2 * rows * width, 0} {
+		m.Refuses(func() { run(size) }, "in %d bytes", size)
 	}
 }
