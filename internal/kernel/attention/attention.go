@@ -40,6 +40,7 @@ func Rows(dst []float32, pitch int, src []byte, stride, rows, cols int) {
 		return
 	}
 	_, _ = dst[(rows-1)*pitch:][:pitch], src[(rows-1)*stride:][:2*cols]
+	checkPitch(pitch, cols, rows, rows)
 	if !use.whole || cols == 0 {
 		goRows(dst, pitch, src, stride, rows, cols)
 		return
@@ -52,6 +53,14 @@ func Rows(dst []float32, pitch int, src []byte, stride, rows, cols int) {
 	}
 }
 
+// checkPitch panics if rows are not filled up, or too many: machine code writes whole
+// vectors.
+func checkPitch(pitch, cols, rows, most int) {
+	if pitch != RoundUp(pitch) || cols > pitch || cols < 0 || rows > most || rows < 0 {
+		panic("bug: rows that are not filled up, or too many")
+	}
+}
+
 // Turn makes columns of rows, of which there are up to Lanes, and scales them. dst
 // has room for the whole pitch.
 func Turn(dst, src []float32, pitch, rows int, scale float32) {
@@ -61,6 +70,7 @@ func Turn(dst, src []float32, pitch, rows int, scale float32) {
 		return
 	}
 	_ = src[(rows-1)*pitch:][:pitch]
+	checkPitch(pitch, pitch, rows, Lanes)
 	if !use.whole {
 		goTurn(dst, src, pitch, rows, scale)
 		return
@@ -78,6 +88,9 @@ func Scores(s, q, k []float32, pitch, features, n, lanes int, bias []float32, ea
 	}
 	s, q = s[:Keys(n)*Lanes], q[:features*Lanes]
 	_ = k[(Keys(n)-1)*pitch:][:features]
+	if lanes > Lanes {
+		panic("bug: more positions than there are lanes")
+	}
 	if bias != nil {
 		_ = bias[:Keys(n)]
 	}
@@ -141,6 +154,7 @@ func Values(o, s, v []float32, pitch, n, rows int, st *State) {
 		return
 	}
 	o, s, v = o[:Lanes*pitch], s[:n*Lanes], v[:n*pitch]
+	checkPitch(pitch, pitch, rows, Lanes)
 	if use.rows == 0 {
 		goValues(o, s, v, pitch, n, rows, st)
 		return

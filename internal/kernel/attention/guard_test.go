@@ -48,3 +48,20 @@ func TestGuard(t *testing.T) {
 		}
 	})
 }
+
+// Rows that are not filled up, and more positions than lanes, are refused.
+func TestGuardRefuses(t *testing.T) {
+	forMachines(t, func(t *testing.T) {
+		m := guarded.New(t)
+		m.Refuses(func() { Rows(m.Floats(3*17), 17, m.Bytes(3*2*17), 2*17, 3, 17) }, "rows 17 apart")
+		m.Refuses(func() { Rows(m.Floats(3*16), 16, m.Bytes(3*2*17), 2*17, 3, 17) }, "rows longer than the pitch")
+		m.Refuses(func() { Turn(m.Floats(17*Lanes), m.Floats(Lanes*17), 17, Lanes, 1) }, "turned rows 17 apart")
+		m.Refuses(func() {
+			Values(m.Floats(17*Lanes), m.Floats(Lanes), m.Floats(17), 17, 1, Lanes, guarded.Place(m, State{}))
+		}, "values 17 apart")
+		m.Refuses(func() {
+			Values(m.Floats(16*Lanes), m.Floats(Lanes), m.Floats(16), 16, 1, Lanes+1, guarded.Place(m, State{}))
+		}, "more results than lanes")
+		m.Refuses(func() { Scores(m.Floats(4*Lanes), m.Floats(16*Lanes), m.Floats(4*16), 16, 16, 4, Lanes+1, nil, false) }, "more scores than lanes")
+	})
+}

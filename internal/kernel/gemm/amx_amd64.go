@@ -68,6 +68,7 @@ func runAMX(t *Tile) {
 	if groups == 0 || t.Rows == 0 || t.Cols == 0 {
 		return
 	}
+	t.check(2*tileLines, 2*tileLines, groups*tileFactors)
 	panels := (t.Rows + 2*tileLines - 1) / (2 * tileLines)
 	b := tiles{a: &t.A[0], groups: groups, stride: 4 * t.Stride, panels: panels, apart: 4 * t.DistA, fresh: t.Fresh}
 	for c := 0; c < t.Cols; c += 2 * tileLines {

@@ -18,6 +18,7 @@ func runAVX2(t *Tile) {
 	if t.Depth == 0 || t.Rows == 0 || t.Cols == 0 {
 		return
 	}
+	t.check(6, 16, t.Depth)
 	b := block{depth: t.Depth, stride: 4 * t.Stride}
 	for c := 0; c < t.Cols; c += 16 {
 		b.b = &t.B[c/16*t.DistB]

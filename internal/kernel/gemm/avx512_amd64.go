@@ -37,6 +37,7 @@ func runAVX512(t *Tile) {
 	if t.Depth == 0 || t.Rows == 0 || t.Cols == 0 {
 		return
 	}
+	t.check(12, 32, t.Depth)
 	b := block{depth: t.Depth, stride: 4 * t.Stride}
 	for c := 0; c < t.Cols; c += 32 {
 		b.b = &t.B[c/32*t.DistB]

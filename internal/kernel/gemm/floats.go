@@ -51,7 +51,7 @@ func packFloats(panel []float32, lines int, s *Source, first int) {
 		}
 	case s.Line == 1: // side by side
 		for k := range s.Depth {
-			copy(panel[k*lines:][:count], s.Floats[k*s.Step+first:])
+			copy(panel[k*lines:], s.Floats[k*s.Step+first:][:count])
 		}
 	default:
 		for l := range count {

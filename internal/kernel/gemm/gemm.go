@@ -162,6 +162,18 @@ type Tile struct {
 	Fresh        bool
 }
 
+// check panics if panels of so many lines, or whole blocks of C, lie outside of their
+// memory: machine code does not look.
+func (t *Tile) check(linesA, linesB, depth int) {
+	if min(t.DistA, t.DistB, t.Stride, t.Rows, t.Cols, depth) < 0 {
+		panic("bug: panels and tiles go forward")
+	}
+	rows, cols := roundUp(t.Rows, linesA), roundUp(t.Cols, linesB)
+	_ = t.A[(rows/linesA-1)*t.DistA+linesA*depth-1]
+	_ = t.B[(cols/linesB-1)*t.DistB+linesB*depth-1]
+	_ = t.C[(rows-1)*t.Stride+cols-1]
+}
+
 // Room is the number of floats of a tile, and how far its rows are apart.
 func (r *Row) Room(rows, cols int) (floats, stride int) {
 	if !r.Masked {

@@ -102,8 +102,12 @@ func packSixteen(p *packing, panel []float32, s *Source, first, l, count int) {
 	}
 }
 
-// element is where factor k of a line lies.
+// element is where factor k of a line lies. Lines and factors go forward, so that all
+// lie between the first element and the last.
 func (s *Source) element(line, k int) unsafe.Pointer {
+	if s.Line < 0 || s.Step < 0 {
+		panic("bug: lines and factors go forward")
+	}
 	at := line*s.Line + k*s.Step
 	if s.Elem == F16 {
 		_ = s.Bytes[2*at+1]

@@ -37,3 +37,18 @@ func TestGuard(t *testing.T) {
 		}
 	}
 }
+
+// Rows outside of their memory are refused.
+func TestGuardRefuses(t *testing.T) {
+	m := guard.New(t)
+	const cols = 40
+	for _, r := range []Rows{{DstApart: -1, SrcApart: 2}, {DstApart: 1, SrcApart: -2}, {DstApart: 8, SrcApart: 2}, {DstApart: 1, SrcApart: 6}} {
+		m.Refuses(func() {
+			r.Dst, r.Src, r.Count, r.Cols = m.Floats(cols+4), m.Bytes(2*(cols+4)), 6, cols
+			if r.DstApart < 0 {
+				r.At = 5
+			}
+			r.Convert()
+		}, "rows %d and %d apart", r.DstApart, r.SrcApart)
+	}
+}

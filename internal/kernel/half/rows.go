@@ -26,6 +26,9 @@ func (r *Rows) Convert() {
 	if r.Count == 0 || r.Cols == 0 {
 		return
 	}
+	if min(r.DstApart, r.SrcApart, r.Count, r.Cols) < 0 {
+		panic("bug: rows go forward")
+	}
 	first, end := r.At, r.At+r.Cols
 	if r.Split != 0 {
 		even := (r.Cols + 1) / 2

@@ -64,3 +64,20 @@ func TestGuard(t *testing.T) {
 		}
 	}
 }
+
+// Rows and planes outside of their memory are refused.
+func TestGuardRefuses(t *testing.T) {
+	m := guardpages.New(t)
+	for _, r := range Rows() {
+		const rows, width = 3, 32
+		tiles := width / r.Tile
+		for _, apart := range [][2]int{{-2, rows * tiles}, {2 * width, -1}, {2*width + 1, rows * tiles}, {2 * width, rows*tiles + 1}} {
+			m.Refuses(func() {
+				r.Across(&Across{
+					Src: m.Bytes(2 * rows * width), Pitch: apart[0], Rows: rows, Width: width, Pad: 1,
+					Dst: m.Floats(r.Side * rows * tiles), Plane: apart[1], Tiles: tiles,
+				})
+			}, "%s: rows and planes %v apart", r.Name, apart)
+		}
+	}
+}

@@ -104,6 +104,9 @@ func (r *Row) Across(a *Across) bool {
 	}
 	_ = a.Src[:(a.Rows-1)*a.Pitch+2*a.Width]
 	_ = a.Dst[:(r.Side-1)*a.Plane+a.Rows*a.Tiles]
+	if min(a.Pitch, a.Width, a.Plane) < 0 {
+		panic("bug: rows and planes go forward")
+	}
 	a.finite = true
 	r.across(a)
 	return a.finite

@@ -56,6 +56,9 @@ func (f *Finish) Run() {
 	if f.Rows == 0 || f.Cols == 0 {
 		return
 	}
+	if min(f.Stride, f.OtherApart, f.OutApart, f.Rows, f.Cols) < 0 {
+		panic("bug: rows go forward")
+	}
 	if finishStep == 0 || f.Lo != f.Lo || f.Hi != f.Hi || f.Lo == 0 && math.Signbit(float64(f.Lo)) || f.Hi == 0 { // bounds that would show
 		f.plain()
 		return

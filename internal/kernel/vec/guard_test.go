@@ -114,3 +114,24 @@ func TestGuardPlaces(t *testing.T) {
 		}
 	}
 }
+
+// Rows and places outside of their memory are refused.
+func TestGuardRefuses(t *testing.T) {
+	m := guard.New(t)
+	const rows, cols = 3, 32
+	for _, apart := range [][3]int{{-1, 2 * cols, 0}, {cols, -2, 0}, {cols, 2 * cols, -2}, {cols + 1, 2 * cols, 0}, {cols, 2*cols + 1, 0}, {cols, 2 * cols, 2*cols + 1}} {
+		m.Refuses(func() {
+			f := Finish{Tile: m.Floats(rows * cols), Rows: rows, Cols: cols, Out: m.Bytes(2 * rows * cols), Other: m.Bytes(2 * rows * cols)}
+			f.Stride, f.OutApart, f.OtherApart = apart[0], apart[1], apart[2]
+			f.Bounds()
+			f.Run()
+		}, "rows %v apart", apart)
+	}
+	for _, at := range [][]int64{{-1, 0, 1}, {0, 1, -2}, {0, 1, 8}} {
+		m.Refuses(func() {
+			var p Places
+			p.Set(at)
+			p.Read(m.Floats(32), 32, 16, m.Floats(8), []int{0, 0})
+		}, "places %v", at)
+	}
+}

@@ -10,6 +10,7 @@ package vec
 type Places struct {
 	At []int64
 
+	least    int64
 	greatest int64
 	runs     []placeRun
 	groups   []placeGroup // of 16 places; empty: there is no machine code for them
@@ -21,9 +22,9 @@ type placeRun struct{ first, count int }
 
 // Set takes places that are not negative. They must stay as they are.
 func (p *Places) Set(at []int64) {
-	p.At, p.greatest, p.runs = at, 0, p.runs[:0]
+	p.At, p.least, p.greatest, p.runs = at, 0, 0, p.runs[:0]
 	for i, a := range at {
-		p.greatest = max(p.greatest, a)
+		p.least, p.greatest = min(p.least, a), max(p.greatest, a)
 		if i == 0 || a != at[i-1]+1 {
 			p.runs = append(p.runs, placeRun{first: i})
 		}
@@ -40,6 +41,9 @@ func (p *Places) Set(at []int64) {
 func (p *Places) Read(panels []float32, apart, width int, src []float32, shifts []int) {
 	if len(shifts) == 0 {
 		return
+	}
+	if p.least < 0 || apart < 0 {
+		panic("bug: places and panels go forward")
 	}
 	if p.fast(panels, apart, width, src, shifts) {
 		return
