@@ -85,6 +85,9 @@ func (c *benchCmd) Run(call *invocation) error {
 		}
 	}
 	if c.Output != "" {
+		if failed != nil { // half a report does not replace a whole one
+			return failed
+		}
 		err = osfile.WriteAtomic(c.Output, func(w io.Writer) error { return write(r, w) })
 	} else {
 		err = write(r, call.stdout)
