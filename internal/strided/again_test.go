@@ -23,6 +23,7 @@ func TestOperandsChange(t *testing.T) {
 		"live matrix product":     func() *Op { return benchMatMul(70, 40, 300, false) },
 		"product of few rows":     func() *Op { return benchMatMul(2, 40, 300, true) },
 		"attention":               func() *Op { return attentionOf(half, 1, 300, 40, 16) },
+		"attention by tiles":      func() *Op { return attentionOf(half, 2, 300, 300, 64) },
 		"attention, one position": func() *Op { return attentionOf(half, 3, 1, 40, 16) },
 	} {
 		t.Run(name, func(t *testing.T) {

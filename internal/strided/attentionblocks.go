@@ -5,8 +5,6 @@ import (
 
 	"github.com/espalier-ane/espalier/internal/kernel/attention"
 	"github.com/espalier-ane/espalier/internal/kernel/vec"
-	"github.com/espalier-ane/espalier/td"
-	"github.com/espalier-ane/espalier/tensor"
 )
 
 // attentionBlocks is attention with plain arithmetic. A tile is a few blocks of
@@ -23,25 +21,10 @@ import (
 //	block 2          │ 3  │ 6  │ 9  │
 //	                 └────┴────┴────┘
 type attentionBlocks struct {
-	sink       *sink
-	q, k, v    array
-	mask       array
-	hasMask    bool
-	boolMask   bool
-	eachMask   bool // positions have masks of their own
-	batch      grid
-	positions  int
-	keys       int
-	features   int // of q and k
-	width      int // of v and the result
-	scale      float32
-	perTile    int // positions
-	perHead    int // tiles
-	perBlock   int // keys
+	attentionShape
 	pitchK     int // from a key to the next
 	pitchV     int
 	pitchStage int
-	direct     bool // results are stored as they lie
 
 	// Floats of the scratch: queries, keys, values, scores, biases, results, and
 	// rows on their way.
@@ -51,47 +34,15 @@ type attentionBlocks struct {
 // heldKeys says which keys and values lie in the scratch as floats: if a head has one
 // block of them, its next tile finds them there.
 type heldKeys struct {
-	of    *attentionBlocks // nil: none
+	of    *attentionShape // nil: none
 	head  index
 	first int
 }
 
-// Positions of a tile, keys and floats of a block of keys, floats of the results of
-// a tile, and tiles that are enough to share among threads.
-const (
-	tilePositions = 256
-	blockKeys     = 256
-	blockFloats   = 1 << 15
-	tileFloats    = 1 << 16
-	enoughTiles   = 2
-)
-
 func bindAttentionBlocks(op *Op) (Kernel, error) {
-	y, q, k, v := &op.Operands[0], &op.Operands[1], &op.Operands[2], &op.Operands[3]
-	a := &attentionBlocks{
-		sink: newSink(op), q: q.array(), k: k.array(), v: v.array(),
-		batch:     newGrid(y.Dims, 1<<axisN|1<<axisD|1<<axisC),
-		positions: y.Dims[axisH], width: y.Dims[axisW], keys: k.Dims[axisH], features: q.Dims[axisW],
-		scale: float32(float64(op.Params.(*td.Attention).Scale) * math.Log2E),
-	}
-	if len(op.Operands) > 4 && op.Operands[4].Present() {
-		a.mask, a.hasMask = op.Operands[4].array(), true
-		a.boolMask, a.eachMask = op.Operands[4].Type == tensor.Bool, a.mask.strides[axisH] != 0
-	}
+	a := &attentionBlocks{attentionShape: newAttentionShape(op)}
 	a.pitchK, a.pitchV = attention.RoundUp(a.features), attention.RoundUp(a.width)
-
-	most := min(max(blockFloats/max(a.pitchK, a.pitchV, 1), 16), blockKeys)
-	blocks := max(tilesOf(a.keys, most), 1)
-	a.perBlock = attention.Keys((a.keys + blocks - 1) / blocks)
-
-	a.perTile = min(tilePositions, (a.positions+attention.Lanes-1)/attention.Lanes*attention.Lanes)
-	for a.perTile > attention.Lanes && (a.perTile*a.pitchV > tileFloats || a.batch.count()*tilesOf(a.positions, a.perTile) < enoughTiles) {
-		a.perTile = (a.perTile/2 + attention.Lanes - 1) / attention.Lanes * attention.Lanes
-	}
-	a.perHead = tilesOf(a.positions, max(a.perTile, 1))
-	out := &a.sink.out
-	a.direct = len(a.sink.steps) == 0 && a.sink.arrival == nil && isHalfRows(out)
-
+	a.cut(a.pitchK, a.pitchV, attention.Keys(1))
 	a.pitchStage = max(a.pitchK, a.pitchV)
 	if a.hasMask {
 		a.pitchStage = max(a.pitchStage, attention.RoundUp(a.perBlock))
@@ -110,18 +61,6 @@ func bindAttentionBlocks(op *Op) (Kernel, error) {
 	a.stageAt = room(max(attention.Lanes*a.pitchStage, chunk))
 	a.floats = at
 	return a, nil
-}
-
-// isHalfRows reports whether rows along W are fp16 numbers side by side.
-func isHalfRows(a *array) bool {
-	return a.typ == tensor.Float16 && a.pass == 0 && a.strides[axisW] == 2 && a.strides[axisH] >= 0 && (a.interleave == 1 || a.lane != axisW)
-}
-
-func (a *attentionBlocks) Tiles() (n, grain int) {
-	if a.width == 0 || a.positions == 0 {
-		return 0, 1
-	}
-	return a.batch.count() * a.perHead, 1
 }
 
 func (a *attentionBlocks) Need() Need {
@@ -151,7 +90,7 @@ func (a *attentionBlocks) tile(w *Scratch, head index, first, positions int) {
 	keys, values, scores := f[a.keysAt:][:a.perBlock*a.pitchK], f[a.valuesAt:][:a.perBlock*a.pitchV], f[a.scoresAt:a.biasAt]
 	for key := 0; key < a.keys; key += a.perBlock {
 		n := min(a.perBlock, a.keys-key)
-		if h := (heldKeys{a, head, key}); w.keys != h {
+		if h := (heldKeys{&a.attentionShape, head, key}); w.keys != h {
 			a.rows(w, keys, a.pitchK, &a.k, head, key, n, a.features)
 			a.rows(w, values, a.pitchV, &a.v, head, key, n, a.width)
 			w.keys = h
@@ -175,7 +114,7 @@ func (a *attentionBlocks) tile(w *Scratch, head index, first, positions int) {
 				attention.Turn(scores, stage, pitch, rows, math.Log2E)
 			}
 			attention.Scores(scores, f[a.queriesAt+b*attention.Lanes*a.pitchK:], keys, a.pitchK, a.features, n, rows, bias, a.eachMask)
-			attention.Powers(scores, n, rows, state)
+			attention.Powers(scores, n, rows, 1, state)
 			attention.Values(f[a.resultsAt+b*attention.Lanes*a.pitchV:][:attention.Lanes*a.pitchV], scores, values, a.pitchV, n, rows, state)
 		}
 	}
@@ -199,30 +138,10 @@ func (a *attentionBlocks) rows(w *Scratch, dst []float32, pitch int, x *array, i
 	}
 }
 
-// masks reads what is added to the scores of a position.
-func (a *attentionBlocks) masks(w *Scratch, dst []float32, i index, position, key int) {
-	i[axisH], i[axisW] = position, key
-	a.mask.load(w, dst, i, axisW)
-	if !a.boolMask {
-		return
-	}
-	for j, m := range dst {
-		if dst[j] = 0; m == 0 { // of a NaN or +inf that makes a NaN
-			dst[j] = -infinity
-		}
-	}
-}
-
 // put divides the results of some positions by their totals.
 func (a *attentionBlocks) put(w *Scratch, i index, first, rows int, results []float32, state *attention.State) {
 	i[axisH], i[axisW] = first, 0
-	factors := &state.Down
-	for r := range factors {
-		factors[r] = 1 / state.Total[r]
-		if a.keys == 0 {
-			factors[r] = 1 // of the sum of no values
-		}
-	}
+	factors := a.factors(state)
 	if a.direct {
 		out := &a.sink.out
 		attention.Put(out.memory(w)[out.at(&i):], out.strides[axisH], results, a.pitchV, rows, a.width, factors)

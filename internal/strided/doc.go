@@ -158,6 +158,7 @@ var rows = slices.Concat(paddingRows(), rearrangeRows(), samplingRows(), []Row{
 	{"cost-volume", td.ClassCostVolume, Bound{2, 0}, nil, bindCostVolume, "in fp64"},
 	{"furthest-points", td.ClassFurthestPointSampling, Bound{2, 0}, nil, bindFurthestPoints, "distances in fp64; exact but for the epilogue"},
 	{"radius-search", td.ClassRadiusSearch, Bound{2, 0}, nil, bindRadiusSearch, "distances in fp64; exact but for the epilogue"},
+	{"attention-tiles", td.ClassSDPA, Bound{2, 1024}, tilesAttention, bindAttentionTiles, "the same, by products of fp16 numbers"},
 	{"attention", td.ClassSDPA, Bound{2, 1024}, plain, bindAttentionBlocks, "32 positions over 256 keys at a time, with a running maximum"},
 	{"attention-ruled", td.ClassSDPA, Bound{2, 1024}, nil, bindAttention, "32 positions over 64 keys at a time, by the rules of a chip"},
 })
@@ -246,6 +247,7 @@ type Scratch struct {
 
 	gemm      gemmState
 	keys      heldKeys
+	keysRow   *gemm.Row // that multiplies them
 	finish    vec.Finish
 	rows      half.Rows
 	few       matvec.Product // that is computed, of few rows

@@ -126,10 +126,10 @@ func (st *State) Reset() {
 	}
 }
 
-// Powers turns the scores of n keys into powers of 2, relative to the greatest so
-// far. A position with nothing but -inf so far has the powers 0; of one with NaN or
+// Powers turns the scores of n keys, times a scale above 0, into powers of 2, relative
+// to the greatest so far. A position with nothing but -inf so far has the powers 0; of one with NaN or
 // +inf the total is NaN, and so is a power. A power below 2^-126 may be 0.
-func Powers(s []float32, n, lanes int, st *State) {
+func Powers(s []float32, n, lanes int, scale float32, st *State) {
 	s = s[:n*Lanes]
 	if n == 0 {
 		for i := range st.Down {
@@ -137,12 +137,33 @@ func Powers(s []float32, n, lanes int, st *State) {
 		}
 		return
 	}
+	if scale != 1 && !use.whole {
+		for i := range s {
+			s[i] *= scale
+		}
+	}
 	if use.positions == 0 {
 		goPowers(s, n, st)
 		return
 	}
 	for lane := 0; lane < lanes; lane += use.positions {
-		callPowers(&powersCall{&s[lane], n, &st.Top[lane], &st.Total[lane], &st.Down[lane]})
+		callPowers(&powersCall{&s[lane], n, &st.Top[lane], &st.Total[lane], &st.Down[lane], scale})
+	}
+}
+
+// Down scales down results that lie as scores do, a row of all lanes for each column.
+func Down(o []float32, rows int, st *State) {
+	if o = o[:rows*Lanes]; rows == 0 {
+		return
+	}
+	if use.whole {
+		callDown(&downCall{&o[0], rows, &st.Down[0]})
+		return
+	}
+	for r := range rows {
+		for i, d := range st.Down {
+			o[r*Lanes+i] *= d
+		}
 	}
 }
 

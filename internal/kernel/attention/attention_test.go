@@ -154,8 +154,11 @@ func TestPowers(t *testing.T) {
 					g.v[i] = -inf
 				}
 			}
-			copy(w, g.v)
-			Powers(g.v, n, lanes, &got)
+			scale := []float32{1, 0.25}[r.IntN(2)] // neither rounds
+			for i, x := range g.v {
+				w[i] = x * scale
+			}
+			Powers(g.v, n, lanes, scale, &got)
 			goPowers(w, n, &want)
 			g.check(t, "powers")
 			for i := range lanes {
@@ -174,6 +177,27 @@ func TestPowers(t *testing.T) {
 				if !nan && got.Top[i] != want.Top[i] {
 					t.Fatalf("the greatest score of position %d is %g, expected %g", i, got.Top[i], want.Top[i])
 				}
+			}
+		}
+	})
+}
+
+func TestDown(t *testing.T) {
+	eachCase(t, func(t *testing.T, r *rand.Rand, off int, specials bool) {
+		rows := r.IntN(40)
+		var st State
+		fill(r, st.Down[:], specials)
+		o := newRoom(rows*Lanes, off)
+		fill(r, o.v, specials)
+		want := make([]float32, rows*Lanes)
+		for i, x := range o.v {
+			want[i] = x * st.Down[i%Lanes]
+		}
+		Down(o.v, rows, &st)
+		o.check(t, "down")
+		for i, x := range want {
+			if !near(o.v[i], x, 0, 0) {
+				t.Fatalf("%d rows: element %d is %g, expected %g", rows, i, o.v[i], x)
 			}
 		}
 	})
@@ -240,7 +264,7 @@ func TestAllPowers(t *testing.T) {
 			for i := range st.Top {
 				st.Top[i] = 0
 			}
-			Powers(s[:], 1, Lanes, &st)
+			Powers(s[:], 1, Lanes, 1, &st)
 			for i, p := range s {
 				if want := math.Exp2(float64(x[i])); math.Abs(float64(p)-want) > 3*0x1p-23*want+0x1p-126 {
 					t.Fatalf("2^%g is %g, expected %g", x[i], p, want)

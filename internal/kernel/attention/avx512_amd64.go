@@ -81,6 +81,12 @@ func callValues(c *valuesCall, rows, cols int) {
 //go:noinline
 func callPut(c *putCall) { putAVX512(c) }
 
+//go:noinline
+func callDown(c *downCall) { downAVX512(c) }
+
+//go:noescape
+func downAVX512(c *downCall)
+
 //go:noescape
 func rowsAVX512(c *rowsCall)
 

@@ -478,7 +478,7 @@ GLOBL ·exp2(SB), RODATA|NOPTR, $24
 // func powersAVX512(c *powersCall)
 //
 // 16 positions: Z0 is the greatest score before, Z1 the greatest, Z2 what scores
-// are relative to, Z3 the sum.
+// are relative to, Z3 the sum, Z8 the scale.
 TEXT ·powersAVX512(SB), NOSPLIT, $0-8
 	MOVQ    c+0(FP), DX
 	MOVQ    0(DX), DI
@@ -487,10 +487,12 @@ TEXT ·powersAVX512(SB), NOSPLIT, $0-8
 	MOVQ    24(DX), R9
 	MOVQ    32(DX), R10
 	VMOVUPS (R8), Z0
-	VMOVAPS Z0, Z1
-	VMOVAPS Z0, Z4
-	VMOVAPS Z0, Z5
-	VMOVAPS Z0, Z6
+	VBROADCASTSS 40(DX), Z8
+	MOVL    $0xff800000, AX
+	VPBROADCASTD AX, Z1
+	VMOVAPS Z1, Z4
+	VMOVAPS Z1, Z5
+	VMOVAPS Z1, Z6
 	MOVQ    DI, SI
 	MOVQ    CX, BX
 	SUBQ    $4, BX
@@ -519,8 +521,9 @@ found:
 	VMAXPS       Z4, Z1, Z1
 	VMAXPS       Z5, Z6, Z6
 	VMAXPS       Z6, Z1, Z1
+	VMULPS       Z8, Z1, Z1
+	VMAXPS       Z0, Z1, Z1
 	VMOVUPS      Z1, (R8)
-	MOVL         $0xff800000, AX
 	VPBROADCASTD AX, Z4
 	VMOVAPS      Z1, Z2
 	VCMPPS       $0, Z4, Z1, K1
@@ -540,7 +543,7 @@ found:
 
 power:
 	VMOVUPS (DI), Z4
-	VSUBPS  Z2, Z4, Z4
+	VFMSUB213PS Z2, Z8, Z4
 	EXP2(Z4, Z5, Z6)
 	VMOVUPS Z6, (DI)
 	VADDPS  Z6, Z3, Z3
@@ -549,6 +552,28 @@ power:
 	JNZ     power
 	VADDPS  Z3, Z7, Z7
 	VMOVUPS Z7, (R9)
+	VZEROUPPER
+	RET
+
+// func downAVX512(c *downCall)
+//
+// Rows of 32 lanes, each lane with its factor.
+TEXT ·downAVX512(SB), NOSPLIT, $0-8
+	MOVQ    c+0(FP), DX
+	MOVQ    0(DX), DI
+	MOVQ    8(DX), CX
+	MOVQ    16(DX), SI
+	VMOVUPS (SI), Z0
+	VMOVUPS 64(SI), Z1
+
+row:
+	VMULPS  (DI), Z0, Z2
+	VMULPS  64(DI), Z1, Z3
+	VMOVUPS Z2, (DI)
+	VMOVUPS Z3, 64(DI)
+	ADDQ    $128, DI
+	DECQ    CX
+	JNZ     row
 	VZEROUPPER
 	RET
 

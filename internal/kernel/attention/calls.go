@@ -23,6 +23,12 @@ type (
 		s                *float32
 		keys             int
 		top, total, down *float32
+		scale            float32
+	}
+	downCall struct {
+		o    *float32
+		rows int
+		down *float32
 	}
 	valuesCall struct {
 		o, s, v     *float32

@@ -8,3 +8,4 @@ func callScores(*scoresCall, int)      {}
 func callPowers(*powersCall)           {}
 func callValues(*valuesCall, int, int) {}
 func callPut(*putCall)                 {}
+func callDown(*downCall)               {}

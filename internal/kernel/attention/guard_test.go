@@ -42,7 +42,8 @@ func TestGuard(t *testing.T) {
 							Scores(m.Floats(Keys(n)*Lanes), m.Floats(cols*Lanes), m.Floats((Keys(n)-1)*pitch+cols), pitch, cols, n, lanes, bias, kind == "each")
 						}, "scores of %d keys, %d features, %d lanes, %s", n, cols, lanes, kind)
 					}
-					m.Check(func() { Powers(m.Floats(n*Lanes), n, lanes, guarded.Place(m, State{})) }, "powers of %d keys, %d lanes", n, lanes)
+					m.Check(func() { Down(m.Floats(n*Lanes), n, guarded.Place(m, State{})) }, "%d rows scaled down", n)
+					m.Check(func() { Powers(m.Floats(n*Lanes), n, lanes, 1, guarded.Place(m, State{})) }, "powers of %d keys, %d lanes", n, lanes)
 				}
 			}
 		}

@@ -94,6 +94,7 @@ type splitting struct {
 	there    uint64
 	halves   uint64
 	bad      uint64 // of the result: lanes that did not split
+	near     uint32 // what is added to low parts before they are cut off
 }
 
 //go:noescape
@@ -131,6 +132,12 @@ func packTile(tile []float32, s *Source, l, k int, columns bool) bool {
 	if s.Elem == F16 {
 		size, p.halves = 2, 1
 	}
+	if s.Near {
+		p.near = 1 << 15
+	}
+	if s.Near {
+		p.near = 1 << 15
+	}
 	p.src = s.element(l, k)
 	s.element(l+lines-1, k+depth-1)
 	exchange := false
@@ -155,7 +162,7 @@ func packTile(tile []float32, s *Source, l, k int, columns bool) bool {
 		exchangeWords(&high[0])
 		exchangeWords(&low[0])
 	}
-	return p.bad == 0
+	return p.bad == 0 || s.Near
 }
 
 // packTileSlowly packs lines whose factors lie apart in both directions, by way of
@@ -167,7 +174,7 @@ func packTileSlowly(tile []float32, s *Source, l, k, lines, depth int, columns b
 			buf[i*tileFactors+j] = s.float(l+i, k+j)
 		}
 	}
-	dense := Source{Floats: buf[:], Line: tileFactors, Step: 1, Lines: lines, Depth: depth}
+	dense := Source{Floats: buf[:], Line: tileFactors, Step: 1, Lines: lines, Depth: depth, Near: s.Near}
 	return packTile(tile, &dense, 0, 0, columns)
 }
 

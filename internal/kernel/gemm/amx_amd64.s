@@ -100,6 +100,7 @@ group:
 // or NaN, or has bits that bf16 does not have.
 //
 //	Z24  1, Z25  0x7fff, Z26  0xffff0000, Z27  0xffff
+//	Z28  what makes low parts nearest, or 0
 #define SPLIT(x, hi, t) \
 	VPSRLD      $16, x, t    \
 	VPANDD      Z24, t, t    \
@@ -110,7 +111,8 @@ group:
 	VFPCLASSPSZ $0x99, x, K5 \
 	VPTESTMD    Z27, x, K6   \
 	KORW        K5, K7, K7   \
-	KORW        K6, K7, K7
+	KORW        K6, K7, K7   \
+	VPADDD      Z28, x, x
 
 #define CONSTANTS \
 	MOVL         $1, AX          \
@@ -121,6 +123,7 @@ group:
 	VPBROADCASTD AX, Z26         \
 	MOVL         $0xffff, AX     \
 	VPBROADCASTD AX, Z27         \
+	VPBROADCASTD 56(DX), Z28     \
 	KXORW        K7, K7, K7
 
 // func splitRows(p *splitting)

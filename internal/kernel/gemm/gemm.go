@@ -148,6 +148,10 @@ type Source struct {
 	Places       *vec.Places
 	Shifts       []int
 	Lines, Depth int
+
+	// Near: panels may hold what is nearest to factors that they do not hold. Of
+	// tiles it is within 2^-17 of a factor.
+	Near bool
 }
 
 // A Tile is a part of a product, over one block of depth: C += A·B, or C = A·B of a

@@ -304,3 +304,31 @@ func BenchmarkRows(b *testing.B) {
 		}
 	}
 }
+
+// Panels may hold what is nearest to factors with more bits than they have.
+func TestNear(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	for _, row := range Usable() {
+		for side, p := range map[string]*Panel{"A": &row.A, "B": &row.B} {
+			for _, apart := range [][2]int{{40, 1}, {1, 50}, {2, 90}} { // lines, factors, neither side by side
+				s := Source{Line: apart[0], Step: apart[1], Lines: p.Lines, Depth: 37, Near: true, Floats: make([]float32, 5000)}
+				for i := range s.Floats {
+					s.Floats[i] = float32(r.NormFloat64())
+				}
+				panel, line := make([]float32, p.Words(s.Depth)), make([]float32, s.Depth)
+				if !p.Pack(panel, len(panel), &s) {
+					t.Fatalf("%s: %s holds not even what is near", row.Name, side)
+				}
+				for l := range s.Lines {
+					p.Unpack(line, panel, l)
+					for k, got := range line {
+						want := s.float(l, k)
+						if math.Abs(float64(got-want)) > 0x1p-17*math.Abs(float64(want)) {
+							t.Fatalf("%s, %s: factor %d of line %d is %g for %g", row.Name, side, k, l, got, want)
+						}
+					}
+				}
+			}
+		}
+	}
+}
