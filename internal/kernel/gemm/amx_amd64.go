@@ -94,7 +94,6 @@ type splitting struct {
 	there    uint64
 	halves   uint64
 	bad      uint64 // of the result: lanes that did not split
-	near     uint32 // what is added to low parts before they are cut off
 }
 
 //go:noescape
@@ -131,12 +130,6 @@ func packTile(tile []float32, s *Source, l, k int, columns bool) bool {
 	p := splitting{dst: unsafe.Pointer(&tile[0])}
 	if s.Elem == F16 {
 		size, p.halves = 2, 1
-	}
-	if s.Near {
-		p.near = 1 << 15
-	}
-	if s.Near {
-		p.near = 1 << 15
 	}
 	p.src = s.element(l, k)
 	s.element(l+lines-1, k+depth-1)

@@ -95,36 +95,30 @@ group:
 	TILERELEASE
 	RET
 
-// SPLIT makes of the floats x the bf16 number that is nearest, as a float in hi, and
-// what it lacks in x. K7 collects numbers that do not split: what is left is infinite
-// or NaN, or has bits that bf16 does not have.
+// CHECK notes, of what floats lack after their nearest bf16 number is taken away, bits
+// that bf16 does not have, in Z28, and infinities and NaN, as a NaN in Z29.
 //
-//	Z24  1, Z25  0x7fff, Z26  0xffff0000, Z27  0xffff
-//	Z28  what makes low parts nearest, or 0
-#define SPLIT(x, hi, t) \
-	VPSRLD      $16, x, t    \
-	VPANDD      Z24, t, t    \
-	VPADDD      Z25, t, t    \
-	VPADDD      x, t, t      \
-	VPANDD      Z26, t, hi   \
-	VSUBPS      hi, x, x     \
-	VFPCLASSPSZ $0x99, x, K5 \
-	VPTESTMD    Z27, x, K6   \
-	KORW        K5, K7, K7   \
-	KORW        K6, K7, K7   \
-	VPADDD      Z28, x, x
+//	Z30  0
+#define CHECK(low) \
+	VPORD       low, Z28, Z28 \
+	VFMADD231PS low, Z30, Z29
 
 #define CONSTANTS \
-	MOVL         $1, AX          \
-	VPBROADCASTD AX, Z24         \
-	MOVL         $0x7fff, AX     \
-	VPBROADCASTD AX, Z25         \
+	VPXORD       Z28, Z28, Z28   \
+	VPXORD       Z29, Z29, Z29   \
+	VPXORD       Z30, Z30, Z30   \
 	MOVL         $0xffff0000, AX \
 	VPBROADCASTD AX, Z26         \
 	MOVL         $0xffff, AX     \
-	VPBROADCASTD AX, Z27         \
-	VPBROADCASTD 56(DX), Z28     \
-	KXORW        K7, K7, K7
+	VPBROADCASTD AX, Z27
+
+// CHECKED says which lanes have noted something.
+#define CHECKED \
+	VPTESTMD Z27, Z28, K5     \
+	VCMPPS   $3, Z29, Z29, K6 \
+	KORW     K5, K6, K7       \
+	KMOVW    K7, AX           \
+	MOVQ     AX, 48(DX)
 
 // func splitRows(p *splitting)
 //
@@ -159,20 +153,19 @@ halves:
 	VCVTPH2PS   Y1, Z1
 
 split:
-	SPLIT(Z0, Z2, Z4)
-	SPLIT(Z1, Z3, Z5)
-	VPSRLD  $16, Z2, Z2
-	VPSRLD  $16, Z3, Z3
-	VPSRLD  $16, Z0, Z0
-	VPSRLD  $16, Z1, Z1
-	VPMOVDW Z2, Y2
-	VPMOVDW Z3, Y3
-	VPMOVDW Z0, Y0
-	VPMOVDW Z1, Y1
-	VMOVDQU Y2, (DI)
-	VMOVDQU Y3, 32(DI)
-	VMOVDQU Y0, 2048(DI)
-	VMOVDQU Y1, 2080(DI)
+	VCVTNE2PS2BF16(0, 1, 2)
+	VEXTRACTI64X4 $1, Z2, Y5
+	VPMOVZXWD     Y2, Z4
+	VPMOVZXWD     Y5, Z5
+	VPSLLD        $16, Z4, Z4
+	VPSLLD        $16, Z5, Z5
+	VSUBPS        Z4, Z0, Z0
+	VSUBPS        Z5, Z1, Z1
+	CHECK(Z0)
+	CHECK(Z1)
+	VCVTNE2PS2BF16(0, 1, 3)
+	VMOVDQU32     Z2, (DI)
+	VMOVDQU32     Z3, 2048(DI)
 	ADDQ    R8, SI
 	ADDQ    $64, DI
 	DECQ    CX
@@ -182,20 +175,31 @@ split:
 	JMP     halves
 
 done:
-	KMOVW K7, AX
-	MOVQ  AX, 48(DX)
+	CHECKED
 	VZEROUPPER
 	RET
+
+// The halves of a vector of 32 numbers, by turns.
+DATA pairs<>+0(SB)/8, $0x0011000100100000
+DATA pairs<>+8(SB)/8, $0x0013000300120002
+DATA pairs<>+16(SB)/8, $0x0015000500140004
+DATA pairs<>+24(SB)/8, $0x0017000700160006
+DATA pairs<>+32(SB)/8, $0x0019000900180008
+DATA pairs<>+40(SB)/8, $0x001b000b001a000a
+DATA pairs<>+48(SB)/8, $0x001d000d001c000c
+DATA pairs<>+56(SB)/8, $0x001f000f001e000e
+GLOBL pairs<>(SB), RODATA|NOPTR, $64
 
 // func splitSide(p *splitting)
 //
 // Up to 16 lines that lie side by side, two steps at a time: a row of a tile has
 // the pairs of factors of all lines. An odd step at the end is paired with 0.
 //
-//	K1  lines that are there
+//	K1  lines that are there, Z31 where the pairs come from
 TEXT ·splitSide(SB), NOSPLIT, $0-8
 	MOVQ  p+0(FP), DX
 	CONSTANTS
+	VMOVDQU32 pairs<>(SB), Z31
 	MOVQ  0(DX), DI
 	MOVQ  8(DX), SI
 	MOVQ  16(DX), CX
@@ -223,20 +227,22 @@ halves:
 	VCVTPH2PS   Y1, Z1
 
 split:
-	SPLIT(Z0, Z2, Z4)
-	SPLIT(Z1, Z3, Z5)
-	VPSRLD    $16, Z2, Z2
-	VPORD     Z3, Z2, Z2
-	VPSRLD    $16, Z0, Z0
-	VPANDD    Z26, Z1, Z1
-	VPORD     Z1, Z0, Z0
+	VCVTNE2PS2BF16(0, 1, 2)
+	VPERMW    Z2, Z31, Z2
+	VPSLLD    $16, Z2, Z4
+	VPANDD    Z26, Z2, Z5
+	VSUBPS    Z4, Z0, Z0
+	VSUBPS    Z5, Z1, Z1
+	CHECK(Z0)
+	CHECK(Z1)
+	VCVTNE2PS2BF16(0, 1, 3)
+	VPERMW    Z3, Z31, Z3
 	VMOVDQU32 Z2, (DI)
-	VMOVDQU32 Z0, 2048(DI)
+	VMOVDQU32 Z3, 2048(DI)
 	LEAQ      (SI)(R8*2), SI
 	ADDQ      $64, DI
 	SUBQ      $2, CX
 	JGT       pair
-	KMOVW     K7, AX
-	MOVQ      AX, 48(DX)
+	CHECKED
 	VZEROUPPER
 	RET

@@ -23,3 +23,8 @@
 // TDPBF16PS adds the products of pairs of tile a and tile b to tile c.
 #define TDPBF16PS(a, b, c) \
 	BYTE $0xc4; BYTE $0xe2; BYTE $((15-b)*8+2); BYTE $0x5c; BYTE $(0xc0+8*c+a)
+
+// VCVTNE2PS2BF16 makes bf16 numbers of the floats of Zb, in the lower half of Zc, and
+// of Za, in the upper half, all of them registers 0 to 7.
+#define VCVTNE2PS2BF16(b, a, c) \
+	BYTE $0x62; BYTE $0xf2; BYTE $((15-a)*8+7); BYTE $0x48; BYTE $0x72; BYTE $(0xc0+8*c+b)

@@ -15,7 +15,7 @@ func detect() (s Set) {
 		return s
 	}
 	s |= AVX512
-	if cpuid.CPU.Supports(cpuid.AMXTILE, cpuid.AMXBF16) && tilesAllowed() {
+	if cpuid.CPU.Supports(cpuid.AMXTILE, cpuid.AMXBF16, cpuid.AVX512BF16) && tilesAllowed() {
 		s |= AMX
 	}
 	return s
