@@ -5,6 +5,7 @@
 #   make race         all tests, under the race detector (needs a C compiler)
 #   make bench        all benchmarks             BENCH=regexp
 #   make bench-peers  beside ONNX Runtime       PEERS=flags  (see bench/peers)
+#   make neon         the kernels of arm64, under qemu-aarch64 (Debian: qemu-user)
 #   make fuzz         every fuzz target in turn  FUZZTIME=60s
 #   make mutate       damaged inputs of every form  N=50000 FIRST=0
 #   make random       random programs on a target   N=1000 TARGET=all SEED=1
@@ -24,7 +25,7 @@ SEED     = 1
 
 PLATFORMS = linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 
-.PHONY: all check test race bench bench-peers fuzz mutate random conformance parity golden clean bin/espalier
+.PHONY: all check test race bench bench-peers neon fuzz mutate random conformance parity golden clean bin/espalier
 
 all: check test
 
@@ -53,6 +54,9 @@ bench:
 # A module of its own: it loads the peer's shared library, which npm downloads.
 bench-peers:
 	cd bench/peers && $(GO) run . -isa all -parts all -results ../RESULTS.md $(PEERS)
+
+neon:
+	GOARCH=arm64 CGO_ENABLED=0 $(GO) test -exec qemu-aarch64 ./internal/kernel/... ./internal/strided/
 
 # Finds the targets by their declarations, so that a new one joins by being
 # written, and runs them all before it fails. A run passes when go test says ok,

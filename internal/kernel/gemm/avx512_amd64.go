@@ -12,27 +12,6 @@ var avx512 = Row{
 	Run: runAVX512, Sets: true, Doc: "24 vectors of sums, fused products",
 }
 
-// A block is what the machine code of a row takes: panels, and where the sums go.
-type block struct {
-	a, b   *float32
-	depth  int
-	c      *float32
-	stride int      // bytes
-	to     *float32 // what the sums are added to: C, or zeros
-	next   int      // bytes from a row of it to the next
-}
-
-// zeros are a row of them.
-var zeros [32]float32
-
-// put says where the sums go, and what they are added to.
-func (b *block) put(t *Tile, at int) {
-	b.c, b.to, b.next = &t.C[at], &t.C[at], b.stride
-	if t.Fresh {
-		b.to, b.next = &zeros[0], 0
-	}
-}
-
 func runAVX512(t *Tile) {
 	if t.Depth == 0 || t.Rows == 0 || t.Cols == 0 {
 		return

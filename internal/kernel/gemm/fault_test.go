@@ -48,6 +48,9 @@ func TestFaults(t *testing.T) {
 		f()
 		return false
 	}
+	if !faults(func() { ones := memory[0] + memory[1]; runtime.KeepAlive(ones) }) {
+		t.Skip("memory that is gone is no fault here: an emulator?")
+	}
 	for _, r := range Usable() {
 		const depth = 64
 		lines := max(r.A.Lines, r.B.Lines)

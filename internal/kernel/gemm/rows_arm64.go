@@ -1,0 +1,3 @@
+package gemm
+
+var machineRows = []*Row{&neon}
