@@ -60,6 +60,12 @@ func (p *Program) bindOp(op *td.Op) (s step, once bool, err error) {
 	if once {
 		p.addDerivation(s, bound, &places[0])
 	} else {
+		for i := op.Results(); i < len(places); i++ {
+			p.touches(&places[i], false, nil, nil, 0)
+		}
+		for i := range op.Results() {
+			p.touches(&places[i], true, nil, nil, 0)
+		}
 		for i := range places {
 			p.note(access{place: places[i], writes: i < op.Results(), first: i == 0, over: op.InPlace(i)})
 		}

@@ -39,6 +39,9 @@ type Program struct {
 	tables      map[weightKey]*strided.Activation
 	weightBytes int64
 
+	own   []touch     // while loading: what steps do to memory that is the program's own
+	units []boundUnit // likewise: tasks of the units
+
 	limits   limit.Limits
 	runs     int64   // while loading: how many countRuns has seen
 	work     float64 // while loading: the steps of the tasks so far
@@ -121,6 +124,7 @@ func LoadContext(ctx context.Context, file *hwx.File, o Options) (*Program, erro
 	if err := p.bind(ctx, tasks); err != nil {
 		return nil, err
 	}
+	p.compact()
 	for i := range p.ports { // now that it is known what tasks touch
 		q := &p.ports[i]
 		q.bytes = max(q.bytes, p.memories[q.memory].reach)

@@ -60,8 +60,29 @@ func (p *Program) addUnit(o *units.Op) error {
 		p.note(access{place: *r.place, over: bound.Over, before: bound.First})
 	}
 	p.note(access{place: b.result, writes: true, first: true})
+	b.noteTouches()
 	p.steps = append(p.steps, step{kernels: bound.Kernels, nanoseconds: bound.Steps/productsPerNanosecond + float64(total)})
 	return nil
+}
+
+// noteTouches notes what the task does to memory of the program's own, and the task.
+func (b *unitBinder) noteTouches() {
+	p, u := b.p, b.Unit
+	for _, r := range b.reads {
+		switch {
+		case r.place == &b.source:
+			p.touches(r.place, false, &u.Source1, nil, 0)
+		case r.part == units.PartKernelBase:
+			p.touches(r.place, false, nil, u.Runtime, u.Inputs()*u.Window.KH*u.Window.KW)
+		default: // source 2 and the gains are those of the unit itself
+			p.touches(r.place, false, &r.Operand, nil, 0)
+		}
+	}
+	if u.Kept != nil {
+		p.touches(&b.kept, true, u.Kept, nil, 0)
+	}
+	p.touches(&b.result, true, &u.Result, nil, 0)
+	p.units = append(p.units, boundUnit{u, len(p.steps)})
 }
 
 // onChipOf is a tensor on chip: base + g·group + h·row + c·channel + d·depth + 2w.

@@ -1,0 +1,149 @@
+package engine
+
+import (
+	"testing"
+
+	"github.com/espalier-ane/espalier/internal/strided"
+	"github.com/espalier-ane/espalier/td"
+	"github.com/espalier-ane/espalier/tensor"
+)
+
+// halves is an operand of fp16 numbers, with extents and strides N, D, C, H, W.
+func halves(offset int64, dims [td.NumAxes]int, strides [td.NumAxes]int64) *strided.Operand {
+	return &strided.Operand{Operand: td.Operand{Offset: offset, Type: tensor.Float16, Interleave: 1, Dims: dims, Strides: strides}}
+}
+
+// placesOf lists where the elements of an operand lie.
+func placesOf(o *strided.Operand) (list []int64) {
+	var walk func(axis int, at int64)
+	walk = func(axis int, at int64) {
+		if axis == td.NumAxes {
+			list = append(list, at)
+			return
+		}
+		for i := range o.Dims[axis] {
+			walk(axis+1, at+int64(i)*o.Strides[axis])
+		}
+	}
+	walk(0, o.Offset)
+	return list
+}
+
+func TestCompactKeepsElements(t *testing.T) {
+	type five = [td.NumAxes]int
+	type steps = [td.NumAxes]int64
+	tests := []struct {
+		name     string
+		operands []*strided.Operand // the first one is written
+		size     int64              // without gaps; 0: it stays
+	}{
+		{"rows of 64 bytes", []*strided.Operand{
+			halves(128, five{1, 1, 8, 14, 14}, steps{0, 0, 896, 64, 2}),
+			halves(128, five{1, 1, 8, 14, 14}, steps{0, 0, 896, 64, 2}),
+		}, 8 * 14 * 28},
+		{"single elements", []*strided.Operand{
+			halves(64, five{1, 1, 16, 8, 1}, steps{9, 9, 512, 64, 7}),
+			halves(64+3*512, five{1, 1, 1, 8, 4}, steps{0, 0, 0, 64, 512}), // some channels, as columns
+		}, 16 * 8 * 2},
+		{"on chip, row by row", []*strided.Operand{
+			halves(32, five{1, 1, 6, 5, 7}, steps{0, 0, 16, 0x80, 2}),
+			halves(32, five{1, 1, 6, 5, 7}, steps{0, 0, 16, 0x80, 2}),
+		}, 6 * 5 * 14},
+		{"every second column", []*strided.Operand{
+			halves(0, five{1, 1, 3, 9, 9}, steps{0, 0, 9 * 576, 576, 64}),
+			halves(64, five{1, 1, 3, 4, 4}, steps{0, 0, 9 * 576, 1152, 128}),
+		}, 3 * 9 * 9 * 2},
+		{"two parts", []*strided.Operand{
+			halves(0, five{1, 1, 4, 3, 5}, steps{0, 0, 192, 64, 2}),
+			halves(4*192, five{1, 1, 4, 3, 5}, steps{0, 0, 192, 64, 2}),
+			halves(0, five{1, 1, 8, 3, 5}, steps{0, 0, 192, 64, 2}),
+		}, 8 * 3 * 10},
+		{"no gaps", []*strided.Operand{
+			halves(0, five{1, 1, 4, 3, 32}, steps{0, 0, 192, 64, 2}),
+			halves(0, five{1, 1, 1, 12, 32}, steps{0, 0, 0, 64, 2}),
+		}, 0},
+		{"a row across rows", []*strided.Operand{
+			halves(0, five{1, 1, 1, 4, 24}, steps{0, 0, 0, 64, 2}),
+			halves(0, five{1, 1, 1, 1, 24}, steps{0, 0, 0, 0, 6}),
+		}, 0},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			v := &ownValue{base: test.operands[0].Offset}
+			var own []touch
+			var before [][]int64
+			for i, o := range test.operands {
+				v.base = min(v.base, o.Offset)
+				own = append(own, touch{operand: o, writes: i == 0})
+				v.touches = append(v.touches, i)
+				before = append(before, placesOf(o))
+			}
+			if moved := v.shrink(own); moved != (test.size != 0) {
+				t.Fatalf("moved: %v", moved)
+			}
+			if test.size == 0 {
+				return
+			}
+			if v.size != test.size {
+				t.Errorf("%d bytes, want %d", v.size, test.size)
+			}
+			v.at = 4096
+			now, was := make(map[int64]int64), make(map[int64]int64)
+			for i, o := range test.operands {
+				v.move(&own[i], 7)
+				for j, at := range placesOf(o) {
+					from := before[i][j]
+					if at < v.at || at+2 > v.at+v.size {
+						t.Fatalf("operand %d: element %d is outside", i, j)
+					}
+					if to, known := now[from]; known && to != at {
+						t.Fatalf("operand %d: byte %d is now %d and %d", i, from, to, at)
+					}
+					if f, known := was[at]; known && f != from {
+						t.Fatalf("operand %d: bytes %d and %d are both %d", i, f, from, at)
+					}
+					now[from], was[at] = at, from
+				}
+			}
+		})
+	}
+}
+
+func TestValuesShareNoMemoryWhileTheyLive(t *testing.T) {
+	values := []*ownValue{{first: 0, last: 2, size: 100}, {first: 1, last: 3, size: 10}, {first: 3, last: 4, size: 64}, {first: 3, last: 9, size: 100}, {first: 5, last: 6, size: 10}}
+	size := placeValues(values)
+	for i, a := range values {
+		if a.at+a.size > int64(size) {
+			t.Errorf("value %d is outside", i)
+		}
+		for _, b := range values[:i] {
+			if a.first <= b.last && b.first <= a.last && a.at < b.at+b.size && b.at < a.at+a.size {
+				t.Errorf("%+v and %+v", a, b)
+			}
+		}
+	}
+	if size > 300 {
+		t.Errorf("%d bytes: what is not needed any more is not used again", size)
+	}
+}
+
+func TestRegionContains(t *testing.T) {
+	whole := newRegion(64, 28, []loop{{14, 64}, {8, 896}}, nil)
+	for _, test := range []struct {
+		name string
+		part region
+		want bool
+	}{
+		{"itself", whole, true},
+		{"some channels", newRegion(64+2*896, 28, []loop{{14, 64}, {6, 896}}, nil), true},
+		{"a channel too many", newRegion(64+2*896, 28, []loop{{14, 64}, {7, 896}}, nil), false},
+		{"every second row", newRegion(128, 2, []loop{{14, 2}, {7, 128}, {8, 896}}, nil), true},
+		{"beyond the row", newRegion(66, 28, []loop{{14, 64}}, nil), false},
+		{"before it", newRegion(0, 28, []loop{{2, 64}}, nil), false},
+		{"a row too many", newRegion(128, 2, []loop{{14, 64}}, nil), false},
+	} {
+		if got := whole.contains(&test.part); got != test.want {
+			t.Errorf("%s: %v", test.name, got)
+		}
+	}
+}
