@@ -249,6 +249,8 @@ type Scratch struct {
 	keys      heldKeys
 	keysRow   *gemm.Row // that multiplies them
 	finish    vec.Finish
+	leave     vec.Leave
+	flushed   bool // of a convolution of the units: what is packed lies in the scratch
 	rows      half.Rows
 	few       matvec.Product // that is computed, of few rows
 	fewStage  matvec.Stage

@@ -173,6 +173,17 @@ func (r *Rules) arrival(class td.Class) *arrival {
 }
 
 func (a *arrival) apply(v []float32) {
+	l := a.limits()
+	l.Apply(v)
+	if a.gain != 0 {
+		for j, x := range v {
+			v[j] = half.Round(x*a.gain) / a.gain
+		}
+	}
+}
+
+// limits is what happens but for the gain.
+func (a *arrival) limits() vec.Limits {
 	l := vec.NoLimits
 	if a.toZero {
 		l.None = 0
@@ -183,12 +194,7 @@ func (a *arrival) apply(v []float32) {
 	if a.port != 0 {
 		l.Most = storedFrom(a.port)
 	}
-	l.Apply(v)
-	if a.gain != 0 {
-		for j, x := range v {
-			v[j] = half.Round(x*a.gain) / a.gain
-		}
-	}
+	return l
 }
 
 // storedFrom is the least number that is stored as an fp16 number of this magnitude

@@ -1,6 +1,7 @@
 package strided
 
 import (
+	"github.com/espalier-ane/espalier/internal/kernel/gemm"
 	"github.com/espalier-ane/espalier/internal/kernel/half"
 	"github.com/espalier-ane/espalier/td"
 )
@@ -12,6 +13,7 @@ type movedConv struct {
 	from    *mover // nil: the source is a dense array
 	to      *mover
 	out     *arrayOutput // nil: nothing
+	leave   leave
 	scratch Need
 	floats  int // of the scratch, before those of a channel by itself
 }
@@ -30,6 +32,7 @@ func (k *denseConv) moves(u *Unit, out *arrayOutput) bool {
 		return false
 	}
 	m := &movedConv{from: u.source1(), to: u.result(), out: out}
+	m.leave = newLeave(out, m.to, s.cout)
 	if s.unicast {
 		m.floats = k.Need().Float
 		room := s.inputs*s.hin*s.win + k.places
@@ -46,7 +49,7 @@ func (k *denseConv) moves(u *Unit, out *arrayOutput) bool {
 	m.scratch = k.product.need()
 	var under factors
 	switch staged := k.stage(u); {
-	case s.isPointwise() && u.Groups*k.colTiles >= strips && m.from.halves:
+	case s.isPointwise() && m.from.halves && (u.Groups*k.colTiles >= strips || m.from.direct(s.hin*s.win) && k.right.panel.Reads(gemm.F16)):
 		under = (*movedUnder)(k)
 	case !s.isPointwise() && staged != nil:
 		under = staged
@@ -55,6 +58,7 @@ func (k *denseConv) moves(u *Unit, out *arrayOutput) bool {
 	default:
 		m.from = nil
 	}
+	k.moved = m
 	if under != nil {
 		k.right = newSideLike(&k.right, under)
 		if k.other != nil {
@@ -62,12 +66,12 @@ func (k *denseConv) moves(u *Unit, out *arrayOutput) bool {
 		}
 	}
 	room, _ := k.row.Room(k.tileRows, k.tileCols)
+	depth := k.row.Depth
 	if k.other != nil {
 		other, _ := k.other.row.Room(k.tileRows, k.tileCols)
-		room = max(room, other)
+		room, depth = max(room, other), max(depth, k.other.row.Depth)
 	}
-	m.scratch.Decoded = 2 * room
-	k.moved = m
+	m.scratch.Decoded = max(2*room, 2*depth*k.tileCols)
 	return true
 }
 
@@ -112,6 +116,10 @@ func (m *movedConv) add(n Need) Need {
 // the result with this number; the next row is so many further.
 func (m *movedConv) putTile(w *Scratch, tile []float32, stride, rows, cols, first, apart int) {
 	tile = tile[:rows*stride]
+	if m.leave.is {
+		m.leave.tile(w, m.to, tile, stride, rows, cols, first, apart)
+		return
+	}
 	if m.out != nil {
 		m.out.apply(tile)
 	}
@@ -134,6 +142,10 @@ func (m *movedConv) channel(w *Scratch, first, count, places int) (src, out []fl
 
 // put hands on elements of the result, from one on.
 func (m *movedConv) put(w *Scratch, v []float32, first int) {
+	if m.leave.is {
+		m.leave.tile(w, m.to, v, len(v), 1, len(v), first, len(v))
+		return
+	}
 	inBlocks(0, len(v), func(lo, hi int) {
 		if m.out != nil {
 			m.out.apply(v[lo:hi])
@@ -151,9 +163,43 @@ func (k *movedUnder) byLine() bool { return false }
 func (k *movedUnder) load(w *Scratch, dst []float32, pitch int, l *lines, from, d int) {
 	m := k.moved.from
 	for j := range d {
-		m.readHalves(w, dst[j*pitch:][:l.count], (l.group*k.shape.cin+from+j)*k.places+l.first)
+		m.readHalves(w, dst[j*pitch:][:l.count], k.first(l, from+j))
 	}
 	if m.pass != 0 { // steps follow each other
 		m.pass.apply(dst[:(d-1)*pitch+l.count])
 	}
+}
+
+// first is the element that the first line meets in a channel.
+func (k *movedUnder) first(l *lines, channel int) int {
+	return (l.group*k.shape.cin+channel)*k.places + l.first
+}
+
+// elem: fp16 numbers as they lie, or flushed.
+func (k *movedUnder) elem() (gemm.Elem, bool) { return gemm.F16, k.moved.from.direct(k.places) }
+
+// prepare flushes what has to be, next to what packs it.
+func (k *movedUnder) prepare(w *Scratch, l *lines, from, d int, _ bool) int {
+	m := k.moved.from
+	if w.flushed = false; m.pass == 0 {
+		return d
+	}
+	src, step, n := m.memory(w), m.strides[axisC], 2*l.count
+	off, _ := m.part(k.first(l, from), l.count)
+	for j := 0; j < d && !w.flushed; j++ {
+		w.flushed = half.Flushes(src[off+j*step:][:n])
+	}
+	for j := 0; j < d && w.flushed; j++ {
+		half.Flush(w.decoded[j*n:], src[off+j*step:][:n])
+	}
+	return d
+}
+
+func (k *movedUnder) source(w *Scratch, l *lines, from, d int) gemm.Source {
+	s := gemm.Source{Elem: gemm.F16, Bytes: w.decoded, Line: 1, Step: l.count, Lines: l.count, Depth: d}
+	if m := k.moved.from; !w.flushed {
+		off, _ := m.part(k.first(l, from), l.count)
+		s.Bytes, s.Step = m.memory(w)[off:], m.strides[axisC]/2
+	}
+	return s
 }

@@ -2,8 +2,10 @@ package strided
 
 import (
 	"encoding/binary"
+	"math"
 
 	"github.com/espalier-ane/espalier/internal/kernel/half"
+	"github.com/espalier-ane/espalier/internal/kernel/vec"
 	"github.com/espalier-ane/espalier/td"
 	"github.com/espalier-ane/espalier/tensor"
 )
@@ -117,6 +119,12 @@ func (m *mover) read(w *Scratch, dst []float32, from int) {
 		m.eachRow(len(dst), from, func(lo, hi int, at index) { m.load(w, dst[lo:hi], at, axisW) })
 		return
 	}
+	if m.pass&^passFlush == passNaN && m.axes[0].step == 2 {
+		if off, n := m.part(from, len(dst)); n == len(dst) {
+			half.FloatsFlushed(dst, m.memory(w)[off:], m.pass&passFlush != 0)
+			return
+		}
+	}
 	m.readHalves(w, dst, from)
 	if m.pass != 0 {
 		m.pass.apply(dst)
@@ -169,6 +177,19 @@ func readRow(w *Scratch, dst []float32, src []byte, off, step int) {
 func (m *mover) write(w *Scratch, src []float32, from int) {
 	if !m.halves {
 		m.eachRow(len(src), from, func(lo, hi int, at index) { m.store(w, src[lo:hi], at, axisW) })
+		return
+	}
+	if m.pass == passNaN {
+		w.leave = vec.Leave{Limits: vec.Limits{Most: float32(math.NaN()), None: infinity}, Tile: src, Rows: 1, Cols: len(src), Out: w.decoded}
+		if m.axes[0].step == 2 {
+			if off, n := m.part(from, len(src)); n == len(src) {
+				w.leave.Out = m.memory(w)[off:]
+				w.leave.Run()
+				return
+			}
+		}
+		w.leave.Run()
+		m.put(w, w.decoded[:2*len(src)], from)
 		return
 	}
 	if m.pass != 0 {

@@ -17,6 +17,14 @@ func TestGuard(t *testing.T) {
 		m.Check(func() { Narrow(m.Bytes(2*n), m.Bytes(4*n)) }, "Narrow of %d", n)
 		m.Check(func() { RoundAll(m.Floats(n)) }, "RoundAll of %d", n)
 		m.Check(func() { RoundAllAway(m.Floats(n)) }, "RoundAllAway of %d", n)
+		m.Check(func() { FloatsFlushed(m.Floats(n), m.Bytes(2*n), true) }, "FloatsFlushed of %d", n)
+		m.Check(func() { Flush(m.Bytes(2*n), m.Bytes(2*n)) }, "Flush of %d", n)
+		m.Check(func() { Flushes(m.Bytes(2 * n)) }, "Flushes of %d", n)
+		for _, rows := range []int{1, 7, 8, 17} {
+			m.Check(func() {
+				Transpose(m.Bytes(2*n*rows), 2*rows, m.Bytes(2*n*rows), 2*n, rows, n)
+			}, "Transpose of %d × %d", rows, n)
+		}
 		even := (n + 1) / 2
 		for _, rows := range []int{1, 2, 5} {
 			for _, apart := range []int{n, n + 1, n + 7} {

@@ -51,6 +51,10 @@ func TestGuard(t *testing.T) {
 				}, "function %d of %d NaN, odd %v", f, n, odd)
 			}
 		}
+		m.Check(func() {
+			f := guard.Place(m, Leave{Limits: Limits{Least: 1, Most: 2}, Tile: m.Floats(3 * n), Stride: n, Rows: 3, Cols: n, Out: m.Bytes(6 * n), OutApart: 2 * n})
+			f.Run()
+		}, "Leave of %d", n)
 		for _, odd := range []bool{false, true} {
 			m.Check(func() { Normalize(m.Floats(n), m.Floats(n), m.Floats(n), 1, 2, odd) }, "Normalize of %d, odd %v", n, odd)
 		}

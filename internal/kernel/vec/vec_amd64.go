@@ -121,6 +121,12 @@ func callFinish(p *finishing) {
 	}
 }
 
+//go:noinline
+func callLeave(p *leaving) { leaveAVX512(p) }
+
+//go:noescape
+func leaveAVX512(p *leaving)
+
 // callReduction is to reductions what callFunction is to functions.
 //
 //go:noinline

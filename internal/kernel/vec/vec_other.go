@@ -10,6 +10,7 @@ func callCurve(*Curve, []float32)             {}
 func callHasNaN([]float32) bool               { return false }
 func callGreatest([]float32) float32          { return 0 }
 func callFinish(*finishing)                   {}
+func callLeave(*leaving)                      {}
 
 type (
 	placeGroup struct{}
