@@ -2,6 +2,7 @@ package strided
 
 import (
 	"github.com/espalier-ane/espalier/internal/kernel/gemm"
+	"github.com/espalier-ane/espalier/internal/kernel/half"
 	"github.com/espalier-ane/espalier/internal/units"
 	"github.com/espalier-ane/espalier/td"
 )
@@ -207,11 +208,31 @@ func (u *Unit) resultBy(order [td.NumAxes]int) *mover {
 
 // newWeightLoader reads weights that are made at run time.
 func newWeightLoader(r *RuntimeWeights, count int, p passage) Kernel {
-	return &sweep{len(r.First), count, func(w *Scratch, lo, hi int) {
-		for o := lo; o < hi; o++ {
-			row := w.Dense.Weights[o*count:][:count]
-			readRow(w, row, w.Memory[r.Memory], r.First[o], r.Stride)
-			p.apply(row)
+	lanes := r.lanes()
+	return &sweep{len(r.First) / lanes, count * lanes, func(w *Scratch, lo, hi int) {
+		for o := lo * lanes; o < hi*lanes; o += lanes {
+			rows := w.Dense.Weights[o*count:][:lanes*count]
+			if lanes == 1 {
+				readRow(w, rows, w.Memory[r.Memory], r.First[o], r.Stride)
+			} else {
+				half.Transpose(w.decoded, 2*count, w.Memory[r.Memory][r.First[o]:], r.Stride, count, lanes)
+				half.Floats(rows, w.decoded)
+			}
+			p.apply(rows)
 		}
-	}, Need{Decoded: 2 * min(count, moveBlock)}}
+	}, Need{Decoded: 2 * max(min(count, moveBlock), lanes*count)}}
+}
+
+// lanes is how many outputs lie side by side, all over: 8, or 1.
+func (r *RuntimeWeights) lanes() int {
+	const lanes = 8
+	if r.Stride <= 0 || len(r.First)%lanes != 0 {
+		return 1
+	}
+	for o, first := range r.First {
+		if first != r.First[o/lanes*lanes]+2*(o%lanes) {
+			return 1
+		}
+	}
+	return lanes
 }

@@ -178,28 +178,52 @@ func (k *movedUnder) first(l *lines, channel int) int {
 // elem: fp16 numbers as they lie, or flushed.
 func (k *movedUnder) elem() (gemm.Elem, bool) { return gemm.F16, k.moved.from.direct(k.places) }
 
+// source is what lies in memory, unless it had to be flushed.
+func (k *movedUnder) source(w *Scratch, l *lines, from, d int) gemm.Source {
+	if w.flushed {
+		s := gemm.Source{Elem: gemm.F16, Bytes: w.decoded, Line: 1, Step: l.count, Lines: l.count, Depth: d}
+		if k.byPlace() {
+			s.Line, s.Step = d, 1
+		}
+		return s
+	}
+	m := k.moved.from
+	off, line := k.at(l, from)
+	return gemm.Source{Elem: gemm.F16, Bytes: m.memory(w)[off:], Line: line / 2, Step: m.strides[axisC] / 2, Lines: l.count, Depth: d}
+}
+
+// at is where the first line meets a channel, and how many bytes it is from line to line.
+func (k *movedUnder) at(l *lines, channel int) (off, line int) {
+	m := k.moved.from
+	line, _ = m.placeStride(m.dims.extents())
+	return m.offset + l.group*m.strides[axisN] + channel*m.strides[axisC] + l.first*line, line
+}
+
+// byPlace: the channels of a place lie side by side.
+func (k *movedUnder) byPlace() bool {
+	step, _ := k.moved.from.placeStride(k.moved.from.dims.extents())
+	return step != 2
+}
+
 // prepare flushes what has to be, next to what packs it.
 func (k *movedUnder) prepare(w *Scratch, l *lines, from, d int, _ bool) int {
 	m := k.moved.from
 	if w.flushed = false; m.pass == 0 {
 		return d
 	}
-	src, step, n := m.memory(w), m.strides[axisC], 2*l.count
-	off, _ := m.part(k.first(l, from), l.count)
-	for j := 0; j < d && !w.flushed; j++ {
-		w.flushed = half.Flushes(src[off+j*step:][:n])
+	off, line := k.at(l, from)
+	src, apart, rows, n := m.memory(w)[off:], m.strides[axisC], d, 2*l.count
+	if k.byPlace() {
+		apart, rows, n = line, l.count, 2*d
 	}
-	for j := 0; j < d && w.flushed; j++ {
-		half.Flush(w.decoded[j*n:], src[off+j*step:][:n])
+	if apart == n { // they follow each other
+		apart, rows, n = 0, 1, rows*n
+	}
+	for j := 0; j < rows && !w.flushed; j++ {
+		w.flushed = half.Flushes(src[j*apart:][:n])
+	}
+	for j := 0; j < rows && w.flushed; j++ {
+		half.Flush(w.decoded[j*n:], src[j*apart:][:n])
 	}
 	return d
-}
-
-func (k *movedUnder) source(w *Scratch, l *lines, from, d int) gemm.Source {
-	s := gemm.Source{Elem: gemm.F16, Bytes: w.decoded, Line: 1, Step: l.count, Lines: l.count, Depth: d}
-	if m := k.moved.from; !w.flushed {
-		off, _ := m.part(k.first(l, from), l.count)
-		s.Bytes, s.Step = m.memory(w)[off:], m.strides[axisC]/2
-	}
-	return s
 }

@@ -71,9 +71,13 @@ func (l *leave) tile(w *Scratch, to *mover, tile []float32, stride, rows, cols, 
 }
 
 // direct reports whether an operand of so many places can be read as it lies, by channels:
-// its places side by side, and no more done to them than to flush them.
+// its places lie side by side, or the channels of a place do, and no more is done to them
+// than to flush them.
 func (m *mover) direct(places int) bool {
 	step, flat := m.placeStride(m.dims.extents())
 	in := m.strides[axisC]
-	return m.halves && m.interleave == 1 && flat && (step == 2 || places == 1) && in >= 0 && in%2 == 0 && (m.pass == 0 || m.pass == passNaN|passFlush)
+	if !m.halves || m.interleave != 1 || !flat || m.pass != 0 && m.pass != passNaN|passFlush {
+		return false
+	}
+	return step == 2 && in >= 0 && in%2 == 0 || in == 2 && step >= 0 && step%2 == 0
 }

@@ -142,6 +142,10 @@ func (m *mover) readHalves(w *Scratch, dst []float32, from int) {
 			w.rows = half.Rows{Dst: dst, DstApart: in.n, Src: src[off:], SrcApart: next.step, Count: rows, Cols: in.n}
 			w.rows.Convert()
 			n = rows * in.n
+		} else if first == 0 && rows >= 8 && next.step == 2 && in.step > 0 && 2*rows*in.n <= len(w.decoded) { // columns, side by side
+			n = rows * in.n
+			half.Transpose(w.decoded, 2*in.n, src[off:], in.step, in.n, rows)
+			half.Floats(dst[:n], w.decoded)
 		} else {
 			readRow(w, dst[:n], src, off, in.step)
 		}
@@ -225,6 +229,11 @@ func (m *mover) put(w *Scratch, halves []byte, from int) {
 		rows := 1
 		if n == in.n { // those that follow
 			rows = min(len(halves)/2/n, next.n-from/n%next.n)
+		}
+		if next.step == 2 && rows > 1 && in.step > 0 { // columns, side by side
+			half.Transpose(dst[off:], in.step, halves, 2*n, rows, n)
+			halves, from = halves[2*n*rows:], from+rows*n
+			continue
 		}
 		for range rows {
 			putRow(dst[off:], in.step, halves[:2*n])
