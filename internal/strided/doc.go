@@ -250,6 +250,7 @@ type Scratch struct {
 	keysRow   *gemm.Row // that multiplies them
 	finish    vec.Finish
 	leave     vec.Leave
+	planar    vec.Planar
 	flushed   bool // of a convolution of the units: what is packed lies in the scratch
 	rows      half.Rows
 	few       matvec.Product // that is computed, of few rows

@@ -26,7 +26,7 @@ func (b *BoundUnit) bindArray(u *Unit) {
 	out := newArrayOutput(u)
 	if u.Operation == units.Bypass {
 		b.Steps, b.PerTile = 0, 0
-		b.bindElements(u, orderOf(u), func(w *Scratch, lo, hi int, x []float32) []float32 {
+		b.bindElements(u, orderOf(u), nil, func(w *Scratch, lo, hi int, x []float32) []float32 {
 			if out != nil {
 				out.apply(x)
 			}

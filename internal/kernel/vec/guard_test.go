@@ -55,6 +55,16 @@ func TestGuard(t *testing.T) {
 			f := guard.Place(m, Leave{Limits: Limits{Least: 1, Most: 2}, Tile: m.Floats(3 * n), Stride: n, Rows: 3, Cols: n, Out: m.Bytes(6 * n), OutApart: 2 * n})
 			f.Run()
 		}, "Leave of %d", n)
+		for _, rows := range []bool{false, true} {
+			m.Check(func() {
+				p := Planar{Op: PlanarAdd, A: m.Bytes(6 * n), AApart: 2 * n, Scalars: m.Floats(3), Scales: m.Floats(3), Pre: 1, Rows: 3, Cols: n, Halves: m.Bytes(6 * n)}
+				if rows {
+					p.B, p.BApart, p.Scalars = m.Bytes(6*n), 2*n, nil
+					p.Floats, p.Halves = m.Floats(3*n), nil
+				}
+				p.Run()
+			}, "Planar of %d, rows %v", n, rows)
+		}
 		for _, odd := range []bool{false, true} {
 			m.Check(func() { Normalize(m.Floats(n), m.Floats(n), m.Floats(n), 1, 2, odd) }, "Normalize of %d, odd %v", n, odd)
 		}

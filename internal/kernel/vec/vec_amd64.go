@@ -122,6 +122,12 @@ func callFinish(p *finishing) {
 }
 
 //go:noinline
+func callPlanar(p *planarStep) { planarAVX512(p) }
+
+//go:noescape
+func planarAVX512(p *planarStep)
+
+//go:noinline
 func callLeave(p *leaving) { leaveAVX512(p) }
 
 //go:noescape

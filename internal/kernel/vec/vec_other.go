@@ -11,6 +11,7 @@ func callHasNaN([]float32) bool               { return false }
 func callGreatest([]float32) float32          { return 0 }
 func callFinish(*finishing)                   {}
 func callLeave(*leaving)                      {}
+func callPlanar(*planarStep)                  {}
 
 type (
 	placeGroup struct{}
