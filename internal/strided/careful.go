@@ -121,7 +121,7 @@ func (c *careful) asks(w *Scratch, tile []float32, stride int, start []float32) 
 	g := &w.gemm
 	rows, cols := g.left.count, g.right.count
 	longest := float64(greatest(g.squaresB[:cols]))
-	any := false
+	any, none := false, c.toZero && vec.HasNaN(tile[:(rows-1)*stride+cols])
 	for r := range rows {
 		marks := &g.again[r]
 		*marks = [maxLines / 64]uint64{}
@@ -136,7 +136,7 @@ func (c *careful) asks(w *Scratch, tile []float32, stride int, start []float32) 
 		}
 		a := float64(g.squaresA[r])
 		near := c.lanes > 0 || c.limit != 0 && !(a*longest < room)
-		if !near && (!c.toZero || !vec.HasNaN(tile[r*stride:][:cols])) {
+		if !near && !none {
 			continue // as nearly always
 		}
 		for j, v := range tile[r*stride:][:cols] {

@@ -153,7 +153,7 @@ func (k *denseConv) Run(w *Scratch, lo, hi int) {
 	bias := k.bias()
 	w.begins()
 	if k.plane != nil { // nobody writes the padding
-		clear(w.float[k.n:][:k.plane.floats])
+		k.plane.clearPadding(w.float[k.n:][:k.plane.floats])
 	}
 	for t := lo; t < hi; t++ {
 		if s.unicast {
@@ -285,7 +285,16 @@ func (k *denseConv) channel(w *Scratch, biases []float32, t int) (out []float32)
 	plane := s.hin * s.win
 	g, c := t/s.cout, t%s.cout
 	var src []float32
-	if first := (g*s.cin + c*s.inputs) * plane; k.moved != nil {
+	first := (g*s.cin + c*s.inputs) * plane
+	if k.moved != nil && k.moved.plane != nil && k.plane.takes(weights) {
+		area := w.float[k.n:][:k.plane.floats]
+		out = k.moved.result(w, plane, k.places)
+		k.moved.plane.read(w, k.plane, area, g, c)
+		if k.plane.sums(out, area, weights, bias); k.careful == nil || k.moved.plane.whole && !k.careful.asksChannel(out, area, weights, bias) {
+			return out
+		}
+	}
+	if k.moved != nil {
 		src, out = k.moved.channel(w, first, s.inputs*plane, k.places)
 	} else {
 		src, out = w.Dense.Source1[first:][:s.inputs*plane], w.Dense.Result[t*k.places:][:k.places]

@@ -51,6 +51,12 @@ func (p *densePlane) run(out, area, src, weights []float32, bias float32) {
 			p.sort(area[(y+s.py)*p.row:][:p.row], src[y*s.win:][lo:hi], lo+s.px)
 		}
 	}
+	p.sums(out, area, weights, bias)
+}
+
+// sums computes a channel from its copy.
+func (p *densePlane) sums(out, area, weights []float32, bias float32) {
+	s := p.shape
 	plane := depthwise.Plane{
 		Src: area, Step: s.sy * p.row, Weights: weights, Rows: s.hout, Width: s.wout, Bias: bias, Bounds: depthwise.Unbounded,
 	}

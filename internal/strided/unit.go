@@ -216,6 +216,10 @@ func newWeightLoader(r *RuntimeWeights, count int, p passage) Kernel {
 				readRow(w, rows, w.Memory[r.Memory], r.First[o], r.Stride)
 			} else {
 				half.Transpose(w.decoded, 2*count, w.Memory[r.Memory][r.First[o]:], r.Stride, count, lanes)
+				if p&^passFlush == passNaN {
+					half.FloatsFlushed(rows, w.decoded, p&passFlush != 0)
+					continue
+				}
 				half.Floats(rows, w.decoded)
 			}
 			p.apply(rows)

@@ -26,7 +26,8 @@ func (b *BoundUnit) bindArray(u *Unit) {
 	out := newArrayOutput(u)
 	if u.Operation == units.Bypass {
 		b.Steps, b.PerTile = 0, 0
-		b.bindElements(u, orderOf(u), nil, func(w *Scratch, lo, hi int, x []float32) []float32 {
+		order := orderOf(u)
+		b.bindElements(u, order, newCopyPass(u, out, order), func(w *Scratch, lo, hi int, x []float32) []float32 {
 			if out != nil {
 				out.apply(x)
 			}

@@ -14,6 +14,7 @@ type movedConv struct {
 	to      *mover
 	out     *arrayOutput // nil: nothing
 	leave   leave
+	plane   *planeSource // nil: a channel by itself is read whole, then copied
 	scratch Need
 	floats  int // of the scratch, before those of a channel by itself
 }
@@ -40,6 +41,12 @@ func (k *denseConv) moves(u *Unit, out *arrayOutput) bool {
 			return false
 		}
 		m.scratch = Need{Float: m.floats + room}.Max(m.to.need())
+		if m.plane = newPlaneSource(m.from, k.plane); m.plane != nil && k.careful != nil && !m.plane.whole {
+			m.plane = nil // the rules look at all of a channel
+		}
+		if m.plane != nil {
+			m.scratch.Decoded = max(m.scratch.Decoded, 2*s.hin*s.win)
+		}
 		k.moved = m
 		return true
 	}
@@ -135,9 +142,14 @@ func (m *movedConv) putTile(w *Scratch, tile []float32, stride, rows, cols, firs
 // channel reads elements of the source, from one on, and has room for so many of
 // the result.
 func (m *movedConv) channel(w *Scratch, first, count, places int) (src, out []float32) {
-	src, out = w.float[m.floats:][:count], w.float[m.floats+count:][:places]
+	src = w.float[m.floats:][:count]
 	m.from.read(w, src, first)
-	return src, out
+	return src, m.result(w, count, places)
+}
+
+// result is the room for so many elements of it, beside so many of the source.
+func (m *movedConv) result(w *Scratch, count, places int) []float32 {
+	return w.float[m.floats+count:][:places]
 }
 
 // put hands on elements of the result, from one on.

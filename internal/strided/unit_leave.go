@@ -14,13 +14,14 @@ type leave struct {
 	before   *arrayOutput // nil: nothing
 	limits   vec.Limits
 	relu     bool
+	scale    float32
 	channels int
 	step     int // bytes from place to place; 0: they do not lie at one distance
 }
 
 // newLeave is that of an operation whose result has so many channels.
 func newLeave(out *arrayOutput, to *mover, channels int) leave {
-	l := leave{is: to.halves && to.pass == passNaN, limits: vec.NoLimits, channels: channels}
+	l := leave{is: to.halves && to.pass == passNaN, limits: vec.NoLimits, scale: 1, channels: channels}
 	l.limits.None = infinity
 	if step, flat := to.placeStride(to.dims.extents()); flat && to.interleave == 1 && step > 0 && to.strides[axisC] >= 0 {
 		l.step = step
@@ -28,14 +29,15 @@ func newLeave(out *arrayOutput, to *mover, channels int) leave {
 	if out == nil {
 		return l
 	}
-	if port := out.port; out.table != nil || out.scale != 1 || port != nil && (port.toZero || port.gain != 0) {
+	if port := out.port; out.table != nil || !(out.scale > 0) || port != nil && (port.toZero || port.gain != 0) {
 		l.before = out
 		return l
 	} else if port != nil {
 		p := port.limits()
 		l.limits.Least, l.limits.Most = p.Least, p.Most
 	}
-	if l.relu = out.relu; out.bias != 0 {
+	// What NaN becomes, infinity, is the same after a scale that is positive.
+	if l.relu, l.scale = out.relu, out.scale; out.bias != 0 {
 		l.before = &arrayOutput{bias: out.bias, scale: 1}
 	}
 	return l
@@ -47,7 +49,7 @@ func (l *leave) tile(w *Scratch, to *mover, tile []float32, stride, rows, cols, 
 		l.before.apply(tile[:(rows-1)*stride+cols])
 	}
 	f := &w.leave
-	*f = vec.Leave{Limits: l.limits, ReLU: l.relu, Tile: tile, Stride: stride, Rows: rows, Cols: cols}
+	*f = vec.Leave{Limits: l.limits, ReLU: l.relu, Scale: l.scale, Tile: tile, Stride: stride, Rows: rows, Cols: cols}
 	channel, place := first/apart, first%apart
 	at := to.offset + channel/l.channels*to.strides[axisN] + channel%l.channels*to.strides[axisC] + place*l.step
 	if l.step == 2 {

@@ -184,7 +184,7 @@ func (m *mover) write(w *Scratch, src []float32, from int) {
 		return
 	}
 	if m.pass == passNaN {
-		w.leave = vec.Leave{Limits: vec.Limits{Most: float32(math.NaN()), None: infinity}, Tile: src, Rows: 1, Cols: len(src), Out: w.decoded}
+		w.leave = vec.Leave{Limits: vec.Limits{Most: float32(math.NaN()), None: infinity}, Scale: 1, Tile: src, Rows: 1, Cols: len(src), Out: w.decoded}
 		if m.axes[0].step == 2 {
 			if off, n := m.part(from, len(src)); n == len(src) {
 				w.leave.Out = m.memory(w)[off:]

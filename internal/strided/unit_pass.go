@@ -1,6 +1,8 @@
 package strided
 
 import (
+	"math"
+
 	"github.com/espalier-ane/espalier/internal/kernel/half"
 	"github.com/espalier-ane/espalier/internal/kernel/vec"
 	"github.com/espalier-ane/espalier/internal/units"
@@ -71,6 +73,17 @@ func newPlanarPass(u *Unit, p *planar, order [td.NumAxes]int) *planarPass {
 		return nil
 	}
 	return k
+}
+
+// newCopyPass is the pass of a copy, with ReLU or without, nil if there is more to it.
+func newCopyPass(u *Unit, out *arrayOutput, order [td.NumAxes]int) *planarPass {
+	p := planar{preScale: 1, scale: 1, bias: float32(math.Copysign(0, -1))} // which changes nothing
+	if out != nil {
+		if p.relu = out.relu; *out != (arrayOutput{scale: 1, relu: out.relu}) {
+			return nil
+		}
+	}
+	return newPlanarPass(u, &p, order)
 }
 
 // takes reports whether an operand may be read so.

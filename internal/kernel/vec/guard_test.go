@@ -52,7 +52,7 @@ func TestGuard(t *testing.T) {
 			}
 		}
 		m.Check(func() {
-			f := guard.Place(m, Leave{Limits: Limits{Least: 1, Most: 2}, Tile: m.Floats(3 * n), Stride: n, Rows: 3, Cols: n, Out: m.Bytes(6 * n), OutApart: 2 * n})
+			f := guard.Place(m, Leave{Limits: Limits{Least: 1, Most: 2}, Scale: 1, Tile: m.Floats(3 * n), Stride: n, Rows: 3, Cols: n, Out: m.Bytes(6 * n), OutApart: 2 * n})
 			f.Run()
 		}, "Leave of %d", n)
 		for _, rows := range []bool{false, true} {

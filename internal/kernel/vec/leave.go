@@ -7,9 +7,10 @@ import (
 )
 
 // A Leave is what a chip does to a tile of sums as they leave, in one pass over it: the
-// limits, ReLU or not, and rounding to fp16 numbers.
+// limits, a scale, ReLU or not, and rounding to fp16 numbers.
 type Leave struct {
 	Limits
+	Scale      float32
 	ReLU       bool
 	Tile       []float32
 	Stride     int // floats from a row to the next
@@ -28,6 +29,7 @@ type leaving struct {
 	outApart int
 	limits   *Limits
 	lo, zero float32 // of ReLU: what is less becomes lo; what makes 0 of -0
+	scale    float32
 }
 
 // Run does it, of at most 1<<16 elements: machine code cannot be preempted. It may change
@@ -49,7 +51,7 @@ func (f *Leave) Run() {
 	}
 	p := leaving{
 		tile: &f.Tile[0], stride: 4 * f.Stride, rows: f.Rows, cols: f.Cols, out: &f.Out[0], outApart: f.OutApart,
-		limits: &f.Limits, lo: float32(math.Inf(-1)), zero: none,
+		limits: &f.Limits, scale: f.Scale, lo: float32(math.Inf(-1)), zero: none,
 	}
 	if f.ReLU {
 		p.lo, p.zero = 0, 0
@@ -61,6 +63,9 @@ func (f *Leave) plain() {
 	for r := range f.Rows {
 		row := f.Tile[r*f.Stride:][:f.Cols]
 		f.Limits.Apply(row)
+		for i := range row {
+			row[i] *= f.Scale
+		}
 		if f.ReLU {
 			ReLU(row)
 		}

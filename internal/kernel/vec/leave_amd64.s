@@ -2,7 +2,7 @@
 
 #include "textflag.h"
 
-// LIMITED is LIMIT of limit_amd64.s and ReLU: Z10 the lower bound, Z11 makes 0 of -0.
+// LIMITED is LIMIT of limit_amd64.s and the scale Z12 and ReLU: Z10 the lower bound, Z11 makes 0 of -0.
 #define LIMITED(z, a, b) \
 	VPANDD  Z7, z, a        \
 	VCMPPS  $13, Z5, a, K3  \
@@ -13,6 +13,7 @@
 	VMOVAPS.Z z, K2, z      \
 	VMOVAPS b, K3, z        \
 	VMOVAPS Z6, K4, z       \
+	VMULPS  Z12, z, z       \
 	VMAXPS  z, Z10, z       \
 	VADDPS  Z11, z, z
 
@@ -32,6 +33,7 @@ TEXT ·leaveAVX512(SB), NOSPLIT, $0-8
 	VBROADCASTSS 8(BX), Z6
 	VBROADCASTSS 56(DX), Z10
 	VBROADCASTSS 60(DX), Z11
+	VBROADCASTSS 64(DX), Z12
 	MOVL         $0x7fffffff, AX
 	VPBROADCASTD AX, Z7
 	MOVL         $0x7f800000, AX

@@ -18,7 +18,7 @@ func TestLeave(t *testing.T) {
 			for _, relu := range []bool{false, true} {
 				const rows = 3
 				stride := cols + r.IntN(3)
-				f := Leave{Limits: l, ReLU: relu, Stride: stride, Rows: rows, Cols: cols, OutApart: 2*cols + 2*r.IntN(3)}
+				f := Leave{Limits: l, ReLU: relu, Scale: []float32{1, 0.3}[r.IntN(2)], Stride: stride, Rows: rows, Cols: cols, OutApart: 2*cols + 2*r.IntN(3)}
 				f.Tile, f.Out = make([]float32, rows*stride), make([]byte, rows*f.OutApart)
 				for j := range f.Tile {
 					if f.Tile[j] = special[r.IntN(len(special))]; r.IntN(2) == 0 {
