@@ -38,6 +38,7 @@ func (p *Program) addUnit(o *units.Op) error {
 			return err
 		}
 	}
+	b.setApart()
 	bound := strided.BindUnit(b.Unit)
 	for _, k := range bound.Kernels {
 		if err := p.claimScratch(k.Need()); err != nil {
@@ -63,6 +64,18 @@ func (p *Program) addUnit(o *units.Op) error {
 	b.noteTouches()
 	p.steps = append(p.steps, step{kernels: bound.Kernels, nanoseconds: bound.Steps/productsPerNanosecond + float64(total)})
 	return nil
+}
+
+// setApart sees whether the result shares memory with what is read: a source that it lies
+// on, or ports, which the caller may lay over each other.
+func (b *unitBinder) setApart() {
+	ports := false
+	b.Apart = true
+	for _, r := range b.reads {
+		ports = ports || b.p.memories[r.Memory].kind.port()
+		b.Apart = b.Apart && r.Operand != b.result.Operand
+	}
+	b.Apart = b.Apart && !(ports && b.p.memories[b.result.Memory].kind.port())
 }
 
 // noteTouches notes what the task does to memory of the program's own, and the task.

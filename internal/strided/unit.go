@@ -28,6 +28,7 @@ type Unit struct {
 	Source2         *Operand // of a gain: the offsets
 	Gains           *Operand // of a gain
 	Kept            *Operand // where source 1 stays on chip, too
+	Apart           bool     // the result shares no memory with what is read
 
 	Weights *Weights        // constant ones; nil: none
 	Runtime *RuntimeWeights // those that are made at run time; nil: none

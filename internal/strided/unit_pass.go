@@ -18,6 +18,7 @@ type planarPass struct {
 	single bool   // b has one number for each row
 	row    int    // elements
 	plane  int    // gains: elements of a channel
+	apart  bool   // results may be written before it is known whether one is NaN
 }
 
 // newPlanarPass is nil if there is no way to do it so.
@@ -25,7 +26,7 @@ func newPlanarPass(u *Unit, p *planar, order [td.NumAxes]int) *planarPass {
 	if !vec.PlanarByMachine() || p.abs {
 		return nil
 	}
-	k := &planarPass{a: u.source1By(order), Planar: vec.Planar{
+	k := &planarPass{a: u.source1By(order), apart: u.Apart, Planar: vec.Planar{
 		NegateA: p.negate1, NegateB: p.negate2, ReLU: p.relu, Pre: p.preScale, Scale: p.scale, Bias: p.bias,
 	}}
 	if !k.takes(k.a) {
@@ -142,6 +143,15 @@ func (k *planarPass) elements(w *Scratch, to *mover, lo, hi int, slowly func(lo,
 	p := &w.planar
 	for lo < hi {
 		n := k.next(w, p, lo, hi)
+		if k.apart && to.axes[0].step == 2 {
+			if off, side := to.part(lo, n); side == n { // all of it lies side by side
+				if p.Halves = to.memory(w)[off:]; !p.Run() {
+					slowly(lo, lo+n)
+				}
+				lo += n
+				continue
+			}
+		}
 		p.Halves = w.decoded
 		if p.Run() {
 			to.put(w, w.decoded[:2*n], lo)

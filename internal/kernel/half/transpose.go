@@ -19,13 +19,18 @@ func Transpose(dst []byte, dstApart int, src []byte, srcApart, rows, cols int) {
 			transposeEight(dst[2*whole:], dstApart, src[whole*srcApart:], srcApart, wide/8)
 		}
 	}
+	if wide < cols {
+		transposePlain(dst[wide*dstApart:], dstApart, src[2*wide:], srcApart, whole, cols-wide)
+	}
+	if whole < rows {
+		transposePlain(dst[2*whole:], dstApart, src[whole*srcApart:], srcApart, rows-whole, cols)
+	}
+}
+
+func transposePlain(dst []byte, dstApart int, src []byte, srcApart, rows, cols int) {
 	for r := range rows {
-		c := 0
-		if r < whole {
-			c = wide
-		}
 		row := src[r*srcApart:]
-		for ; c < cols; c++ {
+		for c := range cols {
 			binary.LittleEndian.PutUint16(dst[c*dstApart+2*r:], binary.LittleEndian.Uint16(row[2*c:]))
 		}
 	}
