@@ -62,7 +62,11 @@ func (b *BoundUnit) bindPlanar(u *Unit) {
 }
 
 // elementsScratch is the scratch of a step: of each source and of the result, some elements.
-var elementsScratch = Need{Float: 3 * moveBlock}
+// A reduction has room for planes behind it.
+var (
+	elementsScratch  = Need{Float: 3 * moveBlock}
+	reductionScratch = Need{Float: 5 * moveBlock}
+)
 
 // bindElements binds an operation that makes an element of the result of the same
 // element of each source: some elements at a time, in an order of axes. What the step
@@ -94,25 +98,28 @@ func (b *BoundUnit) bindReduction(u *Unit, planes, plane int, pass *planarPass, 
 	from, r := u.source1(), newPlaneReduction(u)
 	b.First = true
 	b.add(&sweep{planes, plane, func(w *Scratch, lo, hi int) {
-		all := w.Dense.Source1
 		for lo < hi { // some planes at a time, so that they are at hand
 			n := min(hi-lo, max(reducedAtOnce, moveBlock/max(plane, 1)))
+			first, some := lo*plane, w.float[elementsScratch.Float:]
+			if n*plane > len(some) {
+				some = w.Dense.Source1[first:]
+			}
 			slowly := func(from2, to int) {
 				x := w.float[:to-from2]
 				from.read(w, x, from2)
-				copy(all[from2:to], step(w, from2, to, x))
+				copy(some[from2-first:to-first], step(w, from2, to, x))
 			}
-			inBlocks(lo*plane, (lo+n)*plane, func(from2, to int) {
+			inBlocks(first, first+n*plane, func(from2, to int) {
 				if pass != nil {
-					pass.floats(w, all[from2:to], from2, to, slowly)
+					pass.floats(w, some[from2-first:to-first], from2, to, slowly)
 				} else {
 					slowly(from2, to)
 				}
 			})
-			r.planes(w.Dense.Result[lo:lo+n], all[lo*plane:(lo+n)*plane], plane)
+			r.planes(w.Dense.Result[lo:lo+n], some[:n*plane], plane)
 			lo += n
 		}
-	}, from.need().Max(elementsScratch)}, newStorer(u))
+	}, from.need().Max(reductionScratch)}, newStorer(u))
 }
 
 // planar is what the planar engine does to each element.
