@@ -2,6 +2,7 @@ package ops
 
 import (
 	"fmt"
+	"math"
 	"sync/atomic"
 
 	"github.com/espalier-ane/espalier/mil"
@@ -61,10 +62,26 @@ func store(h *halt, v Value, t mil.Type, n Numerics) (Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	if round := roundings[tt.DType]; round != nil && n == Virtual {
+	if round := roundings[tt.DType]; round != nil && n == Virtual && !(tt.DType == tensor.Float16 && areHalves(h, x.Float32s())) {
 		x = rounded(h, x, round)
 	}
 	return x, nil
+}
+
+// areHalves reports whether all elements are zeros and normal fp16 numbers already, as
+// those are that are only moved. It is much faster than to round them.
+func areHalves(h *halt, v []float32) bool {
+	const lost, least, end = 0x1fff, 0x38800000 << 1, 0x47800000 << 1 // bits that fp16 lacks, 2^-14, 2^16
+	var other atomic.Bool
+	h.For(len(v), 1<<14, func(lo, hi int) {
+		for _, x := range v[lo:hi] {
+			if b := math.Float32bits(x); b&lost != 0 || b<<1 != 0 && uint32(b<<1)-least >= end-least {
+				other.Store(true)
+				return
+			}
+		}
+	})
+	return !other.Load()
 }
 
 // rounded applies a rounding to every element. It leaves x alone, which may share its memory, and returns

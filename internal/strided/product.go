@@ -380,13 +380,14 @@ func (p *product) block(w *Scratch, k, n int) {
 
 // begin sets the rows of a tile to what their sums begin with.
 func begin(tile []float32, stride int, start []float32) {
-	clear(tile)
 	for r, v := range start {
-		if v == 0 {
-			continue
+		if row := tile[r*stride:][:stride]; v == 0 {
+			clear(row)
+		} else {
+			repeat(row, v)
 		}
-		repeat(tile[r*stride:][:stride], v)
 	}
+	clear(tile[len(start)*stride:])
 }
 
 // tileOf chooses the size of tiles for a result of rows and columns, of which
