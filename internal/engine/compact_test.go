@@ -147,3 +147,39 @@ func TestRegionContains(t *testing.T) {
 		}
 	}
 }
+
+// A read is joined with all writes that it may see, and with no other.
+func TestFindValues(t *testing.T) {
+	whole, left, right := newRegion(0, 64, nil, nil), newRegion(0, 32, nil, nil), newRegion(32, 32, nil, nil)
+	p := new(Program)
+	add := func(writes bool, r region) int {
+		i := len(p.own)
+		p.own = append(p.own, touch{step: i, writes: writes, region: r, value: i})
+		p.own[i].lo, p.own[i].hi = r.hull()
+		return i
+	}
+	w1 := add(true, whole)
+	r1 := add(false, right)
+	w2 := add(true, left) // the right half is still the first value's
+	r2 := add(false, whole)
+	w3 := add(true, whole) // a new value
+	r3 := add(false, left)
+	w4 := add(true, left)
+	w5 := add(true, right)
+	r4 := add(false, whole)
+	if !p.findValues() {
+		t.Fatal("it gave up")
+	}
+	for _, test := range []struct {
+		a, b int
+		same bool
+	}{{w1, r1, true}, {w1, w2, true}, {w1, r2, true}, {w1, w3, false}, {w3, r3, true}, {w3, w4, false}, {w4, w5, true}, {w4, r4, true}} {
+		if got := p.root(test.a) == p.root(test.b); got != test.same {
+			t.Errorf("%d and %d: %v", test.a, test.b, got)
+		}
+	}
+	add(false, newRegion(60, 8, nil, nil))
+	if p.findValues() {
+		t.Error("bytes that nobody writes")
+	}
+}
