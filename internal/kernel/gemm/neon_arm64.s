@@ -4,6 +4,8 @@
 //	V4 … V7    a factor of a line of A, in all lanes
 //	V8 … V31   the sums: line by line of A, four lines of B in each
 
+//go:build arm64
+
 #include "textflag.h"
 
 // LINE adds the products of a line of A.

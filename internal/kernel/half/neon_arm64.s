@@ -1,5 +1,7 @@
 // Conversions of fp16 numbers, eight at a time.
 
+//go:build arm64
+
 #include "textflag.h"
 
 // The assembler does not know these instructions; the tests over all fp16 numbers hold

@@ -1,3 +1,5 @@
+//go:build arm64
+
 package half
 
 import "github.com/espalier-ane/espalier/internal/kernel/isa"
