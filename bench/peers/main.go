@@ -31,9 +31,12 @@ type bench struct {
 // auto stands for no ESPALIER_ISA: we choose.
 const auto = "auto"
 
+// drawn is another where weights are drawn in another way.
+const drawn = "-2"
+
 // complete makes a network complete and returns its folder.
 func (b *bench) complete(name string) (string, error) {
-	dir := filepath.Join(b.cache, "models", name)
+	dir := filepath.Join(b.cache, "models", name+drawn)
 	return dir, complete(filepath.Join(b.models, name), dir)
 }
 

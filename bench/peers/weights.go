@@ -134,11 +134,17 @@ func draw(l *weightList, small []initializer) ([]byte, error) {
 	data := make([]byte, l.Size)
 	binary.LittleEndian.PutUint32(data, l.Count)
 	binary.LittleEndian.PutUint32(data[4:], l.Version)
+	before := uint32(0) // the code of the record before
 	for _, r := range l.Records {
 		code, err := r.code()
 		if err != nil {
 			return nil, err
 		}
+		scale := 1.0
+		if before == packedCode && code != packedCode { // a palette
+			scale = 1 / paletteSpread
+		}
+		before = code
 		head := data[r.Offset:]
 		binary.LittleEndian.PutUint32(head, 0xdeadbeef)
 		binary.LittleEndian.PutUint32(head[4:], code)
@@ -152,7 +158,7 @@ func draw(l *weightList, small []initializer) ([]byte, error) {
 			if known != nil {
 				return known.values[i]
 			}
-			return float32(r.Mean + r.Std*random.NormFloat64())
+			return float32(scale * (r.Mean + r.Std*random.NormFloat64()))
 		}
 		switch code {
 		case float16Code:
@@ -176,7 +182,14 @@ func draw(l *weightList, small []initializer) ([]byte, error) {
 const (
 	float16Code = 1
 	float32Code = 2
+	packedCode  = 3 // bytes, of which codes of a few bits are packed into some
 )
+
+// paletteSpread is how much wider the entries of a palette lie than the weights that it
+// stands for, since most of these take the entries in the middle. Codes that are drawn
+// take all entries alike: with the palette as wide as it is, the weights would be three
+// times as large as those of the fp16 network, and the results not finite.
+const paletteSpread = 3
 
 func (r *weightRecord) code() (code uint32, err error) {
 	err = json.Unmarshal(r.DType, &code)

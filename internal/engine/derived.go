@@ -31,36 +31,73 @@ import (
 type derivation struct {
 	step
 	op     *strided.Op
+	places []place // of its operands
+	lo, hi int     // of its results: where they lie, from the first byte to the last
+	memory int
 	wanted bool // somebody reads the result
 }
 
-// addDerivation notes a task that makes derived memory at a place.
-func (p *Program) addDerivation(s step, op *strided.Op, at *place) {
-	if p.origins == nil {
-		p.origins = make(map[strided.Operand]int)
+// addDerivation notes a task that makes derived memory.
+func (p *Program) addDerivation(s step, op *strided.Op, places []place, results int) {
+	d := derivation{step: s, op: op, places: places[results:], memory: -1}
+	for i := range places[:results] {
+		if places[i].region.empty() {
+			continue
+		}
+		lo, hi := places[i].region.hull()
+		if d.memory < 0 {
+			d.memory, d.lo, d.hi = places[i].Memory, int(lo), int(hi)
+		}
+		d.lo, d.hi = min(d.lo, int(lo)), max(d.hi, int(hi))
 	}
-	p.origins[at.Operand] = len(p.once)
-	p.once = append(p.once, derivation{step: s, op: op})
+	if p.origins == nil {
+		p.origins = make(map[originKey]int)
+	}
+	p.origins[originKey{places[0].Memory, places[0].Offset}] = len(p.once)
+	p.once = append(p.once, d)
 }
 
-// origin is the operation that has made exactly an operand, nil if none has.
+// An originKey is where the first result of a derivation begins.
+type originKey struct {
+	memory int
+	offset int64
+}
+
+// origin is the operation that has made an operand, or what it is a view of, nil if
+// there is none: one whose first result begins where the operand does.
 func (p *Program) origin(pl *place) *strided.Op {
-	if i, made := p.origins[pl.Operand]; made && !pl.region.empty() {
+	if pl.region.empty() || p.memories[pl.Memory].kind != derived {
+		return nil
+	}
+	if i, made := p.origins[originKey{pl.Memory, pl.Offset}]; made {
 		return p.once[i].op
 	}
 	return nil
 }
 
-// wants notes that an operand is read. One that is not exactly what a task has made
-// may be a part of anything.
+// wants notes that an operand is read, or an operand that an operation was made of
+// where that is read instead.
 func (p *Program) wants(pl *place) {
 	if pl.region.empty() || p.memories[pl.Memory].kind != derived {
 		return
 	}
-	if i, made := p.origins[pl.Operand]; made {
-		p.once[i].wanted = true
-	} else {
-		p.wantsAll = true
+	lo, hi := pl.region.hull()
+	p.runs += int64(len(p.once)) // a program may not keep us busy with this either
+	for i := range p.once {
+		if d := &p.once[i]; d.memory == pl.Memory && d.lo < int(hi) && int(lo) < d.hi {
+			d.wanted = true
+		}
+	}
+}
+
+// wantsOrigin notes that what an operand was made of is read.
+func (p *Program) wantsOrigin(of *strided.Op) {
+	for i := range p.once {
+		if d := &p.once[i]; d.op == of {
+			for j := range d.places {
+				p.wants(&d.places[j])
+			}
+		}
 	}
 }
 
@@ -119,7 +156,7 @@ func (p *Program) derive(ctx context.Context) {
 	w := pool.Enter(p.threads)
 	defer w.Leave()
 	for i := 0; i < len(p.once) && !c.stop(); i++ {
-		if d := &p.once[i]; d.wanted || p.wantsAll {
+		if d := &p.once[i]; d.wanted {
 			c.run(w, &d.step)
 		}
 	}

@@ -44,7 +44,9 @@ func (p *Program) bindOp(op *td.Op) (s step, once bool, err error) {
 		return s, false, err
 	}
 	for i := op.Results(); i < len(places); i++ {
-		if i != 2 || !strided.ReadsOrigin(k) {
+		if i == 2 && strided.ReadsOrigin(k) {
+			p.wantsOrigin(bound.Operands[i].Origin)
+		} else {
 			p.wants(&places[i])
 		}
 	}
@@ -58,7 +60,7 @@ func (p *Program) bindOp(op *td.Op) (s step, once bool, err error) {
 		s.nanoseconds = operationTime(op, work)
 	}
 	if once {
-		p.addDerivation(s, bound, &places[0])
+		p.addDerivation(s, bound, places, op.Results())
 	} else {
 		for i := op.Results(); i < len(places); i++ {
 			p.touches(&places[i], false, nil, nil, 0)

@@ -23,17 +23,16 @@ type Program struct {
 	gemm     *gemm.Row      // of products; nil: one that suits them
 	threads  int            // of a dispatch; 0: GOMAXPROCS
 
-	steps    []step
-	tasks    []Task                  // of steps: what each is
-	tiny     bool                    // one thread runs it alone
-	long     bool                    // others are woken for any task
-	once     []derivation            // make the derived memory
-	origins  map[strided.Operand]int // which of once has made an operand
-	wantsAll bool                    // of once: some of its results are read in part
-	scratch  strided.Need            // of each thread
-	packs    strided.Packs           // constants that kernels have packed
-	packed   strided.Packed          // and what is in them
-	buffers  bufferSizes
+	steps   []step
+	tasks   []Task            // of steps: what each is
+	tiny    bool              // one thread runs it alone
+	long    bool              // others are woken for any task
+	once    []derivation      // make the derived memory
+	origins map[originKey]int // which of once has made what begins there
+	scratch strided.Need      // of each thread
+	packs   strided.Packs     // constants that kernels have packed
+	packed  strided.Packed    // and what is in them
+	buffers bufferSizes
 
 	weights     map[weightKey]*strided.Weights // shared by tasks that load the same streams
 	tables      map[weightKey]*strided.Activation

@@ -13,9 +13,11 @@ import (
 //	codes ──► decode ──► derived memory ──► multiply      all, when the program is loaded
 //	codes ──────────► decode, multiply                    some, whenever they are used
 //
-// A run is codes side by side that share a table or a scale.
+// Codes lie one after the other, in the order of the axes, and a weight is known by its
+// number in that order: whoever multiplies may see other axes than the operation that
+// decodes. A run is codes side by side that share a table or a scale.
 type coded struct {
-	x           array // without the offset of elements that share bytes
+	x           array // of which only where it begins counts
 	bits        int
 	signed      bool
 	scale, zero blocked
@@ -25,49 +27,55 @@ type coded struct {
 	tables  blocked
 	entries int
 
-	axis int // along which codes lie side by side
+	space grid // of the codes, with as few axes as there can be
+	axis  int  // the last of them
+	run   int  // codes of a run, but for the last of a row
 }
 
 // codedAlways: weights are decoded again and again also where that is slow. Tests set it.
 var codedAlways bool
 
-// leastRun is how long runs must be to be decoded one by one.
-const leastRun = 128
+// leastRun is how long runs must be to be decoded one by one, where a weight is used
+// once; leastRunOfPanel where a panel of them is used with many columns.
+const (
+	leastRun        = 128
+	leastRunOfPanel = 16
+)
 
-// newCoded returns the weights that an operand was made of, if it pays to read them
-// along an axis from multiples of a number on; nil if not.
-func newCoded(o *Operand, axis, from int) *coded {
+// newCoded returns the weights that an operand was made of, if they can be read in rows
+// of so many, from multiples of a number on, and runs are long enough; nil if not.
+func newCoded(o *Operand, row, from, least int) *coded {
 	op := o.Origin
-	if op == nil || op.Rules != nil || op.class() != td.ClassDeQuant || len(op.Epilogue) > 0 || op.Operands[0].Type != tensor.Float16 {
+	if op == nil || op.Rules != nil || op.class() != td.ClassDeQuant || len(op.Epilogue) > 0 || !sameOrder(o, &op.Operands[0]) {
 		return nil
 	}
 	present := func(i int) bool { return i < len(op.Operands) && op.Operands[i].Present() }
 	x, space := &op.Operands[decodeX], op.Operands[0].Dims
-	if present(decodeMask) || x.Dims != space || x.array().interleave > 1 {
+	if present(decodeMask) || x.Dims != space || !x.inOrder() {
 		return nil
 	}
-	c := &coded{x: x.array(), bits: x.Type.Bits(), axis: axis}
+	c := &coded{x: x.array(), bits: x.Type.Bits()}
 	c.signed = x.Type == tensor.Int8 || x.Type == tensor.Int4
-	if c.x.strides[axis] != 1 && space[axis] > 1 || c.x.pass != 0 {
+	if c.x.pass != 0 || row == 0 {
 		return nil
 	}
-	run := space[axis]
+	var blocks []*blocked
 	switch {
 	case present(decodeTable):
 		p, t := op.Params.(*td.DeQuant), &op.Operands[decodeTable]
 		c.table, c.entries = t.array(), t.Dims[axisH]
-		if c.signed || c.bits > 8 || t.Dims[axisW] != 1 || t.Type != tensor.Float16 || c.entries > 1<<c.bits || present(decodeScale) || !kernel.LookIsFast(c.bits) && !codedAlways {
+		if c.signed || c.bits > 8 || t.Dims[axisW] != 1 || t.Type != tensor.Float16 || c.entries > 1<<c.bits || present(decodeScale) || c.table.pass != 0 {
 			return nil
 		}
-		c.tables = newTables256(p, space)
-		run = c.tables.along(axis, run)
+		c.tables = tableBlocks(p, space)
+		blocks = append(blocks, &c.tables)
 	case present(decodeScale):
 		s := &op.Operands[decodeScale]
-		if c.bits != 8 && c.bits != 4 || s.Type != tensor.Float16 || s.array().interleave > 1 || !kernel.LookIsFast(4) && !codedAlways {
+		if c.bits != 8 && c.bits != 4 || s.Type != tensor.Float16 || s.array().interleave > 1 {
 			return nil
 		}
 		c.scale = newBlocked(s, space)
-		run = c.scale.along(axis, run)
+		blocks = append(blocks, &c.scale)
 		if present(decodeZero) {
 			z := &op.Operands[decodeZero]
 			switch z.Type {
@@ -79,24 +87,67 @@ func newCoded(o *Operand, axis, from int) *coded {
 				return nil
 			}
 			c.zero = newBlocked(z, space)
-			run = min(run, c.zero.along(axis, run))
-		}
-		sides := c.scale.strides[axis] == 2 && (!c.zero.present || c.zero.block == c.scale.block)
-		if c.bits == 4 && run < leastRun && run%32 == 0 && from%run == 0 && sides && (kernel.LookIsFast(8) || codedAlways) {
-			c.blocks4, run = run, space[axis]
+			blocks = append(blocks, &c.zero)
 		}
 	default:
 		return nil
 	}
+	joinAxes(&space, -1, nil, blocks)
+	for c.axis = td.NumAxes - 1; c.axis > 0 && space[c.axis] == 1; {
+		c.axis--
+	}
+	c.space = newGrid(space, allAxes)
+	c.run = space[c.axis]
+	for _, b := range blocks {
+		c.run = min(c.run, b.along(c.axis, c.run))
+	}
+	if sides := c.scale.strides[c.axis] == 2 && (!c.zero.present || c.zero.block == c.scale.block); c.scale.present && c.bits == 4 &&
+		c.run < leastRun && c.run%32 == 0 && row%c.run == 0 && from%c.run == 0 && sides && (kernel.LookIsFast(8) || codedAlways) {
+		c.blocks4, c.run = c.run, space[c.axis]
+	}
 	// Runs begin with a byte.
-	if run < min(leastRun, space[axis]) || run*c.bits%8 != 0 || space[axis]*c.bits%8 != 0 || from%8 != 0 {
+	if c.run < min(least, row, space[c.axis]) || c.run*c.bits%8 != 0 && c.run < elements(space) || row*c.bits%8 != 0 || from*c.bits%8 != 0 {
 		return nil
 	}
 	return c
 }
 
-// newTables256 are the tables of an operation, in tables.
-func newTables256(p *td.DeQuant, space [td.NumAxes]int) blocked {
+// isFast reports whether there is machine code that decodes such weights.
+func (c *coded) isFast() bool {
+	if c.entries > 0 {
+		return kernel.LookIsFast(c.bits) || codedAlways
+	}
+	return kernel.LookIsFast(4) || codedAlways
+}
+
+// inOrder reports whether the elements of an operand lie one after the other, in the
+// order of its axes.
+func (o *Operand) inOrder() bool {
+	if o.Type.SubByte() {
+		return true
+	}
+	a, stride := o.array(), sizeOf(o.Type)
+	if a.interleave > 1 {
+		return false
+	}
+	for x := td.NumAxes - 1; x >= 0; x-- {
+		if o.Dims[x] != 1 && a.strides[x] != stride {
+			return false
+		}
+		stride *= o.Dims[x]
+	}
+	return true
+}
+
+// sameOrder reports whether an operand is what an operation has made, or a view of all
+// of it, as fp16 numbers in their order.
+func sameOrder(o, made *Operand) bool {
+	return o.Type == tensor.Float16 && made.Type == tensor.Float16 && o.pass == 0 && o.Memory == made.Memory && o.Offset == made.Offset &&
+		elements(o.Dims) == elements(made.Dims) && o.inOrder() && made.inOrder()
+}
+
+// tableBlocks are the tables of an operation, in tables.
+func tableBlocks(p *td.DeQuant, space [td.NumAxes]int) blocked {
 	b := newBlocked(&Operand{Operand: td.Operand{Type: tensor.UInt8, Dims: p.Blocks}}, space)
 	stride := 1
 	for a := td.NumAxes - 1; a >= 0; a-- {
@@ -125,17 +176,19 @@ type codedState struct {
 	zeros  [chunk]float32
 }
 
-// decode writes n weights from i on as fp16 numbers. A block of four bits is not cut.
-func (c *coded) decode(w *Scratch, dst []byte, i index, n int) {
+// decode writes n weights as fp16 numbers, from one on. A block of four bits is not cut.
+func (c *coded) decode(w *Scratch, dst []byte, from, n int) {
+	var i index
 	for n > 0 {
-		codes, m := c.codes(w, &i), n
+		c.space.placeAt(&i, from)
+		codes, m := c.codes(w, from), min(n, c.space.dims[c.axis]-i[c.axis])
 		switch {
 		case c.entries > 0:
-			m = c.tables.run(&i, c.axis, n)
+			m = c.tables.run(&i, c.axis, m)
 			c.look(w, &i)
 			kernel.Look(dst, codes, c.bits, &w.coded.table, m)
 		case c.blocks4 > 0:
-			m = min(n, chunk*c.blocks4)
+			m = min(m, chunk*c.blocks4)
 			factors := c.scale.memory(w)[c.scale.at(&i):][:2*m/c.blocks4]
 			var zeros []float32
 			if c.zero.present {
@@ -144,7 +197,7 @@ func (c *coded) decode(w *Scratch, dst []byte, i index, n int) {
 			}
 			kernel.Blocks4(dst, codes, c.signed, c.blocks4, factors, zeros)
 		default:
-			m = c.scale.run(&i, c.axis, n)
+			m = c.scale.run(&i, c.axis, m)
 			s := &w.coded.scale
 			*s = kernel.Scale{Signed: c.signed, Factor: floatAt(tensor.Float16, c.scale.memory(w), c.scale.at(&i))}
 			if c.zero.present {
@@ -159,33 +212,24 @@ func (c *coded) decode(w *Scratch, dst []byte, i index, n int) {
 			s.Table4(&w.coded.table)
 			kernel.Look(dst, codes, 4, &w.coded.table, m)
 		}
-		dst, n = dst[2*m:], n-m
-		i[c.axis] += m
+		dst, from, n = dst[2*m:], from+m, n-m
 	}
 }
 
-// decodeLines decodes so many lines, of which each is a step further along an axis, n
-// weights of each. Where one table is for all and whole lines are wanted, they are one
-// run.
-func (c *coded) decodeLines(w *Scratch, dst []byte, i index, line, lines, n int) {
-	if c.entries > 0 && c.tables.strides == ([td.NumAxes]int{}) && (c.x.strides[line] == n || lines == 1) {
-		c.look(w, &i)
-		kernel.Look(dst, c.codes(w, &i), c.bits, &w.coded.table, lines*n)
-		return
+// decodeRows decodes n weights of each of so many rows, of which one begins so many
+// after the other. Rows that are wanted whole are one.
+func (c *coded) decodeRows(w *Scratch, dst []byte, from, rows, apart, n int) {
+	if apart == n {
+		rows, n = 1, rows*n
 	}
-	for j := range lines {
-		c.decode(w, dst[2*j*n:], i, n)
-		i[line]++
+	for r := range rows {
+		c.decode(w, dst[2*r*n:], from+r*apart, n)
 	}
 }
 
-// codes are those from i on.
-func (c *coded) codes(w *Scratch, i *index) []byte {
-	at := c.x.at(i)
-	if c.x.typ.SubByte() {
-		at = at * c.bits / 8
-	}
-	return c.x.memory(w)[at:]
+// codes are those from one on.
+func (c *coded) codes(w *Scratch, from int) []byte {
+	return c.x.memory(w)[c.x.offset+from*c.bits/8:]
 }
 
 // look makes the table of a place ready.

@@ -24,9 +24,10 @@ type convolution struct {
 	taps               int // of a kernel
 	places             int // of the result, along D, H and W
 	flatOut            bool
-	product                // of the weights and what lies under them
-	rowTiles, colTiles int // of a group
-	staged             int // floats of scratch, after the product's, that the right side takes
+	coded              *codedLines // that the weights were made of, to be read instead; nil: the weights
+	product                        // of the weights and what lies under them
+	rowTiles, colTiles int         // of a group
+	staged             int         // floats of scratch, after the product's, that the right side takes
 }
 
 func bindConv(op *Op) (Kernel, error) {
@@ -73,15 +74,28 @@ func newConvolution(op *Op) *convolution {
 		a.port = 0 // one product is no sum
 	}
 	k.row = op.gemmRow(k.outputs, anyLines, k.n)
-	k.tileRows, k.tileCols = stripTiles(k.row, k.outputs, k.places, y.Dims[axisN]*k.groups, k.n, true, true)
+	if k.isFlat && k.flatW == 2 {
+		k.coded = op.codedFor(2, k.row, &k.row.A, false, k.groups, k.outputs, k.n)
+	}
+	lasts := k.coded == nil || fitsWhole(&k.row.A, k.groups, k.outputs, k.n)
+	k.tileRows, k.tileCols = stripTiles(k.row, k.outputs, k.places, y.Dims[axisN]*k.groups, k.n, true, lasts)
 	k.rowTiles, k.colTiles = tilesOf(k.outputs, k.tileRows), tilesOf(k.places, k.tileCols)
 	return k
 }
 
 // multiplyWith binds the product with what lies under the weights.
 func (k *convolution) multiplyWith(op *Op, under factors) {
-	k.product = newProduct(k.row, (*convWeights)(k), under, k.n, k.careful, k.tileRows, k.tileCols)
-	k.left.packed = op.Packs.add(&op.Operands[2], packConv, &k.left, k.row.Depth, k.groups, k.outputs, k.n)
+	var weights factors = (*convWeights)(k)
+	if k.coded != nil {
+		weights = k.coded
+	}
+	k.product = newProduct(k.row, weights, under, k.n, k.careful, k.tileRows, k.tileCols)
+	if k.coded != nil {
+		k.decoded = k.coded.need(k.tileRows, k.row.Depth)
+		k.left.keepWhole(k.out[axisN]*k.colTiles, k.groups, k.outputs, k.n)
+	} else {
+		k.left.packed = op.Packs.add(&op.Operands[2], packConv, &k.left, k.row.Depth, k.groups, k.outputs, k.n)
+	}
 	k.keep(true)
 }
 

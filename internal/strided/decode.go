@@ -198,14 +198,7 @@ func bindDecode(op *Op) (Kernel, error) {
 	if present(decodeTable) {
 		t := &op.Operands[decodeTable]
 		k.table, k.entries, k.vector = t.array(), t.Dims[axisH], t.Dims[axisW]
-		k.tables = newBlocked(&Operand{Operand: td.Operand{Type: tensor.UInt8, Dims: p.Blocks}}, space)
-		stride := 1
-		for a := td.NumAxes - 1; a >= 0; a-- {
-			if n := p.Blocks[a]; n > 1 {
-				k.tables.strides[a] = stride
-				stride *= n
-			}
-		}
+		k.tables = tableBlocks(p, space)
 		blocks = append(blocks, &k.tables)
 		if k.vector > 1 {
 			keep, k.vectorAxis = int(p.VectorAxis), int(p.VectorAxis)

@@ -203,8 +203,15 @@ func Bind(op *Op) (Kernel, error) {
 // ReadsOrigin reports whether a kernel reads what operand 2 was made of, and not
 // the operand itself.
 func ReadsOrigin(k Kernel) bool {
-	f, ok := k.(*fewRows)
-	return ok && f.coded != nil
+	switch k := k.(type) {
+	case *fewRows:
+		return k.coded != nil
+	case *convolution:
+		return k.coded != nil
+	case *matmul:
+		return k.coded != nil
+	}
+	return false
 }
 
 // Need is how many numbers of scratch a thread needs, how many bytes, and how many
@@ -315,6 +322,7 @@ func (w *Scratch) forget() {
 	for i := range w.gemm.strips {
 		w.gemm.strips[i].of = nil
 	}
+	w.gemm.held.of = nil
 	w.keys.of, w.transform.of, w.coded.of = nil, nil, nil
 }
 

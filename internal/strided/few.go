@@ -36,8 +36,6 @@ type fewRows struct {
 	side    int    // of the lines where these are strips
 	shared  bool   // z is the same for all of the batch
 	coded   *coded // that z was made of, to be read instead; nil: z
-	zLine   int    // axes of z
-	zInner  int
 	perTile int
 	groups  int // of rows
 	tiles   int // of lines
@@ -158,11 +156,13 @@ func (k *fewRows) bind(op *Op, row *gemm.Row, zLine, zInner int) {
 	k.groups = k.batch.count()
 	if k.shared {
 		k.groups = tilesOf(k.batch.count()*k.rows, maxFew)
-		k.zLine, k.zInner = zLine, zInner
 		if k.strips {
-			k.coded = newCoded(z, zLine, least)
+			k.coded = newCoded(z, k.lines, least, leastRun)
 		} else {
-			k.coded = newCoded(z, zInner, k.depth)
+			k.coded = newCoded(z, k.n, k.depth, leastRun)
+		}
+		if k.coded != nil && !k.coded.isFast() {
+			k.coded = nil
 		}
 	}
 }
@@ -270,9 +270,7 @@ func (k *fewRows) decodedDots(w *Scratch, x, sums []float32, line int) {
 		p.Lines = min(codedSome, lines-l)
 		for at := 0; at < k.n; at += width {
 			d := min(width, k.n-at)
-			var i index
-			i[k.zLine], i[k.zInner] = line+l, at
-			k.coded.decodeLines(w, w.decoded, i, k.zLine, p.Lines, d)
+			k.coded.decodeRows(w, w.decoded, (line+l)*k.n+at, p.Lines, k.n, d)
 			for j := 0; j < d; j += k.depth {
 				p.W, p.Apart, p.Depth, p.X = w.decoded[2*j:], 2*d, min(k.depth, d-j), x[(at+j)*p.Rows:]
 				p.S, p.Stride = block[:p.Rows*p.Lines], p.Lines
@@ -300,12 +298,7 @@ func (k *fewRows) decodedStrips(w *Scratch, at, line int) {
 	p.Apart, p.W = 2*p.Lines, w.decoded
 	for d := 0; d < depth; d += codedSome {
 		p.Depth, p.X = min(codedSome, depth-d), x[d*p.Rows:]
-		var i index
-		i[k.zLine] = line
-		for j := range p.Depth {
-			i[k.zInner] = at + d + j
-			k.coded.decode(w, w.decoded[j*p.Apart:], i, p.Lines)
-		}
+		k.coded.decodeRows(w, w.decoded, (at+d)*k.lines+line, p.Depth, k.lines, p.Lines)
 		k.row.Strips(p)
 	}
 }

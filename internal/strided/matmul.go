@@ -6,6 +6,7 @@ import "github.com/espalier-ane/espalier/td"
 type matmul struct {
 	product
 	sink               *sink
+	coded              *codedLines // that z was made of, to be read instead; nil: z
 	batch              grid
 	rows, cols         int
 	rowTiles, colTiles int
@@ -26,11 +27,21 @@ func bindMatMul(op *Op) (Kernel, error) {
 	}
 	n := x.Dims[left.inner]
 	row := op.gemmRow(anyLines, k.cols, n)
-	tileRows, tileCols := stripTiles(row, k.rows, k.cols, k.batch.count(), n, false, z.Constant)
+	var weights factors = right
+	if k.coded = op.codedFor(2, row, &row.B, right.line == axisW, 1, k.cols, n); k.coded != nil {
+		weights = k.coded
+	}
+	lasts := z.Constant && (k.coded == nil || fitsWhole(&row.B, 1, k.cols, n))
+	tileRows, tileCols := stripTiles(row, k.rows, k.cols, k.batch.count(), n, false, lasts)
 	k.rowTiles, k.colTiles = tilesOf(k.rows, tileRows), tilesOf(k.cols, tileCols)
-	k.product = newProduct(row, left, right, n, op.Rules.careful(n), tileRows, tileCols)
+	k.product = newProduct(row, left, weights, n, op.Rules.careful(n), tileRows, tileCols)
 	k.left.packed = k.pack(op, 1, &k.left, left, k.rows)
-	k.right.packed = k.pack(op, 2, &k.right, right, k.cols)
+	if k.coded != nil {
+		k.decoded = k.coded.need(tileCols, row.Depth)
+		k.right.keepWhole(k.batch.count()*k.rowTiles, 1, k.cols, n)
+	} else {
+		k.right.packed = k.pack(op, 2, &k.right, right, k.cols)
+	}
 	k.keep(false)
 	return k, nil
 }

@@ -27,6 +27,7 @@ type product struct {
 	tileRows, tileCols int // the largest tile
 	floats             int // of the scratch, from the first on: the stage, and the tile
 	kept               int // where in the scratch a tile is kept while the other product computes
+	decoded            int // bytes of scratch that coded factors take
 }
 
 // maxLines bounds the lines of a tile, on either side, in whole panels.
@@ -71,6 +72,8 @@ type side struct {
 	direct direct // nil: they are loaded first
 	stage  int    // floats, to load them to
 	packed packed
+	whole  int // words of all panels, which the scratch holds; 0: it does not
+	lines  int // likewise: all of them
 
 	measured bool // rules want the squares of the lengths of the lines
 	finite   bool // panels are of use only if all factors are finite
@@ -147,15 +150,25 @@ func (p *product) panelWords(s *side, lines int) int {
 	switch {
 	case s.packed.there && !s.packed.halves:
 		return 0
+	case s.whole > 0:
+		return s.panel.Panels(lines)*p.apart(s) + s.whole
 	case s == p.strip:
 		return tilesOf(p.n, p.row.Depth) * s.panel.Panels(lines) * p.apart(s)
 	}
 	return s.panel.Panels(lines) * p.apart(s)
 }
 
+// tileLines is how many lines of a side the largest tile has.
+func (p *product) tileLines(s *side) int {
+	if s == &p.right {
+		return p.tileCols
+	}
+	return p.tileRows
+}
+
 // need is the scratch of the product.
 func (p *product) need() Need {
-	n := Need{Float: p.floats, Panels: p.panelWords(&p.left, p.tileRows) + p.panelWords(&p.right, p.tileCols)}
+	n := Need{Float: p.floats, Decoded: p.decoded, Panels: p.panelWords(&p.left, p.tileRows) + p.panelWords(&p.right, p.tileCols)}
 	if p.other != nil {
 		other := p.other.need()
 		other.Panels += p.other.panelsAt
@@ -254,6 +267,11 @@ func (p *product) panels(w *Scratch, s *side, buf []float32, l *lines, k, d int,
 		return s.packed.panels(w, buf, l, k, d), s.panel.Words(d)
 	}
 	apart = p.apart(s)
+	if s.whole > 0 {
+		if whole := p.wholePanels(w, s, buf[p.panelWords(s, p.tileLines(s))-s.whole:], l, k, d); whole != nil {
+			return whole, s.panel.Words(d)
+		}
+	}
 	if s != p.strip {
 		s.fill(w, buf, apart, l, k, d, bad)
 		return buf, apart
@@ -295,6 +313,8 @@ type gemmState struct {
 	left, right lines
 	part        lines    // of one of them, on its way into panels
 	strips      [2]strip // by level
+	held        held
+	whole       lines // likewise, of a side that is held whole
 
 	badLeft, badRight marks // lines that the panels do not hold
 	source            gemm.Source

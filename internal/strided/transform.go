@@ -72,6 +72,7 @@ func transformOf(op *Op) *transform.Row {
 	ones := [3]int{1, 1, 1}
 	switch {
 	case op.Rules != nil || op.Packs == nil || op.Packs.Small || !w.Constant || p.Transposed || p.Groups != 1,
+		w.Origin != nil && newConvolution(op).coded != nil, // transformed, they would take many times as many bytes
 		p.Kernel != [3]int{1, 3, 3} || p.Stride != ones || p.Dilation != ones,
 		p.PadBefore[0] != 0 || p.PadBefore[1] < 0 || p.PadBefore[1] > 2 || p.PadBefore[2] < 0 || p.PadBefore[2] > 2,
 		y.Dims[axisD] != 1 || x.Dims[axisD] != 1,
