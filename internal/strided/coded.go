@@ -2,6 +2,7 @@ package strided
 
 import (
 	kernel "github.com/espalier-ane/espalier/internal/kernel/decode"
+	"github.com/espalier-ane/espalier/internal/kernel/gemm"
 	"github.com/espalier-ane/espalier/td"
 	"github.com/espalier-ane/espalier/tensor"
 )
@@ -26,6 +27,11 @@ type coded struct {
 	table   array
 	tables  blocked
 	entries int
+
+	// Codes of 8 bits in rows, of which each has one scale: bytes from a row's scale,
+	// and zero, to the next one's.
+	scaled              bool
+	scaleStep, zeroStep int
 
 	space grid // of the codes, with as few axes as there can be
 	axis  int  // the last of them
@@ -105,11 +111,38 @@ func newCoded(o *Operand, row, from, least int) *coded {
 		c.run < leastRun && c.run%32 == 0 && row%c.run == 0 && from%c.run == 0 && sides && (kernel.LookIsFast(8) || codedAlways) {
 		c.blocks4, c.run = c.run, space[c.axis]
 	}
+	if c.scale.present && c.bits == 8 {
+		var of [2]bool
+		c.scaleStep, of[0] = c.scale.perRow(space, c.axis, row)
+		c.zeroStep, of[1] = 0, true
+		if c.zero.present {
+			c.zeroStep, of[1] = c.zero.perRow(space, c.axis, row)
+		}
+		c.scaled = of[0] && of[1]
+	}
 	// Runs begin with a byte.
 	if c.run < min(least, row, space[c.axis]) || c.run*c.bits%8 != 0 && c.run < elements(space) || row*c.bits%8 != 0 || from*c.bits%8 != 0 {
 		return nil
 	}
 	return c
+}
+
+// perRow reports whether rows of so many elements, in their order, have one element
+// each, and how far it is from one to the next. What can be joined is.
+func (b *blocked) perRow(space [td.NumAxes]int, axis, row int) (step int, ok bool) {
+	one := elements(space) == space[axis]
+	switch {
+	case b.strides[axis] != 0:
+		return b.strides[axis], one && b.block[axis] == row
+	case one:
+		return 0, true
+	}
+	for outer := range axis {
+		if space[outer] > 1 {
+			return b.strides[outer], b.block[outer] == 1 && space[axis] == row && elements(space) == space[outer]*space[axis]
+		}
+	}
+	return 0, false
 }
 
 // isFast reports whether there is machine code that decodes such weights.
@@ -174,6 +207,12 @@ type codedState struct {
 	number int
 	scale  kernel.Scale
 	zeros  [chunk]float32
+
+	factors, offsets [maxLines]float32 // of rows
+	lines            kernel.Lines8
+
+	palette   gemm.Palette // of the table
+	isPalette bool         // it is there
 }
 
 // decode writes n weights as fp16 numbers, from one on. A block of four bits is not cut.
@@ -208,7 +247,7 @@ func (c *coded) decode(w *Scratch, dst []byte, from, n int) {
 				s.Bytes8(dst, codes[:m])
 				break
 			}
-			w.coded.of = nil
+			w.coded.of, w.coded.isPalette = nil, false
 			s.Table4(&w.coded.table)
 			kernel.Look(dst, codes, 4, &w.coded.table, m)
 		}
@@ -217,14 +256,34 @@ func (c *coded) decode(w *Scratch, dst []byte, from, n int) {
 }
 
 // decodeRows decodes n weights of each of so many rows, of which one begins so many
-// after the other. Rows that are wanted whole are one.
-func (c *coded) decodeRows(w *Scratch, dst []byte, from, rows, apart, n int) {
-	if apart == n {
+// after the other, and writes them a pitch of bytes apart. Rows that are wanted whole,
+// and lie side by side, are one.
+func (c *coded) decodeRows(w *Scratch, dst []byte, pitch, from, rows, apart, n int) {
+	if c.scaled && rows <= maxLines {
+		w.coded.lines = c.lines8(w, from, rows, apart, n)
+		w.coded.lines.Dst, w.coded.lines.Line = dst, pitch
+		w.coded.lines.Write()
+		return
+	}
+	if apart == n && pitch == 2*n {
 		rows, n = 1, rows*n
 	}
 	for r := range rows {
-		c.decode(w, dst[2*r*n:], from+r*apart, n)
+		c.decode(w, dst[r*pitch:], from+r*apart, n)
 	}
+}
+
+// lines8 is codes of rows that have a scale each, from one on, with the scales.
+func (c *coded) lines8(w *Scratch, from, rows, apart, n int) kernel.Lines8 {
+	st := &w.coded
+	l := kernel.Lines8{Codes: c.codes(w, from), Apart: apart, N: n, Signed: c.signed, Factors: st.factors[:rows], Zeros: st.offsets[:rows]}
+	var i index
+	c.space.placeAt(&i, from)
+	loadFloats(l.Factors, tensor.Float16, c.scale.memory(w), c.scale.at(&i), c.scaleStep)
+	if clear(l.Zeros); c.zero.present {
+		loadFloats(l.Zeros, c.zero.typ, c.zero.memory(w), c.zero.at(&i), c.zeroStep)
+	}
+	return l
 }
 
 // codes are those from one on.
@@ -238,7 +297,7 @@ func (c *coded) look(w *Scratch, i *index) {
 	if st.of == c && st.number == number {
 		return
 	}
-	st.of, st.number = c, number
+	st.of, st.number, st.isPalette = c, number, false
 	src, at := c.table.memory(w), c.table.offset+number*c.table.strides[axisC]
 	for e := range st.table[:1<<c.bits] { // the last entry stands for those that are not there
 		st.table[e] = uint16(intAt(tensor.UInt16, src, at+min(e, c.entries-1)*c.table.strides[axisH]))

@@ -1,6 +1,7 @@
 package strided
 
 import (
+	kernel "github.com/espalier-ane/espalier/internal/kernel/decode"
 	"github.com/espalier-ane/espalier/internal/kernel/gemm"
 	"github.com/espalier-ane/espalier/internal/kernel/half"
 )
@@ -15,6 +16,8 @@ type codedLines struct {
 	columns bool // lines lie side by side, factor by factor; otherwise line by line
 	lines   int  // of a group
 	n       int  // factors of a line
+	looked  bool // panels are made of codes themselves, where lines have one table
+	split   bool // likewise, where they have a scale each
 }
 
 // codedFor is the weights of a product that an operand was made of, in groups of lines,
@@ -32,7 +35,46 @@ func (op *Op) codedFor(operand int, row *gemm.Row, panel *gemm.Panel, columns bo
 	if c == nil || !c.isFast() && row.Needs != 0 {
 		return nil
 	}
-	return &codedLines{c, columns, lines, n}
+	return &codedLines{coded: c, columns: columns, lines: lines, n: n}
+}
+
+// forPanel is the weights for panels.
+func (c *codedLines) forPanel(p *gemm.Panel) *codedLines {
+	of := *c
+	of.split = p.Reads(gemm.Scaled) && c.scaled && !c.columns
+	of.looked = p.Reads(gemm.Looked) && c.entries > 0 && c.bits <= 6 && !c.columns && c.n%32 == 0
+	return &of
+}
+
+// look makes the palette of lines ready, if panels are made of codes and it is one.
+func (c *codedLines) look(w *Scratch, l *lines) bool {
+	if !c.looked {
+		return false
+	}
+	var first, last index
+	from := (l.group*c.lines + l.first) * c.n
+	c.space.placeAt(&first, from)
+	c.space.placeAt(&last, from+l.count*c.n-1)
+	if c.tables.at(&first) != c.tables.at(&last) {
+		return false
+	}
+	c.coded.look(w, &first)
+	st := &w.coded
+	if !st.isPalette {
+		st.isPalette = true
+		st.palette.Set(&st.table, c.bits)
+	}
+	return st.palette.Splits
+}
+
+// scales makes the codes of lines ready, and their scales, if panels are made of these
+// and all numbers are finite.
+func (c *codedLines) scales(w *Scratch, l *lines, k, d int) bool {
+	if !c.split {
+		return false
+	}
+	w.coded.lines = c.lines8(w, (l.group*c.lines+l.first)*c.n+k, l.count, c.n, d)
+	return kernel.Finite(w.coded.lines.Factors)
 }
 
 func (c *codedLines) byLine() bool { return !c.columns }
@@ -41,15 +83,24 @@ func (c *codedLines) elem() (gemm.Elem, bool) { return gemm.F16, true }
 
 // prepare decodes what source is asked for next.
 func (c *codedLines) prepare(w *Scratch, l *lines, k, d int, _ bool) int {
-	if c.columns {
-		c.decodeRows(w, w.decoded, k*c.lines+l.first, d, c.lines, l.count)
-	} else {
-		c.decodeRows(w, w.decoded, (l.group*c.lines+l.first)*c.n+k, l.count, c.n, d)
+	switch {
+	case c.look(w, l), c.scales(w, l, k, d):
+	case c.columns:
+		c.decodeRows(w, w.decoded, 2*l.count, k*c.lines+l.first, d, c.lines, l.count)
+	default:
+		c.decodeRows(w, w.decoded, 2*d, (l.group*c.lines+l.first)*c.n+k, l.count, c.n, d)
 	}
 	return d
 }
 
-func (c *codedLines) source(w *Scratch, l *lines, _, d int) gemm.Source {
+func (c *codedLines) source(w *Scratch, l *lines, k, d int) gemm.Source {
+	if c.look(w, l) {
+		codes := c.codes(w, (l.group*c.lines+l.first)*c.n+k)
+		return gemm.Source{Elem: gemm.Looked, Bytes: codes, Line: c.n, Step: 1, Palette: &w.coded.palette, Lines: l.count, Depth: d}
+	}
+	if c.scales(w, l, k, d) {
+		return gemm.Source{Elem: gemm.Scaled, Codes: &w.coded.lines, Line: c.n, Step: 1, Lines: l.count, Depth: d}
+	}
 	s := gemm.Source{Elem: gemm.F16, Bytes: w.decoded[:2*l.count*d], Line: d, Step: 1, Lines: l.count, Depth: d}
 	if c.columns {
 		s.Line, s.Step = 1, l.count

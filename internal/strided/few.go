@@ -174,13 +174,17 @@ func (k *fewRows) Tiles() (n, grain int) {
 func (k *fewRows) Need() Need {
 	n := Need{Float: maxFew*k.n + k.n + 2*maxFew*k.perTile}
 	if k.coded != nil {
-		n.Decoded = 2 * codedSome * max(k.perTile, k.codedWidth())
+		n.Decoded = codedSome * max(2*k.perTile, 2*k.codedWidth()+codedPad)
 	}
 	return k.sink.need().Max(n)
 }
 
 // codedSome is how many lines, or factors of strips, are decoded at a time.
 const codedSome = 32
+
+// codedPad is how many bytes lie between lines that were decoded: a power of two from
+// one to the next would put all of them into the same places of the cache.
+const codedPad = 64
 
 // Tiles of the same lines follow each other, so that these are still in the cache.
 func (k *fewRows) Run(w *Scratch, lo, hi int) {
@@ -270,9 +274,10 @@ func (k *fewRows) decodedDots(w *Scratch, x, sums []float32, line int) {
 		p.Lines = min(codedSome, lines-l)
 		for at := 0; at < k.n; at += width {
 			d := min(width, k.n-at)
-			k.coded.decodeRows(w, w.decoded, (line+l)*k.n+at, p.Lines, k.n, d)
+			apart := 2*d + codedPad
+			k.coded.decodeRows(w, w.decoded, apart, (line+l)*k.n+at, p.Lines, k.n, d)
 			for j := 0; j < d; j += k.depth {
-				p.W, p.Apart, p.Depth, p.X = w.decoded[2*j:], 2*d, min(k.depth, d-j), x[(at+j)*p.Rows:]
+				p.W, p.Apart, p.Depth, p.X = w.decoded[2*j:], apart, min(k.depth, d-j), x[(at+j)*p.Rows:]
 				p.S, p.Stride = block[:p.Rows*p.Lines], p.Lines
 				clear(p.S)
 				k.row.Dots(p)
@@ -287,7 +292,7 @@ func (k *fewRows) decodedDots(w *Scratch, x, sums []float32, line int) {
 
 // codedWidth is how many factors of a line are decoded at a time.
 func (k *fewRows) codedWidth() int {
-	const most = 1 << 10
+	const most = 1 << 9
 	return min(k.n, max(most/k.depth, 1)*k.depth)
 }
 
@@ -298,7 +303,7 @@ func (k *fewRows) decodedStrips(w *Scratch, at, line int) {
 	p.Apart, p.W = 2*p.Lines, w.decoded
 	for d := 0; d < depth; d += codedSome {
 		p.Depth, p.X = min(codedSome, depth-d), x[d*p.Rows:]
-		k.coded.decodeRows(w, w.decoded, (at+d)*k.lines+line, p.Depth, k.lines, p.Lines)
+		k.coded.decodeRows(w, w.decoded, p.Apart, (at+d)*k.lines+line, p.Depth, k.lines, p.Lines)
 		k.row.Strips(p)
 	}
 }

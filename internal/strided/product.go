@@ -126,6 +126,9 @@ func (p *product) keep(right bool) {
 const maxStrip = 3 << 17
 
 func newSide(panel *gemm.Panel, f factors, stage int) side {
+	if c, ok := f.(*codedLines); ok {
+		f = c.forPanel(panel)
+	}
 	s := side{factors: f, panel: panel, stage: stage}
 	if d, ok := f.(direct); ok {
 		if e, ok := d.elem(); ok && panel.Reads(e) {

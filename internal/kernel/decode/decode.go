@@ -25,7 +25,7 @@ func Bytes(n, bits int) int { return (n*bits + 7) / 8 }
 func Look(dst, codes []byte, bits int, table *Table, n int) {
 	dst, codes = dst[:2*n], codes[:Bytes(n, bits)]
 	for at := lookFast(dst, codes, bits, table, n); at < n; at++ {
-		binary.LittleEndian.PutUint16(dst[2*at:], table[code(codes, at, bits)])
+		binary.LittleEndian.PutUint16(dst[2*at:], table[Code(codes, at, bits)])
 	}
 }
 
@@ -34,8 +34,8 @@ func Look(dst, codes []byte, bits int, table *Table, n int) {
 // too, with 4 for a Scale.
 func LookIsFast(bits int) bool { return fastBits>>bits&1 != 0 }
 
-// code is the one with number i.
-func code(codes []byte, i, bits int) uint8 {
+// Code is the one with number i.
+func Code(codes []byte, i, bits int) uint8 {
 	at := i * bits
 	v := uint16(codes[at/8])
 	if at%8+bits > 8 {

@@ -185,6 +185,39 @@ func blocks4Fast(dst, codes []byte, signed bool, block int, factors []byte, zero
 //go:noinline
 func callBlocks(b *blocks) { blocks4AVX512(b) }
 
+// lookTwice is what the machine code is told.
+type lookTwice struct {
+	dst, codes          *byte
+	first, last         *Table
+	step                int // bytes of 32 codes
+	spread              *spread
+	lines, groups       int
+	group, second, line int
+	apart               int
+}
+
+func lookTwiceFast(t *Twice) bool {
+	if !avx512 {
+		return false
+	}
+	l := lookTwice{
+		first: t.First, last: t.Last, step: 4 * t.Bits, spread: &spreads[t.Bits&7], groups: t.Groups,
+		group: t.Group, second: t.Second, line: t.Line, apart: t.Apart,
+	}
+	some := max(1, most/32/t.Groups)
+	for at := 0; at < t.Lines; at += some {
+		l.dst, l.codes, l.lines = &t.Dst[at*t.Line], &t.Codes[at*t.Apart], min(some, t.Lines-at)
+		callLookTwice(&l)
+	}
+	return true
+}
+
+//go:noinline
+func callLookTwice(l *lookTwice) { lookTwiceAVX512(l) }
+
+//go:noescape
+func lookTwiceAVX512(l *lookTwice)
+
 //go:noescape
 func blocks4AVX512(b *blocks)
 

@@ -250,3 +250,46 @@ group:
 	JNZ        block
 	VZEROUPPER
 	RET
+
+// func lookTwiceAVX512(l *lookTwice)
+//
+// R10 and R11 are where the line begins.
+TEXT ·lookTwiceAVX512(SB), NOSPLIT, $0-8
+	MOVQ      l+0(FP), R8
+	MOVQ      40(R8), DX
+	SPREADING
+	MOVQ      0(R8), R10
+	MOVQ      8(R8), R11
+	MOVQ      16(R8), BX
+	VMOVDQU64 (BX), Z12
+	VMOVDQU64 64(BX), Z13
+	MOVQ      24(R8), BX
+	VMOVDQU64 (BX), Z14
+	VMOVDQU64 64(BX), Z15
+	MOVQ      32(R8), AX
+	MOVQ      48(R8), BX
+	MOVQ      64(R8), R12
+	MOVQ      72(R8), R13
+
+line:
+	MOVQ R10, DI
+	MOVQ R11, SI
+	MOVQ 56(R8), CX
+
+group:
+	SPREAD
+	VMOVDQA64 Z0, Z1
+	VPERMI2W  Z13, Z12, Z0
+	VPERMI2W  Z15, Z14, Z1
+	VMOVDQU64 Z0, (DI)
+	VMOVDQU64 Z1, (DI)(R13*1)
+	ADDQ      AX, SI
+	ADDQ      R12, DI
+	DECQ      CX
+	JNZ       group
+	ADDQ      80(R8), R10
+	ADDQ      88(R8), R11
+	DECQ      BX
+	JNZ       line
+	VZEROUPPER
+	RET

@@ -11,3 +11,7 @@ func table4Fast(t *Table, s *Scale) bool                            { return fal
 func blocks4Fast(dst, codes []byte, signed bool, block int, factors []byte, zeros []float32) bool {
 	return false
 }
+
+func lookTwiceFast(t *Twice) bool { return false }
+
+func (l *Lines8) fast(group, second int) bool { return false }

@@ -107,7 +107,7 @@ func TestBlocks4(t *testing.T) {
 			if zeros != nil {
 				s.Zero = zeros[j/block]
 			}
-			if got, want := binary.LittleEndian.Uint16(dst[2*j:]), s.number(int(code(codes, j, 4)), 4); got != want {
+			if got, want := binary.LittleEndian.Uint16(dst[2*j:]), s.number(int(Code(codes, j, 4)), 4); got != want {
 				t.Fatalf("number %d of %d blocks of %d is %#x, want %#x", j, n, block, got, want)
 			}
 		}

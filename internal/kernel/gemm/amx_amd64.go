@@ -6,6 +6,7 @@ import (
 	"math"
 	"unsafe"
 
+	"github.com/espalier-ane/espalier/internal/kernel/decode"
 	"github.com/espalier-ane/espalier/internal/kernel/isa"
 )
 
@@ -43,8 +44,12 @@ const (
 )
 
 func tilePanel(columns bool) Panel {
+	takes := []Elem{F32, F16}
+	if !columns {
+		takes = append(takes, Scaled, Looked)
+	}
 	return Panel{
-		Lines: 2 * tileLines, KR: tileFactors, Bytes: 4, Takes: []Elem{F32, F16},
+		Lines: 2 * tileLines, KR: tileFactors, Bytes: 4, Takes: takes,
 		Pack:    func(panels []float32, apart int, s *Source) bool { return packTiles(panels, apart, s, columns) },
 		Holds:   splits,
 		Unpack:  func(dst, panel []float32, line int) { unpackTiles(dst, panel, line, columns) },
@@ -105,6 +110,10 @@ func splitSide(p *splitting)
 // packTiles makes panels, group by group, 16 lines at a time. It reports whether
 // all numbers split.
 func packTiles(panels []float32, apart int, s *Source, columns bool) bool {
+	if s.Elem == Looked || s.Elem == Scaled {
+		packCodes(panels, apart, s)
+		return true
+	}
 	held := true
 	for k := 0; k < s.Depth; k += tileFactors {
 		for l := 0; l < roundUp(s.Lines, 2*tileLines); l += tileLines {
@@ -113,6 +122,36 @@ func packTiles(panels []float32, apart int, s *Source, columns bool) bool {
 		}
 	}
 	return held
+}
+
+// packCodes makes panels of codes: the 32 lines of two tiles follow each other.
+func packCodes(panels []float32, apart int, s *Source) {
+	groups := (s.Depth + tileFactors - 1) / tileFactors
+	for l := 0; l < s.Lines; l += 2 * tileLines {
+		panel, lines := panels[l/(2*tileLines)*apart:][:groups*groupWords], min(2*tileLines, s.Lines-l)
+		if lines < 2*tileLines {
+			for g := range groups {
+				clear(panel[g*groupWords:][lines*tileLines : lowWords])
+				clear(panel[g*groupWords+lowWords:][lines*tileLines : lowWords])
+			}
+		}
+		bytes := unsafe.Slice((*byte)(unsafe.Pointer(&panel[0])), 4*len(panel))
+		if s.Elem == Scaled {
+			c := *s.Codes
+			c.Dst, c.Line, c.Codes, c.Factors, c.Zeros = bytes, 4*tileLines, c.Codes[l*c.Apart:], c.Factors[l:][:lines], c.Zeros[l:][:lines]
+			c.Split(4*groupWords, 4*lowWords)
+			continue
+		}
+		p, bits := s.Palette, s.Palette.Bits
+		if !p.Splits || s.Depth%tileFactors != 0 || s.Line*bits%8 != 0 {
+			panic("bug: codes that tiles do not take")
+		}
+		t := decode.Twice{
+			Dst: bytes, Group: 4 * groupWords, Second: 4 * lowWords, Line: 4 * tileLines,
+			Codes: s.Bytes[l*s.Line*bits/8:], Apart: s.Line * bits / 8, Bits: bits, Lines: lines, Groups: groups, First: &p.High, Last: &p.Low,
+		}
+		t.Look()
+	}
 }
 
 // packTile makes a tile of high parts and one of low parts.
@@ -174,10 +213,8 @@ func packTileSlowly(tile []float32, s *Source, l, k, lines, depth int, columns b
 // splits reports whether a number is the sum of two bf16 ones, as the machine code
 // splits it.
 func splits(x float32) bool {
-	b := math.Float32bits(x)
-	high := math.Float32frombits((b + 0x7fff + b>>16&1) & 0xffff0000)
-	low := x - high
-	return low-low == 0 && math.Float32bits(low)&0xffff == 0
+	_, _, ok := split(x)
+	return ok
 }
 
 // exchangeWords exchanges the rows and columns of 16 by 16 words.

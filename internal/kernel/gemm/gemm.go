@@ -26,6 +26,7 @@ package gemm
 import (
 	"slices"
 
+	"github.com/espalier-ane/espalier/internal/kernel/decode"
 	"github.com/espalier-ane/espalier/internal/kernel/isa"
 	"github.com/espalier-ane/espalier/internal/kernel/vec"
 )
@@ -136,6 +137,8 @@ const (
 	F32    Elem = iota // floats
 	F16                // fp16 numbers, little endian
 	Placed             // floats, at places; for panels with a KR of 1
+	Scaled             // codes of 8 bits, lines of which each has a scale, all of finite numbers
+	Looked             // codes of a palette; lines begin with a byte, and have whole groups of 32
 )
 
 // A Source is factors as they lie. Factor k of line l is element l*Line + k*Step;
@@ -143,10 +146,12 @@ const (
 type Source struct {
 	Elem         Elem
 	Floats       []float32
-	Bytes        []byte // F16
+	Bytes        []byte // F16, Looked
 	Line, Step   int    // in elements
 	Places       *vec.Places
 	Shifts       []int
+	Palette      *Palette
+	Codes        *decode.Lines8 // Scaled: all but where to
 	Lines, Depth int
 
 	// Near: panels may hold what is nearest to factors that they do not hold. Of

@@ -20,3 +20,6 @@ func detect() (s Set) {
 	}
 	return s
 }
+
+// hasFP16 reports whether there is arithmetic on fp16 numbers.
+func hasFP16() bool { return cpuid.CPU.Supports(cpuid.AVX512FP16) }

@@ -4,3 +4,5 @@ package isa
 
 // detect: every arm64 processor has NEON.
 func detect() Set { return NEON }
+
+func hasFP16() bool { return false }

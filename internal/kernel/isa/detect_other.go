@@ -3,3 +3,5 @@
 package isa
 
 func detect() Set { return 0 }
+
+func hasFP16() bool { return false }

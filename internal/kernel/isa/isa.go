@@ -50,6 +50,10 @@ var have, wrong = choose(detect(), os.Getenv("ESPALIER_ISA"))
 // that what ESPALIER_ISA allows.
 func Have() Set { return have }
 
+// HaveFP16 reports whether AVX-512 has arithmetic on fp16 numbers. Machines with tiles
+// have it, so that who does not allow these does not allow it.
+func HaveFP16() bool { return have.Has(AMX) && hasFP16() }
+
 // Err is what is wrong with ESPALIER_ISA, nil if it is all right. Nothing but
 // plain Go is used then.
 func Err() error { return wrong }
