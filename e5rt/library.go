@@ -36,6 +36,7 @@ type Options struct {
 type Library struct {
 	bundle    *bundle.Bundle
 	functions []*Function
+	programs  []*program
 	gate      gate.Gate // of the runs
 }
 
@@ -76,16 +77,24 @@ func OpenContext(ctx context.Context, b *bundle.Bundle, o Options) (lib *Library
 	return lib, nil
 }
 
-// Close waits for the runs under way, which end by their contexts, and leaves the
-// rest to the collector; the bundle stays open. Later runs give ErrClosed. Where a
+// Close waits for the runs under way, which end by their contexts, gives back the
+// memory of weights and leaves the rest to the collector; the bundle stays open. Later runs give ErrClosed. Where a
 // run that was told to end does not, as one whose host function calls Close, it
 // returns an error that wraps ErrBusy after a while. Further calls wait likewise.
 func (l *Library) Close() error {
-	err := l.gate.Close(func() error { return nil })
+	err := l.gate.Close(l.release)
 	if err != nil {
 		err = fmt.Errorf("%w: %w", ErrBusy, err)
 	}
 	return err
+}
+
+// release gives back what the programs hold, once nobody runs any.
+func (l *Library) release() error {
+	for _, p := range l.programs {
+		p.Close()
+	}
+	return nil
 }
 
 // Functions returns the functions in the order of the bundle.
@@ -197,5 +206,6 @@ func (l *loader) program(a e5.AneInferenceAttrs, weights string) (*program, erro
 	}
 	p.symbols = hwx.Symbols(ports)
 	l.programs[key] = p
+	l.library.programs = append(l.library.programs, p)
 	return p, nil
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/espalier-ane/espalier"
 	"github.com/espalier-ane/espalier/coreml"
+	"github.com/espalier-ane/espalier/internal/trace"
 	"github.com/espalier-ane/espalier/tensor"
 )
 
@@ -23,6 +24,8 @@ type childReport struct {
 	Start  resident // before anything is loaded
 	Loaded resident // after
 	Ran    resident // after a few runs
+	Mapped int64    // then: bytes of the weight file that are in memory
+	Packed int64    // what the model has made of its weights and holds
 	First  float64  // milliseconds from the file to the first result
 }
 
@@ -144,8 +147,8 @@ func features(m *espalier.Model, dir string) (map[string]any, error) {
 	return in, nil
 }
 
-// runtimeTask loads a bundle: what is in memory then and was not before is weights,
-// nearly.
+// runtimeTask loads and runs a bundle: what is in memory then and was not before is
+// weights, and what a run needs, and the program itself.
 func runtimeTask(ctx context.Context, t childTask, r *childReport) error {
 	s, err := openBundle(ctx, t.Path, filepath.Dir(t.Path), t.Threads)
 	if err != nil {
@@ -162,6 +165,12 @@ func runtimeTask(ctx context.Context, t childTask, r *childReport) error {
 		}
 	}
 	debug.FreeOSMemory()
-	r.Ran, err = residentNow()
+	if r.Ran, err = residentNow(); err != nil {
+		return err
+	}
+	for _, step := range s.function.Profile(new(trace.Times)) {
+		r.Packed += step.Memory.Packed
+	}
+	r.Mapped, err = residentOf(t.Path)
 	return err
 }

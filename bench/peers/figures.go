@@ -106,7 +106,7 @@ func (b *bench) oursByOurs(ctx context.Context, f *Figure, threads int, name, ta
 	}
 	t, u := timesOf(one.runs), timesOf(two.runs)
 	f.Value = t.Median / u.Median
-	f.Detail = fmt.Sprintf("%.2f and %.2f ms, at least %.2f and %.2f", t.Median, u.Median, t.Least, u.Least)
+	f.Detail = fmt.Sprintf("%.2f and %.2f ms, at least %.2f and %.2f", t.Median, u.Median, t.Min, u.Min)
 	return nil
 }
 
@@ -123,7 +123,9 @@ func weightFile(dir string) string {
 	return filepath.Join(dir, packageName, "Data", "com.apple.CoreML", "weights", "weight.bin")
 }
 
-// residentWeights measures what loading a compressed network brings into memory.
+// residentWeights measures what of a compressed network's weights is in memory after
+// some runs: the pages of the file, and what was made of it. What the process has grown
+// by beside it is scratch, and code.
 func (b *bench) residentWeights(ctx context.Context, f *Figure, name string) error {
 	dir, err := b.complete(name)
 	if err != nil {
@@ -142,9 +144,9 @@ func (b *bench) residentWeights(ctx context.Context, f *Figure, name string) err
 	if err != nil {
 		return err
 	}
-	grown := r.Loaded.anonymous() - r.Start.anonymous() + r.Ran.File - r.Start.File
-	f.Value = float64(grown) / float64(stored.Size())
-	f.Detail = fmt.Sprintf("%s more in memory, %s stored", megabytes(grown), megabytes(stored.Size()))
+	f.Value = float64(r.Mapped+r.Packed) / float64(stored.Size())
+	f.Detail = fmt.Sprintf("%s of pages of the file and %s made of it, %s stored; the process has grown by %s",
+		megabytes(r.Mapped), megabytes(r.Packed), megabytes(stored.Size()), megabytes(r.Ran.All-r.Start.All))
 	return nil
 }
 

@@ -19,12 +19,13 @@ import (
 // An oursSession is a model of this project: an operation of the runtime, bound
 // to buffers of ours.
 type oursSession struct {
-	bundle  *bundle.Bundle
-	folder  string // that the bundle was written to
-	op      *e5rt.Operation
-	state   *e5rt.State
-	inputs  map[string]*tensor.Tensor
-	outputs map[string]*tensor.Tensor
+	bundle   *bundle.Bundle
+	folder   string // that the bundle was written to
+	function *e5rt.Function
+	op       *e5rt.Operation
+	state    *e5rt.State
+	inputs   map[string]*tensor.Tensor
+	outputs  map[string]*tensor.Tensor
 }
 
 // openOurs compiles a model for a target, writes the bundle, and opens that. Its
@@ -82,7 +83,7 @@ func (s *oursSession) start(ctx context.Context, dir string, threads int) error 
 		return err
 	}
 	f := library.Functions()[0]
-	s.op, s.state = f.NewOperation(), f.NewState()
+	s.function, s.op, s.state = f, f.NewOperation(), f.NewState()
 	if s.inputs, err = inputsOf(dir, f.Inputs()); err != nil {
 		return err
 	}

@@ -1,9 +1,11 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"runtime/debug"
+	"slices"
 
 	"github.com/espalier-ane/espalier/internal/osfile"
 	"github.com/espalier-ane/espalier/internal/pool"
@@ -35,6 +37,7 @@ type derivation struct {
 	lo, hi int     // of its results: where they lie, from the first byte to the last
 	memory int
 	wanted bool // somebody reads the result
+	lasts  bool // a step does, in every dispatch: not only another derivation, or what packs
 }
 
 // addDerivation notes a task that makes derived memory.
@@ -75,9 +78,9 @@ func (p *Program) origin(pl *place) *strided.Op {
 	return nil
 }
 
-// wants notes that an operand is read, or an operand that an operation was made of
-// where that is read instead.
-func (p *Program) wants(pl *place) {
+// wants notes that an operand is read, in every dispatch or only while the program is
+// loaded.
+func (p *Program) wants(pl *place, lasts bool) {
 	if pl.region.empty() || p.memories[pl.Memory].kind != derived {
 		return
 	}
@@ -85,17 +88,17 @@ func (p *Program) wants(pl *place) {
 	p.runs += int64(len(p.once)) // a program may not keep us busy with this either
 	for i := range p.once {
 		if d := &p.once[i]; d.memory == pl.Memory && d.lo < int(hi) && int(lo) < d.hi {
-			d.wanted = true
+			d.wanted, d.lasts = true, d.lasts || lasts
 		}
 	}
 }
 
 // wantsOrigin notes that what an operand was made of is read.
-func (p *Program) wantsOrigin(of *strided.Op) {
+func (p *Program) wantsOrigin(of *strided.Op, lasts bool) {
 	for i := range p.once {
 		if d := &p.once[i]; d.op == of {
 			for j := range d.places {
-				p.wants(&d.places[j])
+				p.wants(&d.places[j], lasts)
 			}
 		}
 	}
@@ -144,7 +147,9 @@ func (p *Program) runsOnce(op *td.Op, places []place) (bool, error) {
 func (p *Program) derive(ctx context.Context) {
 	for i := range p.memories {
 		if m := &p.memories[i]; m.kind == derived {
-			m.data = make([]byte, m.reach) // of the rest, nobody reads anything
+			m.pages.Close()                    // of those before Reload
+			m.pages = osfile.NewPages(m.reach) // of the rest, nobody reads anything
+			m.data = m.pages.Bytes()
 		}
 	}
 	if len(p.once) == 0 {
@@ -169,7 +174,9 @@ func (p *Program) pack(ctx context.Context) {
 	for i := range p.memories {
 		memory[i] = p.memories[i].data
 	}
-	p.packed = p.packs.New()
+	p.room.Close()
+	p.room = osfile.NewPages(p.packs.Room())
+	p.packed = p.packs.New(p.room.Bytes())
 	pool.ForUpTo(p.threads, len(p.packed), 1, func(lo, hi int) {
 		for i := lo; i < hi && ctx.Err() == nil; i++ {
 			p.packs.Fill(p.packed, i, memory)
@@ -180,7 +187,47 @@ func (p *Program) pack(ctx context.Context) {
 			osfile.Unload(m.data)
 		}
 	}
+	p.dropDerived()
 	if p.packs.Small {
 		debug.FreeOSMemory() // what compiling and packing have left behind
+	}
+}
+
+// dropDerived gives back the derived memory that nobody reads any more.
+func (p *Program) dropDerived() {
+	for i := range p.memories {
+		m := &p.memories[i]
+		if m.kind != derived {
+			continue
+		}
+		var kept []*derivation
+		for j := range p.once {
+			if d := &p.once[j]; d.memory == i && d.wanted && d.lasts {
+				kept = append(kept, d)
+			}
+		}
+		slices.SortFunc(kept, func(a, b *derivation) int { return cmp.Compare(a.lo, b.lo) })
+		end := 0 // of what is kept so far
+		m.kept = 0
+		for _, d := range kept {
+			m.pages.Empty(end, min(d.lo, len(m.data)))
+			m.kept += max(0, d.hi-max(d.lo, end))
+			end = max(end, d.hi)
+		}
+		m.pages.Empty(min(end, len(m.data)), len(m.data))
+	}
+}
+
+// Close gives back the memory that the program has made when it was loaded. No run may be
+// under way, and none may follow. A program that is not closed leaves it to the
+// collector.
+func (p *Program) Close() {
+	p.room.Close()
+	p.packed, p.room = nil, nil
+	for i := range p.memories {
+		if m := &p.memories[i]; m.pages != nil {
+			m.pages.Close()
+			m.data, m.pages = nil, nil
+		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/espalier-ane/espalier/hwx"
+	"github.com/espalier-ane/espalier/internal/osfile"
 )
 
 // memoryKind says what a memory is, and so what tasks may do with it.
@@ -46,7 +47,9 @@ type memory struct {
 	size int
 	data []byte // of the text and of what is shared; the others have theirs in a Context
 
-	external bool // constants that the caller gave
+	external bool          // constants that the caller gave
+	pages    *osfile.Pages // of derived memory
+	kept     int           // likewise: how many bytes of it are read in dispatches
 
 	written coverage // while loading: what tasks so far have written
 	reach   int      // the byte after the last that a task touches

@@ -5,6 +5,7 @@ import (
 	"math"
 	"runtime"
 
+	"github.com/espalier-ane/espalier/internal/osfile"
 	"github.com/espalier-ane/espalier/internal/strided"
 	"github.com/espalier-ane/espalier/td"
 )
@@ -45,15 +46,18 @@ func (p *Program) bindOp(op *td.Op) (s step, once bool, err error) {
 	}
 	for i := op.Results(); i < len(places); i++ {
 		if i == 2 && strided.ReadsOrigin(k) {
-			p.wantsOrigin(bound.Operands[i].Origin)
+			p.wantsOrigin(bound.Operands[i].Origin, !once)
 		} else {
-			p.wants(&places[i])
+			p.wants(&places[i], !once && !(i == 2 && strided.ReadsPacked(k)))
 		}
 	}
 	if err := p.claimScratch(k.Need()); err != nil {
 		return s, false, err
 	}
 	s = step{kernels: []strided.Kernel{k}, over: liesOver(op, places)}
+	if p.packs.Small && !once {
+		s.mapped = p.largeConstants(places[op.Results():])
+	}
 	if tiles, _ := k.Tiles(); tiles > 0 {
 		work := operationWork(op)
 		err = p.countWork(work, work/float64(tiles), once)
@@ -73,6 +77,31 @@ func (p *Program) bindOp(op *td.Op) (s step, once bool, err error) {
 		}
 	}
 	return s, once, err
+}
+
+// A stretch is bytes of a memory.
+type stretch struct{ memory, lo, hi int }
+
+// largeConstants are where operands lie that are many bytes of constants.
+func (p *Program) largeConstants(places []place) (list []stretch) {
+	const many = 1 << 16
+	for i := range places {
+		if places[i].region.empty() || p.memories[places[i].Memory].kind != constant {
+			continue
+		}
+		if lo, hi := places[i].region.hull(); hi-lo >= many {
+			list = append(list, stretch{places[i].Memory, int(lo), int(hi)})
+		}
+	}
+	return list
+}
+
+// unload gives back the pages of the constants that a step has read, in little memory.
+// The system has them still, as long as it has room, and so the next dispatch does.
+func (p *Program) unload(s *step) {
+	for _, m := range s.mapped {
+		osfile.Unload(p.memories[m.memory].data[m.lo:m.hi])
+	}
 }
 
 // liesOver reports whether the result takes the place of what it is made of. No other

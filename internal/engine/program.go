@@ -31,6 +31,7 @@ type Program struct {
 	origins map[originKey]int // which of once has made what begins there
 	scratch strided.Need      // of each thread
 	packs   strided.Packs     // constants that kernels have packed
+	room    *osfile.Pages     // of all packs
 	packed  strided.Packed    // and what is in them
 	buffers bufferSizes
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"sync"
 	"sync/atomic"
 
@@ -15,8 +16,9 @@ import (
 // A step is one task, bound: kernels that run one after the other.
 type step struct {
 	kernels     []strided.Kernel
-	over        bool    // the result takes the place of what it is made of
-	nanoseconds float64 // a guess
+	over        bool      // the result takes the place of what it is made of
+	nanoseconds float64   // a guess
+	mapped      []stretch // of constants, to be given back after it
 }
 
 // ErrStopped is the error of a run that Context.Stop has ended.
@@ -104,6 +106,7 @@ func (p *Program) Run(ctx context.Context, c *Context, i, j int) (next int, err 
 		if !done {
 			break
 		}
+		p.unload(&p.steps[at])
 		at++
 	}
 	c.at = at
@@ -195,6 +198,7 @@ func (c *Context) Work(w *pool.Worker, lo, hi int) {
 		}
 	}
 	s.Memory, s.Packed, s.Dense, s.Stop = nil, nil, nil, nil // the next one has others
+	runtime.KeepAlive(c)                                     // whose memory that was
 }
 
 func (c *Context) tiles(s *strided.Scratch, t span) {

@@ -30,6 +30,7 @@ func (p *Program) Tasks() []Task { return p.tasks }
 // made of them when it is loaded; and what each run under way needs beside its ports.
 func (p *Program) Bytes() (own, external, packed, scratch int64) {
 	packed = p.packs.Bytes()
+	notKept := int64(0) // of derived memory
 	for i := range p.memories {
 		switch m := &p.memories[i]; {
 		case m.external:
@@ -37,10 +38,11 @@ func (p *Program) Bytes() (own, external, packed, scratch int64) {
 		case m.kind == constant:
 			own += int64(m.size)
 		case m.kind == derived:
-			packed += int64(m.size)
+			packed += int64(m.kept)
+			notKept += int64(m.size - m.kept)
 		}
 	}
-	return own, external, packed, p.OwnBytes() - packed
+	return own, external, packed, p.OwnBytes() - packed - notKept
 }
 
 // describe notes what a task is that was just bound, if every run executes it.

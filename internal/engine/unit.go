@@ -213,7 +213,7 @@ func (b *unitBinder) checkSources() error {
 		if err := b.p.unwritten(r.Memory, &r.region); err != nil {
 			return refuse(r.part, "%v", err)
 		}
-		b.p.wants(r.place)
+		b.p.wants(r.place, true)
 	}
 	return nil
 }

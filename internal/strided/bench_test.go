@@ -54,7 +54,7 @@ func bindPacked(tb testing.TB, op *Op, packs *Packs) *bound {
 		}
 		b.w.Memory[o.Memory] = m
 	}
-	b.w.Packed = packs.New()
+	b.w.Packed = packs.New(make([]byte, packs.Room()))
 	for i := range b.w.Packed {
 		packs.Fill(b.w.Packed, i, b.w.Memory)
 	}

@@ -24,6 +24,7 @@ type convolution struct {
 	taps               int // of a kernel
 	places             int // of the result, along D, H and W
 	flatOut            bool
+	lies               bool        // the weights are read as they lie
 	coded              *codedLines // that the weights were made of, to be read instead; nil: the weights
 	product                        // of the weights and what lies under them
 	rowTiles, colTiles int         // of a group
@@ -77,7 +78,10 @@ func newConvolution(op *Op) *convolution {
 	if k.isFlat && k.flatW == 2 {
 		k.coded = op.codedFor(2, k.row, &k.row.A, false, k.groups, k.outputs, k.n)
 	}
-	lasts := k.coded == nil || fitsWhole(&k.row.A, k.groups, k.outputs, k.n)
+	if _, direct := (*convWeights)(k).elem(); k.coded == nil && direct {
+		k.lies = op.Packs.leaves(w)
+	}
+	lasts := k.coded == nil && !k.lies || fitsWhole(&k.row.A, k.groups, k.outputs, k.n)
 	k.tileRows, k.tileCols = stripTiles(k.row, k.outputs, k.places, y.Dims[axisN]*k.groups, k.n, true, lasts)
 	k.rowTiles, k.colTiles = tilesOf(k.outputs, k.tileRows), tilesOf(k.places, k.tileCols)
 	return k
@@ -92,6 +96,8 @@ func (k *convolution) multiplyWith(op *Op, under factors) {
 	k.product = newProduct(k.row, weights, under, k.n, k.careful, k.tileRows, k.tileCols)
 	if k.coded != nil {
 		k.decoded = k.coded.need(k.tileRows, k.row.Depth)
+	}
+	if k.coded != nil || k.lies {
 		k.left.keepWhole(k.out[axisN]*k.colTiles, k.groups, k.outputs, k.n)
 	} else {
 		k.left.packed = op.Packs.add(&op.Operands[2], packConv, &k.left, k.row.Depth, k.groups, k.outputs, k.n)

@@ -78,7 +78,7 @@ func (c *denseCase) run(r *rand.Rand, rules *Rules, row *gemm.Row) []float32 {
 	k := newDense(*s, c.groups, rules, row, packs, constant)
 	w := NewScratch(k.Need())
 	w.Dense = &d
-	w.Packed = packs.New()
+	w.Packed = packs.New(make([]byte, packs.Room()))
 	for i := range w.Packed {
 		packs.Fill(w.Packed, i, nil)
 	}

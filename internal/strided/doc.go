@@ -54,7 +54,7 @@ func (op *Op) gemmRow(rows, cols, n int) *gemm.Row {
 	if op.Gemm != nil {
 		return op.Gemm
 	}
-	row := op.Packs.row(gemm.For(rows, cols, n))
+	row := gemm.For(rows, cols, n)
 	for _, o := range op.Operands[1:3] {
 		if o.Type == tensor.Float32 || o.Type == tensor.Float64 {
 			return row.ForFloats()
@@ -210,6 +210,18 @@ func ReadsOrigin(k Kernel) bool {
 		return k.coded != nil
 	case *matmul:
 		return k.coded != nil
+	}
+	return false
+}
+
+// ReadsPacked reports whether a kernel reads operand 2 in panels only, so that the
+// operand itself is of no use once these are filled.
+func ReadsPacked(k Kernel) bool {
+	switch k := k.(type) {
+	case *convolution:
+		return k.left.packed.there && k.other == nil && k.careful == nil
+	case *matmul:
+		return k.right.packed.there && k.other == nil && k.careful == nil
 	}
 	return false
 }

@@ -31,13 +31,17 @@ func bindMatMul(op *Op) (Kernel, error) {
 	if k.coded = op.codedFor(2, row, &row.B, right.line == axisW, 1, k.cols, n); k.coded != nil {
 		weights = k.coded
 	}
-	lasts := z.Constant && (k.coded == nil || fitsWhole(&row.B, 1, k.cols, n))
+	_, direct := right.elem()
+	lies := direct && k.coded == nil && elements(z.Dims) == k.cols*n && op.Packs.leaves(z)
+	lasts := z.Constant && (k.coded == nil && !lies || fitsWhole(&row.B, 1, k.cols, n))
 	tileRows, tileCols := stripTiles(row, k.rows, k.cols, k.batch.count(), n, false, lasts)
 	k.rowTiles, k.colTiles = tilesOf(k.rows, tileRows), tilesOf(k.cols, tileCols)
 	k.product = newProduct(row, left, weights, n, op.Rules.careful(n), tileRows, tileCols)
 	k.left.packed = k.pack(op, 1, &k.left, left, k.rows)
 	if k.coded != nil {
 		k.decoded = k.coded.need(tileCols, row.Depth)
+	}
+	if k.coded != nil || lies {
 		k.right.keepWhole(k.batch.count()*k.rowTiles, 1, k.cols, n)
 	} else {
 		k.right.packed = k.pack(op, 2, &k.right, right, k.cols)

@@ -2,6 +2,7 @@ package strided
 
 import (
 	"math"
+	"unsafe"
 
 	"github.com/espalier-ane/espalier/internal/kernel/gemm"
 	"github.com/espalier-ane/espalier/internal/kernel/half"
@@ -15,8 +16,8 @@ import (
 // What is in the operands need not be known while binding: Fill reads it, and
 // may be called again when it has changed.
 type Packs struct {
-	// Small keeps fp16 numbers as they are, in all panels, and asks for rows whose
-	// panels can: a little slower, and no larger than what is stored.
+	// Small leaves fp16 numbers where they lie, or keeps them as they are in panels, and
+	// asks for rows whose panels can: a little slower, and no larger than what is stored.
 	Small bool
 
 	list  []pack
@@ -117,6 +118,12 @@ func (p *Packs) addVector(o *Operand) packed {
 	return packed{there: true, slot: slot}
 }
 
+// leaves reports whether an operand, fp16 numbers that can be packed from where they
+// lie, is left there: in little memory, what is packed is packed as it is used.
+func (p *Packs) leaves(o *Operand) bool {
+	return p != nil && p.Small && o.Constant && o.Type == tensor.Float16
+}
+
 // elements are the elements of a vector, from one on.
 func (p *packed) elements(w *Scratch, first, count int) []float32 {
 	return w.Packed[p.slot].panels[first:][:count]
@@ -193,23 +200,53 @@ func (p *Packs) row(r *gemm.Row) *gemm.Row {
 	return r
 }
 
-// New makes room for all panels.
-func (p *Packs) New() Packed {
+// Room is how many bytes New takes.
+func (p *Packs) Room() int {
+	bytes := 0
+	for i := range p.list {
+		panels, squares := p.list[i].bytes()
+		bytes += panels + squares
+	}
+	return bytes
+}
+
+// bytes are those of the panels, and of the squares, in whole lines of the cache.
+func (c *pack) bytes() (panels, squares int) {
+	const line = 64
+	up := func(n int) int { return (n + line - 1) / line * line }
+	if c.vector != nil {
+		return up(4 * c.lines), 0
+	}
+	words := c.groups * c.words()
+	if panels = up(4 * words); c.halves {
+		panels = up(2 * words)
+	}
+	if c.measured {
+		squares = up(4 * c.groups * c.panels * c.panel.Lines)
+	}
+	return panels, squares
+}
+
+// New lays all panels out in memory, which is Room bytes, all of them 0.
+func (p *Packs) New(memory []byte) Packed {
 	made := make(Packed, len(p.list))
 	for i := range p.list {
-		c := &p.list[i]
-		if c.vector != nil {
-			made[i].panels = make([]float32, c.lines)
-			continue
-		}
-		made[i] = packedOperand{squares: make([]float32, c.groups*c.panels*c.panel.Lines)}
-		if words := c.groups * c.words(); c.halves {
-			made[i].halves = make([]byte, 2*words)
+		c, to := &p.list[i], &made[i]
+		panels, squares := c.bytes()
+		if c.halves {
+			to.halves = memory[:2*c.groups*c.words()]
 		} else {
-			made[i].panels = make([]float32, words)
+			to.panels = floatsOf(memory[:panels])
 		}
+		to.squares = floatsOf(memory[panels:][:squares])
+		memory = memory[panels+squares:]
 	}
 	return made
+}
+
+// floatsOf is memory as floats.
+func floatsOf(memory []byte) []float32 {
+	return unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(memory))), len(memory)/4)
 }
 
 // Fill packs operand number i of len(made), which it reads in the memory. Calls
@@ -217,7 +254,7 @@ func (p *Packs) New() Packed {
 func (p *Packs) Fill(made Packed, i int, memory [][]byte) {
 	c, to := &p.list[i], &made[i]
 	if c.vector != nil {
-		c.vector.load(&Scratch{Memory: memory}, to.panels, index{}, axisC)
+		c.vector.load(&Scratch{Memory: memory}, to.panels[:c.lines], index{}, axisC)
 		return
 	}
 	some := c.panel.RoundUp(64) // lines, so that what is read stays in the cache
@@ -230,7 +267,10 @@ func (p *Packs) Fill(made Packed, i int, memory [][]byte) {
 		floats = make([]float32, c.panel.Panels(some)*c.panel.Words(c.depth))
 	}
 	for g := range c.groups {
-		squares := to.squares[g*c.panels*c.panel.Lines:]
+		var squares []float32
+		if c.measured {
+			squares = to.squares[g*c.panels*c.panel.Lines:]
+		}
 		for k := 0; k < c.n; k += c.depth {
 			d := min(c.depth, c.n-k)
 			size := c.panel.Words(d)

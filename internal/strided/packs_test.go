@@ -49,7 +49,7 @@ func packsOf(t *testing.T, row *gemm.Row) {
 				t.Fatal(err)
 			}
 		}
-		if got := len(packs.New()); got != tt.packed {
+		if got := len(packs.New(make([]byte, packs.Room()))); got != tt.packed {
 			t.Errorf("%s: %d operands are packed, want %d", tt.what, got, tt.packed)
 		}
 	}

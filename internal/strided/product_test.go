@@ -41,7 +41,7 @@ func linesDoNotMeet(t *testing.T, row *gemm.Row) {
 				t.Fatal(err)
 			}
 			w := NewScratch(k.Need())
-			w.Memory, w.Packed = memory, op.Packs.New()
+			w.Memory, w.Packed = memory, op.Packs.New(make([]byte, op.Packs.Room()))
 			for i := range w.Packed {
 				op.Packs.Fill(w.Packed, i, memory)
 			}

@@ -50,7 +50,7 @@ func runOn(t *testing.T, op *Op, memory [][]byte, bind func(*Op) (Kernel, error)
 		w.panels[i] = float32(math.NaN())
 	}
 	w.Memory = append([][]byte{make([]byte, op.Operands[0].bytes())}, memory[1:]...)
-	w.Packed = packs.New()
+	w.Packed = packs.New(make([]byte, packs.Room()))
 	for i := range w.Packed {
 		packs.Fill(w.Packed, i, w.Memory)
 	}

@@ -40,4 +40,32 @@ func TestGuard(t *testing.T) {
 			}
 		}
 	}
+	for _, n := range guard.Sizes {
+		for _, lines := range []int{1, 3} {
+			for _, parts := range []bool{false, true} {
+				m.Check(func() {
+					l := Lines8{Line: 2*n + 6, Codes: m.Bytes((lines-1)*(n+3) + n), Apart: n + 3, N: n, Signed: parts, Factors: m.Floats(lines), Zeros: m.Floats(lines)}
+					if l.Dst = m.Bytes((lines-1)*l.Line + 2*n); !parts {
+						l.Write()
+						return
+					}
+					const group, second = 128, 64
+					groups := max(1, (n+31)/32)
+					l.Line = groups * group
+					l.Dst = m.Bytes((lines-1)*l.Line + (groups-1)*group + second + 64)
+					l.Split(group, second)
+				}, "%d lines of %d codes, parts %v", lines, n, parts)
+			}
+		}
+	}
+	for _, bits := range []int{1, 2, 3, 4, 6} {
+		for _, groups := range []int{1, 2, 5} {
+			m.Check(func() {
+				l := Twice{Group: 128, Second: 64, Line: 128 * groups, Apart: 4*bits*groups + 1, Bits: bits, Lines: 3, Groups: groups}
+				l.Dst, l.Codes = m.Bytes(2*l.Line+(groups-1)*l.Group+128), m.Bytes(2*l.Apart+4*bits*groups)
+				l.First, l.Last = guard.Place(m, Table{}), guard.Place(m, Table{})
+				l.Look()
+			}, "%d groups of %d bits, twice", groups, bits)
+		}
+	}
 }
