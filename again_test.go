@@ -2,7 +2,9 @@ package espalier_test
 
 import (
 	"maps"
+	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"testing"
 
@@ -120,6 +122,26 @@ func TestInputsChange(t *testing.T) {
 			}
 			if maps.EqualFunc(first, want, slices.Equal[[]float32]) {
 				t.Errorf("%s on %s: other inputs give the same", name, target)
+			}
+		}
+	}
+}
+
+// Compressed weights are read as they are stored: next to nothing is made of them when
+// a model is loaded.
+func TestCompressedWeightsStay(t *testing.T) {
+	if runtime.GOARCH != "amd64" || os.Getenv("ESPALIER_ISA") == "go" {
+		t.Skip("without machine code, they are decoded beforehand")
+	}
+	for _, name := range []string{"comp_pal4", "comp_lin8_sym", "comp_lin8_channel_ios18"} {
+		var p espalier.Profile
+		f := openModel(t, espalier.Config{}, name).Functions()[0]
+		if _, err := f.Predict(p.Watch(t.Context()), inputsOf(t, name)); err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range f.Profile(&p) {
+			if 10*s.Memory.Packed > 2*s.Memory.Weights {
+				t.Errorf("%s: %d bytes are made of %d", name, s.Memory.Packed, s.Memory.Weights)
 			}
 		}
 	}

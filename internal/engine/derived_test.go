@@ -264,3 +264,14 @@ func TestExternalWeights(t *testing.T) {
 		}
 	}
 }
+
+// Derived memory that only other derivations read is given back, and all of it when the
+// program is closed.
+func TestDerivedIsDropped(t *testing.T) {
+	p := load(t, ownFile(t, false, ones, derivedSum()...), plain)
+	if _, _, packed, _ := p.Bytes(); packed != 16 {
+		t.Errorf("%d bytes were made and are held, want the 16 that are read", packed)
+	}
+	p.Close()
+	p.Close()
+}

@@ -31,6 +31,7 @@ type coded struct {
 	// Codes of 8 bits in rows, of which each has one scale: bytes from a row's scale,
 	// and zero, to the next one's.
 	scaled              bool
+	whole               bool // they are the numbers themselves, without a scale
 	scaleStep, zeroStep int
 
 	space grid // of the codes, with as few axes as there can be
@@ -125,6 +126,19 @@ func newCoded(o *Operand, row, from, least int) *coded {
 		return nil
 	}
 	return c
+}
+
+// integerCodes are constant integers of 8 bits, which are codes of themselves; nil if an
+// operand is something else.
+func integerCodes(o *Operand) *coded {
+	if !o.Constant || o.pass != 0 || o.Type != tensor.Int8 && o.Type != tensor.UInt8 || !o.inOrder() {
+		return nil
+	}
+	n := elements(o.Dims)
+	return &coded{
+		x: o.array(), bits: 8, signed: o.Type == tensor.Int8, scaled: true, whole: true,
+		space: grid{[td.NumAxes]int{1, 1, 1, 1, n}}, axis: axisW, run: n,
+	}
 }
 
 // perRow reports whether rows of so many elements, in their order, have one element
@@ -259,10 +273,15 @@ func (c *coded) decode(w *Scratch, dst []byte, from, n int) {
 // after the other, and writes them a pitch of bytes apart. Rows that are wanted whole,
 // and lie side by side, are one.
 func (c *coded) decodeRows(w *Scratch, dst []byte, pitch, from, rows, apart, n int) {
-	if c.scaled && rows <= maxLines {
-		w.coded.lines = c.lines8(w, from, rows, apart, n)
-		w.coded.lines.Dst, w.coded.lines.Line = dst, pitch
-		w.coded.lines.Write()
+	if c.scaled {
+		for ; rows > 0; rows -= maxLines {
+			w.coded.lines = c.lines8(w, from, min(rows, maxLines), apart, n)
+			w.coded.lines.Dst, w.coded.lines.Line = dst, pitch
+			w.coded.lines.Write()
+			if rows > maxLines {
+				dst, from = dst[maxLines*pitch:], from+maxLines*apart
+			}
+		}
 		return
 	}
 	if apart == n && pitch == 2*n {
@@ -277,6 +296,11 @@ func (c *coded) decodeRows(w *Scratch, dst []byte, pitch, from, rows, apart, n i
 func (c *coded) lines8(w *Scratch, from, rows, apart, n int) kernel.Lines8 {
 	st := &w.coded
 	l := kernel.Lines8{Codes: c.codes(w, from), Apart: apart, N: n, Signed: c.signed, Factors: st.factors[:rows], Zeros: st.offsets[:rows]}
+	if c.whole {
+		clear(l.Zeros)
+		repeat(l.Factors, 1)
+		return l
+	}
 	var i index
 	c.space.placeAt(&i, from)
 	loadFloats(l.Factors, tensor.Float16, c.scale.memory(w), c.scale.at(&i), c.scaleStep)

@@ -32,6 +32,9 @@ func (op *Op) codedFor(operand int, row *gemm.Row, panel *gemm.Panel, columns bo
 		length, from = lines, panel.Lines
 	}
 	c := newCoded(o, length, from, leastRunOfPanel)
+	if c == nil {
+		c = integerCodes(o)
+	}
 	if c == nil || !c.isFast() && row.Needs != 0 {
 		return nil
 	}

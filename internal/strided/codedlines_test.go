@@ -27,6 +27,7 @@ func TestCodedProducts(t *testing.T) {
 		{typ: tensor.UInt6, tables: 1},
 		{typ: tensor.UInt6, tables: 40},
 		{typ: tensor.UInt8, tables: 5},
+		{typ: tensor.Int8},
 	} {
 		for _, infinite := range []bool{false, true} {
 			if infinite && s.tables == 0 {
@@ -44,6 +45,9 @@ func TestCodedProducts(t *testing.T) {
 func testCodedProducts(t *testing.T, s storedAs, row *gemm.Row, infinite bool) {
 	const lines, n = 40, 288
 	origin := weightsOf(s, lines, n)
+	if s.scales+s.tables == 0 { // integers as they are
+		origin = &Op{Params: &td.Copy{}, Operands: []Operand{dense(0, tensor.Float16, 1, 1, 1, lines, n), dense(1, s.typ, 1, 1, 1, lines, n)}}
+	}
 	memory := memoryOf(origin, 7)
 	if infinite {
 		memory[4][0], memory[4][1] = 0, 0x7c
@@ -78,7 +82,11 @@ func testCodedProducts(t *testing.T, s storedAs, row *gemm.Row, infinite bool) {
 			op.Gemm, op.Packs = row, new(Packs)
 			op.Operands = append([]Operand(nil), tt.op.Operands...)
 			op.Operands[2].Constant = true
-			if known {
+			switch {
+			case known && s.scales+s.tables == 0:
+				op.Operands[2] = dense(1, s.typ, op.Operands[2].Dims[:]...)
+				op.Operands[2].Constant = true
+			case known:
 				op.Operands[2].Origin = origin
 			}
 			k, err := Bind(&op)

@@ -75,7 +75,7 @@ func newConvolution(op *Op) *convolution {
 		a.port = 0 // one product is no sum
 	}
 	k.row = op.gemmRow(k.outputs, anyLines, k.n)
-	if k.isFlat && k.flatW == 2 {
+	if k.isFlat && k.flatW == sizeOf(w.Type) {
 		k.coded = op.codedFor(2, k.row, &k.row.A, false, k.groups, k.outputs, k.n)
 	}
 	if _, direct := (*convWeights)(k).elem(); k.coded == nil && direct {
