@@ -36,6 +36,7 @@ type fewRows struct {
 	side    int    // of the lines where these are strips
 	shared  bool   // z is the same for all of the batch
 	coded   *coded // that z was made of, to be read instead; nil: z
+	packed  packed // z in panels, to be read instead; there is not always one
 	perTile int
 	groups  int // of rows
 	tiles   int // of lines
@@ -164,7 +165,30 @@ func (k *fewRows) bind(op *Op, row *gemm.Row, zLine, zInner int) {
 		if k.coded != nil && !k.coded.isFast() {
 			k.coded = nil
 		}
+		if k.coded == nil && !k.strips {
+			k.packed = k.pack(op, row, &matrix{array: k.z, line: zLine, inner: zInner})
+		}
 	}
+}
+
+// pack has a large matrix packed as many rows would have it, where panels keep fp16
+// numbers, so that it is read from the first byte to the last. A small one stays in a
+// cache as it is.
+func (k *fewRows) pack(op *Op, row *gemm.Row, z *matrix) packed {
+	o := &op.Operands[2]
+	row = row.ForFloats()
+	if op.Packs.leaves(o) || k.row.Side != row.B.Lines || k.lines*k.n <= fewPacked {
+		return packed{}
+	}
+	kind := packRows
+	switch z.line {
+	case axisW:
+		kind = packCols
+	case axisN:
+		kind = packPlaces
+	}
+	s := newSide(&row.B, z, stageFloats(row))
+	return op.Packs.add(o, kind, &s, k.depth, 1, k.lines, k.n)
 }
 
 func (k *fewRows) Tiles() (n, grain int) {
@@ -226,6 +250,9 @@ func (k *fewRows) tile(w *Scratch, first, count, line, lines int) {
 			p.Depth, p.X = min(k.depth, k.n-at), x[at*rows:]
 			clear(block)
 			switch {
+			case k.packed.there:
+				p.W, p.Apart = k.packed.halvesAt(w, line, at, p.Depth)
+				k.row.Panels(p)
 			case k.coded != nil:
 				k.decodedStrips(w, at, line)
 			case k.strips:
@@ -254,7 +281,7 @@ func (k *fewRows) tile(w *Scratch, first, count, line, lines int) {
 
 // from is the matrix from a line on, for the place of the batch that a row is in.
 func (k *fewRows) from(w *Scratch, row, line int) []byte {
-	if k.coded != nil {
+	if k.coded != nil || k.packed.there {
 		return nil
 	}
 	at := k.z.offset

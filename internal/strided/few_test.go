@@ -15,12 +15,15 @@ import (
 func TestFewRowsAmongOthers(t *testing.T) { forRows(t, fewRowsAmongOthers) }
 
 func fewRowsAmongOthers(t *testing.T, row *gemm.Row) {
-	const cols, inner = 70, 300
-	for _, transposed := range []bool{false, true} {
-		z := dense(2, tensor.Float16, 1, 1, 1, inner, cols)
-		if transposed {
-			z = dense(2, tensor.Float16, 1, 1, 1, cols, inner)
+	for _, z := range []struct {
+		cols, inner          int
+		transposed, constant bool
+	}{{70, 300, false, false}, {70, 300, true, false}, {370, 720, true, true}} { // the last in panels
+		lies := dense(2, tensor.Float16, 1, 1, 1, z.inner, z.cols)
+		if z.transposed {
+			lies = dense(2, tensor.Float16, 1, 1, 1, z.cols, z.inner)
 		}
+		lies.Constant = z.constant
 		var all []byte
 		var few *bound
 		shapes := [][2]int{{12, 1}, {1, 1}, {1, 2}, {1, 3}, {1, 4}, {4, 3}, {3, 4}, {1, 12}}
@@ -28,23 +31,31 @@ func fewRowsAmongOthers(t *testing.T, row *gemm.Row) {
 			shapes = shapes[:7]
 		}
 		for _, shape := range shapes {
-			b := bindDense(t, &Op{Gemm: row, Params: &td.MatMul{TransposeZ: transposed}, Operands: []Operand{
-				dense(0, tensor.Float16, shape[0], 1, 1, shape[1], cols), dense(1, tensor.Float16, shape[0], 1, 1, shape[1], inner), z,
-			}})
+			op := &Op{Gemm: row, Params: &td.MatMul{TransposeZ: z.transposed}, Operands: []Operand{
+				dense(0, tensor.Float16, shape[0], 1, 1, shape[1], z.cols), dense(1, tensor.Float16, shape[0], 1, 1, shape[1], z.inner), lies,
+			}}
+			b := bindDense(t, op)
 			if few == nil { // the first has all rows
 				few = b
 			}
 			copy(b.w.Memory[1], few.w.Memory[1])
 			b.w.Memory[2] = few.w.Memory[2]
+			for i := range b.w.Packed {
+				op.Packs.Fill(b.w.Packed, i, b.w.Memory)
+			}
 			b.run()
 			if all == nil {
 				all = b.w.Memory[0]
 			}
-			if _, is := b.kernel.(*fewRows); is != (shape[1] <= maxFew && hasFew(row)) {
+			k, is := b.kernel.(*fewRows)
+			if is != (shape[1] <= maxFew && hasFew(row)) {
 				t.Errorf("%d rows, %d times: taken as few is %t", shape[1], shape[0], is)
 			}
+			if is && k.packed.there != (z.constant && k.row.Side == row.ForFloats().B.Lines) {
+				t.Errorf("%d rows, %d times: in panels is %t", shape[1], shape[0], k.packed.there)
+			}
 			if got := b.w.Memory[0]; !bytes.Equal(got, all[:len(got)]) {
-				t.Errorf("transposed %t: %d rows, %d times, have other bits than twelve", transposed, shape[1], shape[0])
+				t.Errorf("%v: %d rows, %d times, have other bits than twelve", z, shape[1], shape[0])
 			}
 		}
 	}

@@ -41,6 +41,7 @@ const (
 	packRows packKind = iota // of matrices along H and W
 	packCols
 	packConv
+	packPlaces // of a convolution with one place
 	packVector
 	packTransformed // and the size of the tiles
 )
@@ -308,6 +309,13 @@ func (p *packed) panels(w *Scratch, buf []float32, l *lines, k, d int) []float32
 		return buf
 	}
 	return w.Packed[p.slot].panels[at:][:words]
+}
+
+// halvesAt returns panels of fp16 numbers from that of a line on, of a block that
+// begins at k and has d factors, and how many bytes they are apart.
+func (p *packed) halvesAt(w *Scratch, line, k, d int) (panels []byte, apart int) {
+	size := p.panel.Words(d)
+	return w.Packed[p.slot].halves[2*(p.perGroup*p.panel.Words(k)+p.panel.Panels(line)*size):], 2 * size
 }
 
 // mark notes lines that the panels do not hold, from one of all on.

@@ -17,15 +17,16 @@ func TestGuard(t *testing.T) {
 			for _, depth := range []int{1, 7, 8, 9, 15, 16, 17, 31, 32, 33, 65} {
 				for _, rows := range []int{1, 2, 4} {
 					for _, more := range []int{0, 1, 6} {
-						product := func(runs, numbers int) *Product {
+						for _, way := range ways {
+							runs, numbers := way.runs(r, lines, depth)
 							apart := 2*numbers + more
-							return &Product{
-								W: m.Bytes((runs-1)*apart + 2*numbers), Apart: apart, Lines: lines, Depth: depth, X: m.Floats(rows * depth), Rows: rows,
-								S: m.Floats((rows-1)*(lines+more) + lines), Stride: lines + more, Stage: &stage,
-							}
+							m.Check(func() {
+								way.do(r, &Product{
+									W: m.Bytes((runs-1)*apart + 2*numbers), Apart: apart, Lines: lines, Depth: depth, X: m.Floats(rows * depth), Rows: rows,
+									S: m.Floats((rows-1)*(lines+more) + lines), Stride: lines + more, Stage: &stage,
+								})
+							}, "%s: %s of %d lines, %d deep, %d rows, %d more", r.Name, way.name, lines, depth, rows, more)
 						}
-						m.Check(func() { r.Dots(product(lines, depth)) }, "%s: dots of %d lines, %d deep, %d rows, %d more", r.Name, lines, depth, rows, more)
-						m.Check(func() { r.Strips(product(depth, lines)) }, "%s: strips of %d lines, %d deep, %d rows, %d more", r.Name, lines, depth, rows, more)
 					}
 				}
 			}

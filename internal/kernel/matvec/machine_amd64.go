@@ -14,6 +14,8 @@ var avx2 = Row{
 	Name: "avx2", Needs: isa.AVX2, Fused: true,
 	dots:   func(p *Product) { dotsBy(p, 16, dotsAVX2) },
 	strips: func(p *Product) { stripsBy(p, 16, stripAVX2) },
+	Side:   16,
+	panels: func(p *Product) { panelsBy(p, 16, panelAVX2) },
 	Doc:    "16 lines of eight factors, turned in registers",
 }
 
@@ -21,6 +23,8 @@ var avx512 = Row{
 	Name: "avx512", Needs: isa.AVX512, Fused: true,
 	dots:   func(p *Product) { dotsBy(p, 32, dotsAVX512) },
 	strips: func(p *Product) { stripsBy(p, 32, stripAVX512) },
+	Side:   32,
+	panels: func(p *Product) { panelsBy(p, 32, panelAVX512) },
 	Doc:    "32 lines of eight factors, turned in registers",
 }
 
@@ -106,6 +110,28 @@ func stripsBy(p *Product, lines int, run func(c *chain)) {
 	}
 }
 
+// panelsBy has machine code take a panel at a time.
+func panelsBy(p *Product, lines int, run func(c *chain, rows int)) {
+	st := p.Stage
+	sums := st.sums[:p.Rows*lines]
+	c := &st.chain
+	*c = chain{s: &sums[0]}
+	for l := 0; l < p.Lines; l += lines {
+		n, w := min(lines, p.Lines-l), p.W[l/lines*p.Apart:]
+		clear(sums)
+		for r := range p.Rows {
+			copy(sums[r*lines:][:n], p.S[r*p.Stride+l:])
+		}
+		for k := 0; k < p.Depth; k += most {
+			c.w, c.count, c.x = &w[2*lines*k], min(p.Depth-k, most), &p.X[k*p.Rows]
+			run(c, p.Rows)
+		}
+		for r := range p.Rows {
+			copy(p.S[r*p.Stride+l:][:n], sums[r*lines:])
+		}
+	}
+}
+
 // fill copies n runs of so many numbers, of which there is room for some more, and
 // returns where they lie and how far they are apart.
 func (st *Stage) fill(w []byte, apart, n, runs, numbers, room int) (*byte, int) {
@@ -150,6 +176,30 @@ func dotsAVX2(c *chain, rows int) {
 	}
 }
 
+//go:noinline
+func panelAVX512(c *chain, rows int) {
+	switch rows {
+	case 1:
+		panel1AVX512(c)
+	case 2:
+		panel2AVX512(c)
+	case 4:
+		panel4AVX512(c)
+	}
+}
+
+//go:noinline
+func panelAVX2(c *chain, rows int) {
+	switch rows {
+	case 1:
+		panel1AVX2(c)
+	case 2:
+		panel2AVX2(c)
+	case 4:
+		panel4AVX2(c)
+	}
+}
+
 // after is n floats further.
 func after(f *float32, n int) *float32 {
 	return (*float32)(unsafe.Add(unsafe.Pointer(f), 4*n))
@@ -187,3 +237,21 @@ func half4AVX2(chain *chain)
 
 //go:noescape
 func strip8AVX2(chain *chain)
+
+//go:noescape
+func panel1AVX512(chain *chain)
+
+//go:noescape
+func panel2AVX512(chain *chain)
+
+//go:noescape
+func panel4AVX512(chain *chain)
+
+//go:noescape
+func panel1AVX2(chain *chain)
+
+//go:noescape
+func panel2AVX2(chain *chain)
+
+//go:noescape
+func panel4AVX2(chain *chain)

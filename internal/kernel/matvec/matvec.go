@@ -1,13 +1,17 @@
 // Package matvec has the micro-kernels of products of a few rows with a matrix of
-// fp16 numbers that is read as it lies, since reading it takes all the time: what
-// package gemm would pack is used but once.
+// fp16 numbers, of which each is used but once, so that reading it takes all the time.
 //
 // A line is a column of the matrix: the factors that make one element of each row of
-// the result. Lines lie one after the other, or side by side:
+// the result. Lines lie one after the other, or side by side, or in panels of some
+// that lie side by side, one panel after the other:
 //
-//	dots    0 0 0 0 …      strips  0 1 2 3 …
-//	        1 1 1 1 …              0 1 2 3 …
-//	        2 2 2 2 …              0 1 2 3 …
+//	dots    0 0 0 0 …      strips  0 1 2 3 …      panels  0 1
+//	        1 1 1 1 …              0 1 2 3 …              0 1 …
+//	        2 2 2 2 …              0 1 2 3 …              2 3
+//	                                                      2 3 …
+//
+// Dots and strips are for a matrix as it lies in a file. Panels are made of it; they
+// are read from the first byte to the last, and nothing has to be turned.
 //
 // The products of a line are added up in their order, each product and each sum
 // rounded, or fused. That is what a row of package gemm does that is Exact or Fused:
@@ -32,8 +36,12 @@ type Row struct {
 	// error of a sum as that of a gemm.Row: one unit for each product.
 	Fused bool
 
-	// dots and strips go on with the sums of a product.
-	dots, strips func(*Product)
+	// Side is how many lines lie side by side in a panel, a power of two; 0: there is
+	// no machine code for panels.
+	Side int
+
+	// dots, strips and panels go on with the sums of a product.
+	dots, strips, panels func(*Product)
 
 	Doc string
 }
@@ -52,7 +60,7 @@ func RoundUp(rows int) int {
 // A Product is a part of a product: S += X·W, product after product.
 type Product struct {
 	W     []byte // fp16 numbers, little endian
-	Apart int    // bytes from a line to the next; of strips, from a factor to the next
+	Apart int    // bytes from a line to the next; of strips, from a factor to the next; of panels, from one to the next
 	Lines int
 	Depth int
 
@@ -120,6 +128,14 @@ func (r *Row) Dots(p *Product) {
 func (r *Row) Strips(p *Product) {
 	if p.check((p.Depth-1)*p.Apart + 2*p.Lines) {
 		r.strips(p)
+	}
+}
+
+// Panels goes on with the sums of lines that lie in panels. The last one is whole, be
+// there lines or not.
+func (r *Row) Panels(p *Product) {
+	if p.check((p.Lines-1)/r.Side*p.Apart + 2*r.Side*p.Depth) {
+		r.panels(p)
 	}
 }
 

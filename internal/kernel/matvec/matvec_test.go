@@ -29,21 +29,36 @@ func TestRows(t *testing.T) {
 	}
 }
 
+// The ways in which lines lie: where factor k of line l is, of so many runs of numbers
+// that lie side by side.
+var ways = []struct {
+	name string
+	runs func(row *Row, lines, depth int) (runs, numbers int)
+	at   func(row *Row, apart, l, k int) int
+	do   func(*Row, *Product)
+}{
+	{"dots", func(_ *Row, lines, depth int) (int, int) { return lines, depth },
+		func(_ *Row, apart, l, k int) int { return l*apart + 2*k }, (*Row).Dots},
+	{"strips", func(_ *Row, lines, depth int) (int, int) { return depth, lines },
+		func(_ *Row, apart, l, k int) int { return k*apart + 2*l }, (*Row).Strips},
+	{"panels", func(row *Row, lines, depth int) (int, int) {
+		return (lines + row.Side - 1) / row.Side, row.Side * depth
+	},
+		func(row *Row, apart, l, k int) int { return l/row.Side*apart + 2*(k*row.Side+l%row.Side) }, (*Row).Panels},
+}
+
 func testRow(t *testing.T, r *rand.Rand, row *Row, lines, depth, rows int) {
-	for _, strips := range []bool{false, true} {
-		outer, inner := lines, depth
-		if strips {
-			outer, inner = depth, lines
-		}
-		shift, apart := r.IntN(4), 2*inner+r.IntN(5)
-		memory := make([]byte, shift+(outer-1)*apart+2*inner) // and nothing behind it
+	for _, way := range ways {
+		runs, numbers := way.runs(row, lines, depth)
+		shift, apart := r.IntN(4), 2*numbers+r.IntN(5)
+		memory := make([]byte, shift+(runs-1)*apart+2*numbers) // and nothing behind it
 		p := Product{
 			W: memory[shift:], Apart: apart, Lines: lines, Depth: depth, Rows: rows,
 			X: make([]float32, rows*depth), Stride: lines + r.IntN(3), Stage: new(Stage),
 		}
 		p.S = make([]float32, (rows-1)*p.Stride+lines)
-		for i := range outer * inner {
-			binary.LittleEndian.PutUint16(p.W[i/inner*apart+i%inner*2:], half.Bits(number(r)))
+		for i := range runs * numbers {
+			binary.LittleEndian.PutUint16(p.W[i/numbers*apart+i%numbers*2:], half.Bits(number(r)))
 		}
 		for _, v := range [][]float32{p.X, p.S} {
 			for i := range v {
@@ -53,12 +68,8 @@ func testRow(t *testing.T, r *rand.Rand, row *Row, lines, depth, rows int) {
 		want := make([]float32, len(p.S))
 		copy(want, p.S)
 		for l := range lines {
-			at, step := l*apart, 2
-			if strips {
-				at, step = 2*l, apart
-			}
 			for k := range depth {
-				w := half.Float(binary.LittleEndian.Uint16(p.W[at+k*step:]))
+				w := half.Float(binary.LittleEndian.Uint16(p.W[way.at(row, apart, l, k):]))
 				for i := range rows {
 					s := &want[i*p.Stride+l]
 					if row.Fused {
@@ -69,14 +80,10 @@ func testRow(t *testing.T, r *rand.Rand, row *Row, lines, depth, rows int) {
 				}
 			}
 		}
-		if strips {
-			row.Strips(&p)
-		} else {
-			row.Dots(&p)
-		}
+		way.do(row, &p)
 		for i, v := range p.S {
 			if v != want[i] && (v == v || want[i] == want[i]) {
-				t.Fatalf("%d lines of %d, %d rows, strips %t: sum %d is %v, want %v", lines, depth, rows, strips, i, v, want[i])
+				t.Fatalf("%s: %d lines of %d, %d rows: sum %d is %v, want %v", way.name, lines, depth, rows, i, v, want[i])
 			}
 		}
 	}
@@ -123,30 +130,38 @@ func TestRoundUp(t *testing.T) {
 }
 
 // How fast weights are read: 50256 lines of 768 factors, 77 MB.
-func BenchmarkDots(b *testing.B) {
-	const lines, depth, tile, block = 50256, 768, 64, 256
+func BenchmarkReads(b *testing.B) {
+	const lines, depth, tile, block = 50240, 768, 64, 256
 	w := make([]byte, 2*lines*depth)
 	for i := range lines * depth {
 		binary.LittleEndian.PutUint16(w[2*i:], half.Bits(float32(i%17)/16))
 	}
 	for _, row := range Usable() {
-		for _, rows := range []int{1, 2, 4} {
-			b.Run(fmt.Sprint(row.Name, "/", rows), func(b *testing.B) {
-				x := make([]float32, rows*depth)
-				for i := range x {
-					x[i] = float32(i%13) - 6
-				}
-				p := Product{Apart: 2 * depth, Lines: tile, Depth: block, Rows: rows, S: make([]float32, rows*tile), Stride: tile, Stage: new(Stage)}
-				b.SetBytes(int64(len(w)))
-				for b.Loop() {
-					for l := 0; l+tile <= lines; l += tile {
-						for k := 0; k < depth; k += block {
-							p.W, p.X = w[2*(l*depth+k):], x[k*rows:]
-							row.Dots(&p)
+		for _, way := range ways {
+			if way.name == "strips" {
+				continue
+			}
+			for _, rows := range []int{1, 2, 4} {
+				b.Run(fmt.Sprint(row.Name, "/", way.name, "/", rows), func(b *testing.B) {
+					x := make([]float32, rows*depth)
+					for i := range x {
+						x[i] = float32(i%13) - 6
+					}
+					p := Product{Apart: 2 * depth, Lines: tile, Depth: block, Rows: rows, S: make([]float32, rows*tile), Stride: tile, Stage: new(Stage)}
+					if way.name == "panels" {
+						p.Apart *= row.Side
+					}
+					b.SetBytes(int64(len(w)))
+					for b.Loop() {
+						for l := 0; l+tile <= lines; l += tile {
+							for k := 0; k < depth; k += block {
+								p.W, p.X = w[way.at(row, p.Apart, l, k):], x[k*rows:]
+								way.do(row, &p)
+							}
 						}
 					}
-				}
-			})
+				})
+			}
 		}
 	}
 }

@@ -7,7 +7,7 @@ import (
 )
 
 // plain is the definition: each product and each sum is rounded.
-var plain = Row{Name: "go", dots: plainDots, strips: plainStrips, Doc: "plain Go"}
+var plain = Row{Name: "go", Side: 4, dots: plainDots, strips: plainStrips, panels: plainPanels, Doc: "plain Go"}
 
 func plainDots(p *Product) {
 	for l := range p.Lines {
@@ -18,6 +18,12 @@ func plainDots(p *Product) {
 func plainStrips(p *Product) {
 	for l := range p.Lines {
 		plainLine(p, l, 2*l, p.Apart)
+	}
+}
+
+func plainPanels(p *Product) {
+	for l := range p.Lines {
+		plainLine(p, l, l/4*p.Apart+2*(l%4), 2*4)
 	}
 }
 
