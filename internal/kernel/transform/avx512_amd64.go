@@ -4,7 +4,7 @@ package transform
 
 import "github.com/espalier-ane/espalier/internal/kernel/isa"
 
-var machineRows = []*Row{&avx512of2, &avx512of4}
+var machineRows = []*Row{&avx2of2, &avx2of4, &avx512of2, &avx512of4}
 
 // The rows of AVX-512 have a tile in each lane.
 var (

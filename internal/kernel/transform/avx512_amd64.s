@@ -3,45 +3,13 @@
 //go:build amd64
 
 #include "textflag.h"
+#include "lines_amd64.h"
 
-// Byte offsets in factors4.
-#define P 0
-#define Q 4
-#define PP 8
-#define QQ 12
-#define SUM 16
-#define PRODUCT 20
-#define PPP 24
-#define QQQ 28
-
-// FACTORS loads what FORWARD4 multiplies with: Z24 to Z29.
-#define FACTORS \
-	LEAQ         ·factors4(SB), R11   \
-	VBROADCASTSS P(R11), Z24          \
-	VBROADCASTSS Q(R11), Z25          \
-	VBROADCASTSS PP(R11), Z26         \
-	VBROADCASTSS QQ(R11), Z27         \
-	VBROADCASTSS SUM(R11), Z28        \
-	VBROADCASTSS PRODUCT(R11), Z29
+// FACTORS loads what LINE4 multiplies with: Z24 to Z29.
+#define FACTORS LOADFACTORS(Z24, Z25, Z26, Z27, Z28, Z29)
 
 // FORWARD4 is forward4 of Z0 to Z5. The values are in Z0, Z1, Z6, Z2, Z4, Z5.
-#define FORWARD4 \
-	VMOVAPS      Z4, Z6       \
-	VMOVAPS      Z3, Z7       \
-	VFMADD213PS  Z4, Z29, Z0  \
-	VFMADD231PS  Z1, Z29, Z5  \
-	VFNMADD231PS Z2, Z27, Z6  \
-	VFNMADD231PS Z1, Z27, Z7  \
-	VFNMADD231PS Z2, Z28, Z0  \
-	VFNMADD231PS Z3, Z28, Z5  \
-	VFNMADD231PS Z2, Z26, Z4  \
-	VFNMADD231PS Z1, Z26, Z3  \
-	VMOVAPS      Z6, Z1       \
-	VFMADD231PS  Z7, Z24, Z1  \
-	VFNMADD231PS Z7, Z24, Z6  \
-	VMOVAPS      Z4, Z2       \
-	VFMADD231PS  Z3, Z25, Z2  \
-	VFNMADD231PS Z3, Z25, Z4
+#define FORWARD4 LINE4(Z0, Z1, Z2, Z3, Z4, Z5, Z6, Z7, Z24, Z25, Z26, Z27, Z28, Z29)
 
 // ACROSS reads the arguments: the first element of the first row in SI.
 #define ACROSS \

@@ -61,7 +61,7 @@ type Row struct {
 	Doc    string
 }
 
-// The portable rows come first.
+// The portable rows come first, the best last.
 var rows = slices.Concat([]*Row{&go2, &go4}, machineRows)
 
 // Rows lists the rows that may be run.
@@ -70,15 +70,15 @@ func Rows() []*Row {
 	return slices.DeleteFunc(slices.Clone(rows), func(r *Row) bool { return !have.Has(r.Needs) })
 }
 
-// For returns the row with machine code for tiles of m×m places, nil if there is
-// none: in plain Go, transforms take more time than they save.
-func For(m int) *Row {
+// For returns the last row with machine code for tiles of m×m places, nil if there
+// is none: in plain Go, transforms take more time than they save.
+func For(m int) (best *Row) {
 	for _, r := range Rows() {
 		if r.Tile == m && r.Needs != 0 {
-			return r
+			best = r
 		}
 	}
-	return nil
+	return best
 }
 
 // Across transforms rows of a channel along W: rows that are Tile apart, of which
