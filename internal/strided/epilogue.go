@@ -262,13 +262,8 @@ func (st *sinkStep) applyFunction(v []float32) {
 			return
 		}
 	}
-	if st.vectored && vec.Applies(st.odd) {
-		for len(v) > 0 {
-			v = v[vec.Apply(st.vector, v, st.A, st.odd):]
-			n := min(vec.Left, len(v)) // which it leaves, if it has not done all
-			st.each(v[:n])
-			v = v[n:]
-		}
+	if st.vectored && vec.Applies() {
+		vec.Apply(st.vector, v, st.A, st.odd)
 		return
 	}
 	st.each(v)

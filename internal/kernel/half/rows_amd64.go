@@ -16,9 +16,9 @@ type rowing struct {
 // mostCols bounds what one call of machine code does, which cannot be preempted.
 const mostCols = most
 
-// fast converts rows by AVX-512 and reports whether it did.
+// fast converts rows by machine code and reports whether it did.
 func (r *Rows) fast() bool {
-	if step != 1 || r.Cols > mostCols {
+	if step == 0 || r.Cols > mostCols {
 		return false
 	}
 	p := rowing{apart: 4 * r.DstApart, from: r.SrcApart, cols: r.Cols, split: 4 * r.Split}
@@ -34,10 +34,15 @@ func (r *Rows) fast() bool {
 //
 //go:noinline
 func rowsPart(p *rowing) {
-	if p.split == 0 {
+	switch {
+	case p.split == 0 && step == 1:
 		rowsAVX512(p)
-	} else {
+	case step == 1:
 		splitAVX512(p)
+	case p.split == 0:
+		rowsAVX2(p)
+	default:
+		splitAVX2(p)
 	}
 }
 
@@ -46,3 +51,9 @@ func rowsAVX512(p *rowing)
 
 //go:noescape
 func splitAVX512(p *rowing)
+
+//go:noescape
+func rowsAVX2(p *rowing)
+
+//go:noescape
+func splitAVX2(p *rowing)

@@ -27,42 +27,20 @@ type function struct {
 // mostApplied is how many elements go into one call.
 const mostApplied = 1 << 12
 
-// eight: there is machine code that takes eight elements at a time, for results that
-// become fp16 numbers, and leaves some to its caller.
-var eight bool
-
-// Left is how many elements at most Apply leaves to its caller before it can go on.
-const Left = 8
-
 // Applies reports whether there is machine code for functions.
-func Applies(odd bool) bool { return fast || eight && odd }
+func Applies() bool { return fast }
 
 // Apply sets each element to a function of it, rounded to fp32; odd: to what a later
-// rounding to fp16 takes to the number nearest to the result itself. It returns how
-// many elements it did, the first ones: all of them, or up to some that the caller
-// must do by itself.
-func Apply(f Function, v []float32, a float32, odd bool) (done int) {
-	switch {
-	case !Applies(odd):
-		return 0
-	case !fast:
-		for len(v) >= Left {
-			p := function{v: &v[0], n: min(mostApplied, len(v)), a: float64(a)}
-			callEight(f, &p)
-			done += p.done
-			if v = v[p.done:]; p.done < p.n {
-				break
-			}
-		}
-		return done
-	case odd:
+// rounding to fp16 takes to the number nearest to the result itself. It is for where
+// there is machine code.
+func Apply(f Function, v []float32, a float32, odd bool) {
+	if odd {
 		applySingles(f, v, a)
-		return len(v)
+		return
 	}
 	for at := 0; at < len(v); at += mostApplied {
 		callFunction(f, &function{v: &v[at], n: min(mostApplied, len(v)-at), a: float64(a)})
 	}
-	return len(v)
 }
 
 // applySingles computes in fp32. That leaves open, of a few elements in a thousand,
@@ -74,11 +52,11 @@ func applySingles(f Function, v []float32, a float32) {
 		if v = v[p.done:]; p.done == p.n {
 			continue
 		}
-		p.v, p.n, p.odd = &v[0], min(singles, len(v)), 1
+		p.v, p.n, p.odd = &v[0], min(singlesStep, len(v)), 1
 		callFunction(f, &p)
 		v = v[p.n:]
 	}
 }
 
-// singles is how many elements are taken at a time.
-const singles = 16
+// singlesStep is how many elements are taken at a time.
+var singlesStep int

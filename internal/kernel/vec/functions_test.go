@@ -29,14 +29,9 @@ func times(x, y float64) float64 {
 // Functions are within two units of fp32 of their definitions, at every fp16
 // number and between; and rounded to odd and then to fp16, they are the nearest.
 func TestFunctions(t *testing.T) {
-	if !Applies(true) {
+	if !Applies() {
 		t.Skip("this processor, or ESPALIER_ISA, has no machine code for them")
 	}
-	best, fasts := fast, []bool{false} // all machine code that can run here
-	if fast {
-		fasts = []bool{false, true}
-	}
-	defer func() { fast = best }()
 	for f, want := range definitions {
 		for _, a := range []float32{1, 1.702, -0.5} {
 			var inputs []float32
@@ -45,37 +40,20 @@ func TestFunctions(t *testing.T) {
 				inputs = append(inputs, x, x*1.0003, x*0x1p-30)
 			}
 			got := append([]float32(nil), inputs...)
-			if Applies(false) {
-				if n := Apply(f, got, a, false); n != len(got) {
-					t.Fatalf("function %d was done for %d of %d elements", f, n, len(got))
-				}
-				for i, x := range inputs {
-					w := want(float64(x), float64(a))
-					if !near(got[i], w) {
-						t.Fatalf("function %d of %g (a = %g) is %g, expected %g", f, x, a, got[i], w)
-					}
+			Apply(f, got, a, false)
+			for i, x := range inputs {
+				w := want(float64(x), float64(a))
+				if !near(got[i], w) {
+					t.Fatalf("function %d of %g (a = %g) is %g, expected %g", f, x, a, got[i], w)
 				}
 			}
-			for _, fast = range fasts {
-				copy(got, inputs)
-				left := 0
-				for rest := got; len(rest) > 0; {
-					rest = rest[Apply(f, rest, a, true):]
-					n := min(Left, len(rest))
-					for j, x := range rest[:n] {
-						rest[j] = toOdd(want(float64(x), float64(a)))
-					}
-					rest, left = rest[n:], left+n
-				}
-				if fast && left > 0 || left > len(got)/2 {
-					t.Errorf("function %d was left to the caller for %d of %d elements", f, left, len(got))
-				}
-				half.RoundAll(got)
-				for i := range inputs {
-					w := half.Round(toOdd(want(float64(inputs[i]), float64(a))))
-					if !same(got[i], w) {
-						t.Fatalf("function %d of %g (a = %g), in fp16, is %g, expected %g", f, inputs[i], a, got[i], w)
-					}
+			copy(got, inputs)
+			Apply(f, got, a, true)
+			half.RoundAll(got)
+			for i := range inputs {
+				w := half.Round(toOdd(want(float64(inputs[i]), float64(a))))
+				if !same(got[i], w) {
+					t.Fatalf("function %d of %g (a = %g), in fp16, is %g, expected %g", f, inputs[i], a, got[i], w)
 				}
 			}
 			if f != Swish {

@@ -2,8 +2,6 @@
 
 package vec
 
-import "github.com/espalier-ane/espalier/internal/kernel/isa"
-
 // A placeGroup is 16 places: up to four stretches, or a list.
 type placeGroup struct {
 	stretches int      // 0: they are gathered
@@ -27,7 +25,7 @@ type placing struct {
 	write  uint64 // lanes
 }
 
-var hasPlaces = isa.Have().Has(isa.AVX512)
+var hasPlaces bool
 
 // group looks for stretches.
 func (p *Places) group() {

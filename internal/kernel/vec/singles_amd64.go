@@ -2,14 +2,14 @@
 
 package vec
 
-import "github.com/espalier-ane/espalier/internal/kernel/isa"
-
-func init() { eight = isa.Have().Has(isa.AVX2) }
-
 // callSingles is callFunction in fp32.
 //
 //go:noinline
 func callSingles(f Function, p *function) {
+	if !wide {
+		eightSingles(f, p)
+		return
+	}
 	switch f {
 	case Exp:
 		expSingle(p)
@@ -26,10 +26,7 @@ func callSingles(f Function, p *function) {
 	}
 }
 
-// callEight is callSingles with AVX2.
-//
-//go:noinline
-func callEight(f Function, p *function) {
+func eightSingles(f Function, p *function) {
 	switch f {
 	case Exp:
 		expEight(p)

@@ -3,4 +3,3 @@
 package vec
 
 func callSingles(Function, *function) {}
-func callEight(Function, *function)   {}

@@ -20,6 +20,8 @@ type standardization struct {
 	n           int
 	inverse     float64 // 1/n
 	epsilon     float64
+
+	rest [16]byte // AVX2: what there is after the last eight
 }
 
 // Standardize makes of a row of fp16 numbers one with the mean 0 and the variance 1,
@@ -32,7 +34,12 @@ func Standardize(dst, src []byte, gamma, beta []float32, epsilon float64) {
 		goStandardize(dst, src, gamma, beta, epsilon)
 		return
 	}
-	callStandardize(&standardization{&dst[0], &src[0], &gamma[0], &beta[0], n, 1 / float64(n), epsilon})
+	s := standardization{dst: &dst[0], src: &src[0], gamma: &gamma[0], beta: &beta[0], n: n, inverse: 1 / float64(n), epsilon: epsilon}
+	whole := 2 * (n &^ 7)
+	copy(s.rest[:], src[whole:])
+	if !callStandardize(&s) {
+		copy(dst[whole:], s.rest[:])
+	}
 }
 
 func goStandardize(dst, src []byte, gamma, beta []float32, epsilon float64) {

@@ -2,10 +2,18 @@
 
 package vec
 
-// callStandardize is to a row what callFunction is to functions.
+// callStandardize is to a row what callFunction is to functions. It reports whether it
+// has put the rest too.
 //
 //go:noinline
-func callStandardize(s *standardization) { standardizeAVX512(s) }
+func callStandardize(s *standardization) bool {
+	if wide {
+		standardizeAVX512(s)
+	} else {
+		standardizeAVX2(s)
+	}
+	return wide
+}
 
 //go:noescape
 func standardizeAVX512(s *standardization)

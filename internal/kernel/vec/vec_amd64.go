@@ -4,17 +4,26 @@ package vec
 
 import "github.com/espalier-ane/espalier/internal/kernel/isa"
 
-func init() {
-	if isa.Have().Has(isa.AVX2) {
-		finishStep = 8
+// wide: the machine code is that of AVX-512.
+var wide bool
+
+func init() { use(isa.Have()) }
+
+// use chooses the machine code.
+func use(have isa.Set) {
+	fast, wide, hasPlaces = have.Has(isa.AVX2), have.Has(isa.AVX512), have.Has(isa.AVX512)
+	switch {
+	case wide:
+		finishStep, singlesStep = 1, 16
+		add.fast, sub.fast, mul.fast, div.fast = addAVX512, subAVX512, mulAVX512, divAVX512
+		greater.fast, lesser.fast = maxAVX512, minAVX512
+		fastPlus, fastClamp, fastSquare = plusAVX512, clampAVX512, squareAVX512
+	case fast:
+		finishStep, singlesStep = 8, 8
+		add.fast, sub.fast, mul.fast, div.fast = addAVX2, subAVX2, mulAVX2, divAVX2
+		greater.fast, lesser.fast = maxAVX2, minAVX2
+		fastPlus, fastClamp, fastSquare = plusAVX2, clampAVX2, squareAVX2
 	}
-	if !isa.Have().Has(isa.AVX512) {
-		return
-	}
-	fast, finishStep = true, 1
-	add.fast, sub.fast, mul.fast, div.fast = addAVX512, subAVX512, mulAVX512, divAVX512
-	greater.fast, lesser.fast = maxAVX512, minAVX512
-	fastPlus, fastClamp = plusAVX512, clampAVX512
 }
 
 //go:noescape
@@ -69,13 +78,23 @@ func finishAVX512(p *finishing)
 // one element on their stack.
 //
 //go:noinline
-func callReLU(v *float32, n int) { reluAVX512(v, n) }
+func callReLU(v *float32, n int) {
+	if wide {
+		reluAVX512(v, n)
+	} else {
+		reluAVX2(v, n)
+	}
+}
 
 // callFunction is a call of its own so that the scheduler can stop a loop over
 // rows: machine code it cannot.
 //
 //go:noinline
 func callFunction(f Function, p *function) {
+	if !wide {
+		fourFunctions(f, p)
+		return
+	}
 	switch f {
 	case Exp:
 		expAVX512(p)
@@ -92,29 +111,67 @@ func callFunction(f Function, p *function) {
 	}
 }
 
+func fourFunctions(f Function, p *function) {
+	switch f {
+	case Exp:
+		expAVX2(p)
+	case Sigmoid:
+		sigmoidAVX2(p)
+	case Swish:
+		swishAVX2(p)
+	case Tanh:
+		tanhAVX2(p)
+	case GELU:
+		geluAVX2(p)
+	case GELUTanh:
+		geluTanhAVX2(p)
+	}
+}
+
 // The calls below are to rows what callFunction is to functions.
 
 //go:noinline
-func callLimit(l *Limits, v []float32) { limitAVX512(l, &v[0], len(v)) }
-
-//go:noinline
-func callCurve(c *Curve, v []float32) {
-	if c.Powers {
-		curvePowersAVX512(c, &v[0], len(v))
+func callLimit(l *Limits, v []float32) {
+	if wide {
+		limitAVX512(l, &v[0], len(v))
 	} else {
-		curveLinesAVX512(c, &v[0], len(v))
+		limitAVX2(l, &v[0], len(v))
 	}
 }
 
 //go:noinline
-func callHasNaN(v []float32) bool { return hasNaNAVX512(&v[0], len(v)) }
+func callCurve(c *Curve, v []float32) {
+	switch {
+	case wide && c.Powers:
+		curvePowersAVX512(c, &v[0], len(v))
+	case wide:
+		curveLinesAVX512(c, &v[0], len(v))
+	case c.Powers:
+		curvePowersAVX2(c, &v[0], len(v))
+	default:
+		curveLinesAVX2(c, &v[0], len(v))
+	}
+}
 
 //go:noinline
-func callGreatest(v []float32) float32 { return greatestAVX512(&v[0], len(v)) }
+func callHasNaN(v []float32) bool {
+	if wide {
+		return hasNaNAVX512(&v[0], len(v))
+	}
+	return hasNaNAVX2(&v[0], len(v))
+}
+
+//go:noinline
+func callGreatest(v []float32) float32 {
+	if wide {
+		return greatestAVX512(&v[0], len(v))
+	}
+	return greatestAVX2(&v[0], len(v))
+}
 
 //go:noinline
 func callFinish(p *finishing) {
-	if finishStep == 1 {
+	if wide {
 		finishAVX512(p)
 	} else {
 		finishAVX2(p)
@@ -137,6 +194,10 @@ func leaveAVX512(p *leaving)
 //
 //go:noinline
 func callReduction(k reductionKind, r *reduction) {
+	if !wide {
+		fourReductions(k, r)
+		return
+	}
 	switch k {
 	case sums:
 		sumAVX512(r)
@@ -150,6 +211,23 @@ func callReduction(k reductionKind, r *reduction) {
 		maxOfAVX512(r)
 	case scales:
 		scaleAVX512(r)
+	}
+}
+
+func fourReductions(k reductionKind, r *reduction) {
+	switch k {
+	case sums:
+		sumAVX2(r)
+	case squares:
+		squaresAVX2(r)
+	case norms:
+		normalizeAVX2(r)
+	case powers:
+		powersAVX2(r)
+	case greatest:
+		maxOfAVX2(r)
+	case scales:
+		scaleAVX2(r)
 	}
 }
 
