@@ -82,7 +82,7 @@ func (t *Taps) Floats(dst []float32, pitch int, p *Plane) {
 	if !t.check(p, 4*pitch, 4, 4*len(dst)) {
 		return
 	}
-	if t.has(p) {
+	if fast {
 		tapsByMachine(t, p, dst, nil, 4*pitch)
 		return
 	}

@@ -8,14 +8,11 @@ import (
 	"github.com/espalier-ane/espalier/internal/kernel/isa"
 )
 
-// What machine code there is: all, or but a grid of taps, to floats.
+// fast: there is machine code; wide: it is that of AVX-512.
 var (
-	fast   = isa.Have().Has(isa.AVX512)
-	byAVX2 = !fast && isa.Have().Has(isa.AVX2)
+	fast = isa.Have().Has(isa.AVX2)
+	wide = isa.Have().Has(isa.AVX512)
 )
-
-// has reports whether there is machine code for a plane.
-func (t *Taps) has(p *Plane) bool { return fast || byAVX2 && t.grid && !p.Max }
 
 // tapping is what the machine code is told; distances count bytes.
 type tapping struct {
@@ -64,9 +61,6 @@ func tapsByMachine(t *Taps, p *Plane, floats []float32, halves []byte, pitch int
 		a.tapRows = [2]int{4 * (t.rows[1] - first), 4 * (t.rows[2] - first)}
 		a.tapColumns = [2]int{4 * t.columns[1], 4 * t.columns[2]}
 	}
-	if byAVX2 {
-		code = grid8
-	}
 	if halves != nil {
 		a.halves = 1
 	}
@@ -91,15 +85,19 @@ func tapsByMachine(t *Taps, p *Plane, floats []float32, halves []byte, pitch int
 //
 //go:noinline
 func someTaps(a *tapping, code int) {
-	switch code {
-	case grid:
+	switch {
+	case code == grid && wide:
 		gridAVX512(a)
-	case grid8:
+	case code == grid:
 		gridAVX2(a)
-	case greatest:
+	case code == greatest && wide:
 		maxAVX512(a)
-	default:
+	case code == greatest:
+		maxAVX2(a)
+	case wide:
 		tapsAVX512(a)
+	default:
+		tapsAVX2(a)
 	}
 }
 
@@ -107,7 +105,6 @@ func someTaps(a *tapping, code int) {
 const (
 	anyTaps = iota
 	grid
-	grid8 // the same, eight places at a time
 	greatest
 )
 
@@ -122,3 +119,9 @@ func tapsAVX512(a *tapping)
 
 //go:noescape
 func maxAVX512(a *tapping)
+
+//go:noescape
+func tapsAVX2(a *tapping)
+
+//go:noescape
+func maxAVX2(a *tapping)
