@@ -71,11 +71,14 @@ func Turn(dst, src []float32, pitch, rows int, scale float32) {
 	}
 	_ = src[(rows-1)*pitch:][:pitch]
 	checkPitch(pitch, pitch, rows, Lanes)
-	if !use.whole {
-		goTurn(dst, src, pitch, rows, scale)
+	if use.rows == 0 {
+		goTurn(dst, src, pitch, 0, rows, scale)
 		return
 	}
-	callTurn(&turnCall{dst: &dst[0], src: &src[0], pitch: 4 * pitch, cols: pitch, rows: rows, scale: scale})
+	c := turnCall{dst: &dst[0], src: &src[0], pitch: 4 * pitch, cols: pitch, rows: rows, scale: scale}
+	if done := callTurn(&c); done < Lanes {
+		goTurn(dst, src, pitch, done, rows, scale)
+	}
 }
 
 // Scores sets the scores of n keys to the products of the queries with them, plus
@@ -180,11 +183,12 @@ func Values(o, s, v []float32, pitch, n, rows int, st *State) {
 		goValues(o, s, v, pitch, n, rows, st)
 		return
 	}
-	for r := 0; r < rows; r += use.rows {
+	for r, some := 0, 0; r < rows; r += some {
+		some = use.some(r, rows)
 		for c := 0; c < pitch; c += use.cols {
 			callValues(&valuesCall{
 				&o[r*pitch+c], &s[r], &v[c], 4 * pitch, n, &st.Down[r],
-			}, rows-r, pitch-c)
+			}, min(some, rows-r), pitch-c)
 		}
 	}
 }
@@ -197,9 +201,17 @@ func Put(dst []byte, stride int, o []float32, pitch, rows, cols int, factors *[L
 	}
 	_, _ = dst[(rows-1)*stride:][:2*cols], o[(rows-1)*pitch:][:cols]
 	_ = factors[rows-1]
-	if !use.whole {
-		goPut(dst, stride, o, pitch, rows, cols, factors)
-		return
+	done := 0 // columns
+	switch {
+	case use.whole:
+		done = cols
+	case use.rows != 0:
+		done = cols &^ 7
 	}
-	callPut(&putCall{&dst[0], &o[0], stride, 4 * pitch, rows, cols, &factors[0]})
+	if done > 0 {
+		callPut(&putCall{&dst[0], &o[0], stride, 4 * pitch, rows, done, &factors[0]})
+	}
+	if done < cols {
+		goPut(dst[2*done:], stride, o[done:], pitch, rows, cols-done, factors)
+	}
 }

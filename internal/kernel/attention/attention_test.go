@@ -95,7 +95,7 @@ func TestTurn(t *testing.T) {
 		fill(r, src, specials)
 		got, want := newRoom(pitch*Lanes, off), newRoom(pitch*Lanes, off)
 		Turn(got.v, src, pitch, rows, 0.3)
-		goTurn(want.v, src, pitch, rows, 0.3)
+		goTurn(want.v, src, pitch, 0, rows, 0.3)
 		got.check(t, "turn")
 		for i, x := range want.v {
 			if !near(got.v[i], x, 0, 0) {

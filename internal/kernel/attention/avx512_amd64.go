@@ -7,7 +7,7 @@ import "github.com/espalier-ane/espalier/internal/kernel/isa"
 func init() {
 	have := isa.Have()
 	if have.Has(isa.AVX2) {
-		machines = append(machines, machine{name: "avx2", positions: 8, rows: 4, cols: 16})
+		machines = append(machines, machine{name: "avx2", positions: 8, rows: 6, cols: 16})
 	}
 	if have.Has(isa.AVX512) {
 		machines = append(machines, machine{name: "avx512", whole: true, positions: 16, rows: 12, cols: 32})
@@ -23,10 +23,15 @@ func init() {
 //go:noinline
 func callRows(c *rowsCall) { rowsAVX512(c) }
 
-func callTurn(c *turnCall) {
+// callTurn returns how many lanes it did.
+func callTurn(c *turnCall) int {
+	if !use.whole {
+		return turnEight(c)
+	}
 	for lane := 0; lane < Lanes; lane += 16 {
 		turnSixteen(c, lane)
 	}
+	return Lanes
 }
 
 //go:noinline
@@ -61,8 +66,10 @@ func callPowers(c *powersCall) {
 //go:noinline
 func callValues(c *valuesCall, rows, cols int) {
 	switch {
+	case !use.whole && rows > 4:
+		values6AVX2(c)
 	case !use.whole:
-		valuesAVX2(c)
+		values4AVX2(c)
 	case cols > 16 && rows > 8:
 		values12x32(c)
 	case cols > 16 && rows > 4:
@@ -79,7 +86,13 @@ func callValues(c *valuesCall, rows, cols int) {
 }
 
 //go:noinline
-func callPut(c *putCall) { putAVX512(c) }
+func callPut(c *putCall) {
+	if use.whole {
+		putAVX512(c)
+	} else {
+		putAVX2(c)
+	}
+}
 
 //go:noinline
 func callDown(c *downCall) { downAVX512(c) }

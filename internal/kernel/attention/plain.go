@@ -10,7 +10,7 @@ import (
 // A machine is the machine code of an instruction set.
 type machine struct {
 	name  string
-	whole bool // it does everything, not only scores, powers and values
+	whole bool // it does everything, whatever is left of vectors
 
 	// What it takes at a time: positions of powers, rows and columns of values. All
 	// 0: there is none.
@@ -24,6 +24,15 @@ var (
 	use      machine
 )
 
+// some is how many rows of values are taken at a time from one on. Sixes do not make
+// all lanes: the last ones are fours.
+func (m *machine) some(r, rows int) int {
+	if m.rows == 6 && (r+8 >= Lanes || r+4 >= rows) {
+		return 4
+	}
+	return m.rows
+}
+
 func goRows(dst []float32, pitch int, src []byte, stride, rows, cols int) {
 	for r := range rows {
 		row := dst[r*pitch:][:pitch]
@@ -32,11 +41,12 @@ func goRows(dst []float32, pitch int, src []byte, stride, rows, cols int) {
 	}
 }
 
-func goTurn(dst, src []float32, pitch, rows int, scale float32) {
+// goTurn turns the rows from one on, and clears the lanes after them.
+func goTurn(dst, src []float32, pitch, first, rows int, scale float32) {
 	for c := range pitch {
 		column := dst[c*Lanes:][:Lanes]
-		clear(column)
-		for r := range rows {
+		clear(column[first:])
+		for r := first; r < rows; r++ {
 			column[r] = src[r*pitch+c] * scale
 		}
 	}
