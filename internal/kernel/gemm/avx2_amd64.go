@@ -3,7 +3,8 @@
 package gemm
 
 import (
-	"github.com/espalier-ane/espalier/internal/kernel/half"
+	"unsafe"
+
 	"github.com/espalier-ane/espalier/internal/kernel/isa"
 )
 
@@ -63,36 +64,91 @@ func narrowPanel(lines int) Panel {
 func packNarrow(panel []float32, lines int, s *Source, first int) {
 	count := min(lines, s.Lines-first)
 	switch {
-	case s.Line == 1 && lines == 16 && count == 16:
+	case s.Line == 1 && lines == 16 && (s.Elem != F16 || first+count >= 8):
 		from := s.element(first, 0)
 		s.element(first+count-1, s.Depth-1)
-		if s.Elem == F16 {
-			packSixteenHalves(&panel[0], (*byte)(from), s.Depth, 2*s.Step)
-		} else {
-			packSixteenFloats(&panel[0], (*float32)(from), s.Depth, 4*s.Step)
-		}
-	case s.Elem == F16 && s.Step == 1 && s.Depth >= 16: // a line at a time, as floats
-		if count < lines {
-			clear(panel)
-		}
-		var floats [256]float32
-		for l := range count {
-			for k := 0; k < s.Depth; k += len(floats) {
-				n := min(len(floats), s.Depth-k)
-				half.Floats(floats[:n], s.Bytes[2*((first+l)*s.Line+k):])
-				to := panel[k*lines+l:]
-				for j, v := range floats[:n] {
-					to[j*lines] = v
-				}
-			}
-		}
+		packBeside(&panel[0], from, s, count)
+	case s.Step == 1 && s.Depth >= 8:
+		s.element(first+count-1, s.Depth-1)
+		packApart(panel, lines, s, first, count)
 	default:
 		packFloats(panel, lines, s, first)
 	}
 }
+
+// packBeside packs up to 16 lines that lie side by side. Of halves, eight words that end
+// with the last line are there.
+func packBeside(panel *float32, from unsafe.Pointer, s *Source, count int) {
+	switch {
+	case s.Elem == F16 && count == 16:
+		packSixteenHalves(panel, (*byte)(from), s.Depth, 2*s.Step)
+	case s.Elem == F16:
+		packPartHalves(panel, (*byte)(from), s.Depth, 2*s.Step, count)
+	case count == 16:
+		packSixteenFloats(panel, (*float32)(from), s.Depth, 4*s.Step)
+	default:
+		packPartFloats(panel, (*float32)(from), s.Depth, 4*s.Step, count)
+	}
+}
+
+// eightLines is what the machine code is told of eight lines that lie apart.
+type eightLines struct {
+	lines  [8]unsafe.Pointer
+	dst    *float32
+	to     int // bytes from a step of the panel to the next
+	blocks int // of eight factors
+	halves int // 1: the source is fp16
+}
+
+// atOnce is how many factors go into one call, and what a line has that is not there.
+const atOnce = 256
+
+var nothing [atOnce]float32
+
+// packApart packs lines that lie apart, eight factors at a time, and then what is left
+// of them.
+func packApart(panel []float32, lines int, s *Source, first, count int) {
+	p := eightLines{to: 4 * lines}
+	if s.Elem == F16 {
+		p.halves = 1
+	}
+	whole := s.Depth &^ 7
+	for k := 0; k < whole; k += atOnce {
+		n := min(atOnce, whole-k)
+		p.blocks = n / 8
+		for l := 0; l < lines; l += 8 {
+			for i := range p.lines {
+				if p.lines[i] = unsafe.Pointer(&nothing); l+i < count {
+					p.lines[i] = s.element(first+l+i, k)
+				}
+			}
+			p.dst = &panel[k*lines+l]
+			packSome(&p)
+		}
+	}
+	for k := whole; k < s.Depth; k++ {
+		to := panel[k*lines:][:lines]
+		clear(to[count:])
+		for l := range count {
+			to[l] = s.float(first+l, k)
+		}
+	}
+}
+
+//go:noinline
+func packSome(p *eightLines) { packEight(p) }
 
 //go:noescape
 func packSixteenFloats(dst, src *float32, steps, from int)
 
 //go:noescape
 func packSixteenHalves(dst *float32, src *byte, steps, from int)
+
+//go:noescape
+func packPartFloats(dst, src *float32, steps, from, count int)
+
+//go:noescape
+func packPartHalves(dst *float32, src *byte, steps, from, count int)
+
+//go:noescape
+func packEight(p *eightLines)
