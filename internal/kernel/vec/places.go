@@ -14,6 +14,7 @@ type Places struct {
 	greatest int64
 	runs     []placeRun
 	groups   []placeGroup // of 16 places; empty: there is no machine code for them
+	eights   []eightGroup // likewise, of eight
 	room     placeRoom
 }
 

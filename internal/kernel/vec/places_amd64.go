@@ -12,7 +12,10 @@ type placeGroup struct {
 }
 
 // placeRoom is for the groups of 256 places, which more have to be allocated for.
-type placeRoom [16]placeGroup
+type placeRoom struct {
+	groups [16]placeGroup
+	eights eightRoom
+}
 
 // A placing is what the machine code is told.
 type placing struct {
@@ -25,12 +28,14 @@ type placing struct {
 	write  uint64 // lanes
 }
 
-var hasPlaces bool
-
 // group looks for stretches.
 func (p *Places) group() {
-	p.groups = p.room[:0]
-	if !hasPlaces || p.greatest > 1<<28 { // gathered by numbers of 32 bits
+	p.groups, p.eights = p.room.groups[:0], p.room.eights[:0]
+	if !fast || p.greatest > 1<<28 { // gathered by numbers of 32 bits
+		return
+	}
+	if !wide {
+		p.groupEight()
 		return
 	}
 	for first := 0; first < len(p.At); first += 16 {
@@ -60,7 +65,10 @@ func (p *Places) group() {
 // fast reads by machine code, and reports whether it did. Each panel is filled with
 // groups, whole or in part.
 func (p *Places) fast(panels []float32, apart, width int, src []float32, shifts []int) bool {
-	if len(p.groups) == 0 || width%16 != 0 && len(p.At) > width {
+	switch {
+	case len(p.groups) == 0 && len(p.eights) == 0,
+		len(p.groups) == 0 && width%8 != 0,
+		len(p.eights) == 0 && width%16 != 0 && len(p.At) > width:
 		return false
 	}
 	lo, hi := shifts[0], shifts[0]
@@ -70,6 +78,10 @@ func (p *Places) fast(panels []float32, apart, width int, src []float32, shifts 
 	_, _ = src[lo], src[int(p.greatest)+hi]
 	count := (len(p.At) + width - 1) / width
 	_ = panels[(count-1)*apart+len(shifts)*width-1]
+	if len(p.groups) == 0 {
+		p.readEight(panels, apart, width, src, shifts)
+		return true
+	}
 	t := placing{src: &src[0], shifts: &shifts[0], steps: len(shifts), next: 4 * width}
 	var nothing placeGroup
 	nothing.stretches = 1

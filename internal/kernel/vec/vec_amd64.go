@@ -11,7 +11,7 @@ func init() { use(isa.Have()) }
 
 // use chooses the machine code.
 func use(have isa.Set) {
-	fast, wide, hasPlaces = have.Has(isa.AVX2), have.Has(isa.AVX512), have.Has(isa.AVX512)
+	fast, wide = have.Has(isa.AVX2), have.Has(isa.AVX512)
 	switch {
 	case wide:
 		finishStep, singlesStep = 1, 16

@@ -16,6 +16,7 @@ func callPlanar(*planarStep)                  {}
 type (
 	placeGroup struct{}
 	placeRoom  struct{}
+	eightGroup struct{}
 )
 
 func (*Places) group() {}
