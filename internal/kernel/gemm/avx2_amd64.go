@@ -20,25 +20,38 @@ func runAVX2(t *Tile) {
 		return
 	}
 	t.check(6, 16, t.Depth)
-	b := block{depth: t.Depth, stride: 4 * t.Stride}
+	b := block{depth: t.Depth, stride: 4 * t.Stride, second: 4 * t.DistA}
 	for c := 0; c < t.Cols; c += 16 {
 		b.b = &t.B[c/16*t.DistB]
-		for r := 0; r < t.Rows; r += 6 {
+		for r, rows := 0, 0; r < t.Rows; r += rows {
+			if rows = 6; t.Cols-c <= 8 && t.Rows-r > 6 {
+				rows = 12
+			}
 			b.a = &t.A[r/6*t.DistA]
 			b.put(t, r*t.Stride+c)
-			addAVX2(&b)
+			addAVX2(&b, rows)
 		}
 	}
 }
 
-// addAVX2 is a call of its own so that the scheduler can stop a loop over blocks:
-// machine code it cannot.
+// addAVX2 computes a block: six lines with sixteen, or, where only eight of these are
+// left, twelve with them, so that there are as many sums. It is a call of its own so
+// that the scheduler can stop a loop over blocks: machine code it cannot.
 //
 //go:noinline
-func addAVX2(b *block) { add6x16(b) }
+func addAVX2(b *block, rows int) {
+	if rows == 12 {
+		add12x8(b)
+	} else {
+		add6x16(b)
+	}
+}
 
 //go:noescape
 func add6x16(block *block)
+
+//go:noescape
+func add12x8(block *block)
 
 // narrowPanel is a panel of floats, of 6 or 16 lines, that AVX2 packs where lines
 // lie side by side, and where the factors of a line do.

@@ -1,4 +1,4 @@
-// The block of the row avx2-6x16.
+// The blocks of the row avx2-6x16.
 //
 //	Y0 Y1      a factor of 16 lines of B
 //	Y2 Y3      a factor of two lines of A, each in all lanes
@@ -89,6 +89,91 @@ done:
 	PUT(Y10, Y11)
 	PUT(Y12, Y13)
 	PUT(Y14, Y15)
+	VZEROUPPER
+	RET
+
+// LINE adds the products of a line of A, of which the factor is at from.
+#define LINE(from, s) \
+	VBROADCASTSS from, Y1  \
+	VFMADD231PS  Y0, Y1, s
+
+#define STEP8(k) \
+	VMOVUPS (64*k)(BX), Y0    \
+	LINE((24*k)(AX), Y4)      \
+	LINE((24*k+4)(AX), Y5)    \
+	LINE((24*k+8)(AX), Y6)    \
+	LINE((24*k+12)(AX), Y7)   \
+	LINE((24*k+16)(AX), Y8)   \
+	LINE((24*k+20)(AX), Y9)   \
+	LINE((24*k)(R10), Y10)    \
+	LINE((24*k+4)(R10), Y11)  \
+	LINE((24*k+8)(R10), Y12)  \
+	LINE((24*k+12)(R10), Y13) \
+	LINE((24*k+16)(R10), Y14) \
+	LINE((24*k+20)(R10), Y15)
+
+#define PUT8(s) \
+	VADDPS  (SI), s, s \
+	VMOVUPS s, (DI)    \
+	ADDQ    R9, SI     \
+	ADDQ    R8, DI
+
+// func add12x8(block *block)
+//
+// Two panels of A, AX and R10, with the first eight lines of one of B.
+TEXT ·add12x8(SB), NOSPLIT, $0-8
+	MOVQ block+0(FP), DX
+	MOVQ 0(DX), AX
+	MOVQ 8(DX), BX
+	MOVQ 16(DX), CX
+	MOVQ 24(DX), DI
+	MOVQ 32(DX), R8
+	MOVQ 40(DX), SI
+	MOVQ 48(DX), R9
+	MOVQ 56(DX), R10
+	ADDQ AX, R10
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	VXORPS Y8, Y8, Y8
+	VXORPS Y9, Y9, Y9
+	VXORPS Y10, Y10, Y10
+	VXORPS Y11, Y11, Y11
+	VXORPS Y12, Y12, Y12
+	VXORPS Y13, Y13, Y13
+	VXORPS Y14, Y14, Y14
+	VXORPS Y15, Y15, Y15
+	SUBQ $2, CX
+	JLT  rest
+
+loop:
+	STEP8(0)
+	STEP8(1)
+	ADDQ $48, AX
+	ADDQ $48, R10
+	ADDQ $128, BX
+	SUBQ $2, CX
+	JGE  loop
+
+rest:
+	ADDQ $2, CX
+	JZ   done
+	STEP8(0)
+
+done:
+	PUT8(Y4)
+	PUT8(Y5)
+	PUT8(Y6)
+	PUT8(Y7)
+	PUT8(Y8)
+	PUT8(Y9)
+	PUT8(Y10)
+	PUT8(Y11)
+	PUT8(Y12)
+	PUT8(Y13)
+	PUT8(Y14)
+	PUT8(Y15)
 	VZEROUPPER
 	RET
 

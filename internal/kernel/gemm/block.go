@@ -8,6 +8,7 @@ type block struct {
 	stride int      // bytes
 	to     *float32 // what the sums are added to: C, or zeros
 	next   int      // bytes from a row of it to the next
+	second int      // bytes from a panel of A to the next
 }
 
 // zeros are a row of them.
