@@ -21,26 +21,33 @@ func runAVX2(t *Tile) {
 	}
 	t.check(6, 16, t.Depth)
 	b := block{depth: t.Depth, stride: 4 * t.Stride, second: 4 * t.DistA}
+	panels := roundUp(t.Rows, 6) / 6
 	for c := 0; c < t.Cols; c += 16 {
 		b.b = &t.B[c/16*t.DistB]
-		for r, rows := 0, 0; r < t.Rows; r += rows {
-			if rows = 6; t.Cols-c <= 8 && t.Rows-r > 6 {
-				rows = 12
+		for p := 0; p < panels; p += b.count {
+			b.count = min(panels-p, atOnce/t.Depth+1)
+			pairs := t.Cols-c <= 8 && panels-p > 1
+			if pairs {
+				b.count = min((b.count+1)&^1, (panels-p)&^1)
 			}
-			b.a = &t.A[r/6*t.DistA]
-			b.put(t, r*t.Stride+c)
-			addAVX2(&b, rows)
+			b.a = &t.A[p*t.DistA]
+			b.put(t, 6*p*t.Stride+c)
+			addAVX2(&b, pairs)
 		}
 	}
 }
 
-// addAVX2 computes a block: six lines with sixteen, or, where only eight of these are
-// left, twelve with them, so that there are as many sums. It is a call of its own so
-// that the scheduler can stop a loop over blocks: machine code it cannot.
+// atOnce is how many factors of a line a call takes, of all its panels: some 25 µs.
+const atOnce = 1 << 13
+
+// addAVX2 computes blocks, of some panels of A: six lines with sixteen, or, where only
+// eight of these are left, pairs of panels with them, so that there are as many sums. It
+// is a call of its own so that the scheduler can stop a loop over blocks: machine code
+// it cannot.
 //
 //go:noinline
-func addAVX2(b *block, rows int) {
-	if rows == 12 {
+func addAVX2(b *block, pairs bool) {
+	if pairs {
 		add12x8(b)
 	} else {
 		add6x16(b)
@@ -113,10 +120,11 @@ type eightLines struct {
 	halves int // 1: the source is fp16
 }
 
-// atOnce is how many factors go into one call, and what a line has that is not there.
-const atOnce = 256
+// packedAtOnce is how many factors go into one call, and nothing what a line has that is
+// not there.
+const packedAtOnce = 256
 
-var nothing [atOnce]float32
+var nothing [packedAtOnce]float32
 
 // packApart packs lines that lie apart, eight factors at a time, and then what is left
 // of them.
@@ -126,8 +134,8 @@ func packApart(panel []float32, lines int, s *Source, first, count int) {
 		p.halves = 1
 	}
 	whole := s.Depth &^ 7
-	for k := 0; k < whole; k += atOnce {
-		n := min(atOnce, whole-k)
+	for k := 0; k < whole; k += packedAtOnce {
+		n := min(packedAtOnce, whole-k)
 		p.blocks = n / 8
 		for l := 0; l < lines; l += 8 {
 			for i := range p.lines {

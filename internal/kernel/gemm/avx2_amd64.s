@@ -36,28 +36,42 @@
 	ADDQ    R9, SI         \
 	ADDQ    R8, DI
 
+#define ZERO \
+	VXORPS Y4, Y4, Y4 \
+	VXORPS Y5, Y5, Y5 \
+	VXORPS Y6, Y6, Y6 \
+	VXORPS Y7, Y7, Y7 \
+	VXORPS Y8, Y8, Y8 \
+	VXORPS Y9, Y9, Y9 \
+	VXORPS Y10, Y10, Y10 \
+	VXORPS Y11, Y11, Y11 \
+	VXORPS Y12, Y12, Y12 \
+	VXORPS Y13, Y13, Y13 \
+	VXORPS Y14, Y14, Y14 \
+	VXORPS Y15, Y15, Y15
+
+// BLOCKS reads the arguments: R10 is the first panel of A, R11 the bytes from one to the
+// next, R12 how many there are, R13 the panel of B.
+#define BLOCKS \
+	MOVQ block+0(FP), DX \
+	MOVQ 0(DX), R10      \
+	MOVQ 8(DX), R13      \
+	MOVQ 24(DX), DI      \
+	MOVQ 32(DX), R8      \
+	MOVQ 40(DX), SI      \
+	MOVQ 48(DX), R9      \
+	MOVQ 56(DX), R11     \
+	MOVQ 64(DX), R12
+
 // func add6x16(block *block)
 TEXT ·add6x16(SB), NOSPLIT, $0-8
-	MOVQ block+0(FP), DX
-	MOVQ 0(DX), AX
-	MOVQ 8(DX), BX
+	BLOCKS
+
+panel:
+	MOVQ R10, AX
+	MOVQ R13, BX
 	MOVQ 16(DX), CX
-	MOVQ 24(DX), DI
-	MOVQ 32(DX), R8
-	MOVQ 40(DX), SI
-	MOVQ 48(DX), R9
-	VXORPS Y4, Y4, Y4
-	VXORPS Y5, Y5, Y5
-	VXORPS Y6, Y6, Y6
-	VXORPS Y7, Y7, Y7
-	VXORPS Y8, Y8, Y8
-	VXORPS Y9, Y9, Y9
-	VXORPS Y10, Y10, Y10
-	VXORPS Y11, Y11, Y11
-	VXORPS Y12, Y12, Y12
-	VXORPS Y13, Y13, Y13
-	VXORPS Y14, Y14, Y14
-	VXORPS Y15, Y15, Y15
+	ZERO
 	SUBQ $4, CX
 	JLT  rest
 
@@ -89,6 +103,9 @@ done:
 	PUT(Y10, Y11)
 	PUT(Y12, Y13)
 	PUT(Y14, Y15)
+	ADDQ R11, R10
+	DECQ R12
+	JNZ  panel
 	VZEROUPPER
 	RET
 
@@ -105,12 +122,12 @@ done:
 	LINE((24*k+12)(AX), Y7)   \
 	LINE((24*k+16)(AX), Y8)   \
 	LINE((24*k+20)(AX), Y9)   \
-	LINE((24*k)(R10), Y10)    \
-	LINE((24*k+4)(R10), Y11)  \
-	LINE((24*k+8)(R10), Y12)  \
-	LINE((24*k+12)(R10), Y13) \
-	LINE((24*k+16)(R10), Y14) \
-	LINE((24*k+20)(R10), Y15)
+	LINE((24*k)(R15), Y10)    \
+	LINE((24*k+4)(R15), Y11)  \
+	LINE((24*k+8)(R15), Y12)  \
+	LINE((24*k+12)(R15), Y13) \
+	LINE((24*k+16)(R15), Y14) \
+	LINE((24*k+20)(R15), Y15)
 
 #define PUT8(s) \
 	VADDPS  (SI), s, s \
@@ -120,30 +137,16 @@ done:
 
 // func add12x8(block *block)
 //
-// Two panels of A, AX and R10, with the first eight lines of one of B.
+// Two panels of A at a time, AX and R15, with the first eight lines of one of B.
 TEXT ·add12x8(SB), NOSPLIT, $0-8
-	MOVQ block+0(FP), DX
-	MOVQ 0(DX), AX
-	MOVQ 8(DX), BX
+	BLOCKS
+
+panels:
+	MOVQ R10, AX
+	LEAQ (R10)(R11*1), R15
+	MOVQ R13, BX
 	MOVQ 16(DX), CX
-	MOVQ 24(DX), DI
-	MOVQ 32(DX), R8
-	MOVQ 40(DX), SI
-	MOVQ 48(DX), R9
-	MOVQ 56(DX), R10
-	ADDQ AX, R10
-	VXORPS Y4, Y4, Y4
-	VXORPS Y5, Y5, Y5
-	VXORPS Y6, Y6, Y6
-	VXORPS Y7, Y7, Y7
-	VXORPS Y8, Y8, Y8
-	VXORPS Y9, Y9, Y9
-	VXORPS Y10, Y10, Y10
-	VXORPS Y11, Y11, Y11
-	VXORPS Y12, Y12, Y12
-	VXORPS Y13, Y13, Y13
-	VXORPS Y14, Y14, Y14
-	VXORPS Y15, Y15, Y15
+	ZERO
 	SUBQ $2, CX
 	JLT  rest
 
@@ -151,7 +154,7 @@ loop:
 	STEP8(0)
 	STEP8(1)
 	ADDQ $48, AX
-	ADDQ $48, R10
+	ADDQ $48, R15
 	ADDQ $128, BX
 	SUBQ $2, CX
 	JGE  loop
@@ -174,6 +177,9 @@ done:
 	PUT8(Y13)
 	PUT8(Y14)
 	PUT8(Y15)
+	LEAQ (R10)(R11*2), R10
+	SUBQ $2, R12
+	JNZ  panels
 	VZEROUPPER
 	RET
 

@@ -8,7 +8,10 @@ type block struct {
 	stride int      // bytes
 	to     *float32 // what the sums are added to: C, or zeros
 	next   int      // bytes from a row of it to the next
-	second int      // bytes from a panel of A to the next
+
+	// With AVX2, which takes some panels of A:
+	second int // bytes from one to the next
+	count  int
 }
 
 // zeros are a row of them.
