@@ -27,8 +27,9 @@ type Finish struct {
 // Bounds are those of a tile that has none.
 func (f *Finish) Bounds() { f.Lo, f.Hi = float32(math.Inf(-1)), float32(math.Inf(1)) }
 
-// finishStep is how many columns the machine code takes at once, 0 if there is none.
-var finishStep int
+// finishLeast is how many columns a tile to which something is added must have for
+// machine code.
+var finishLeast int
 
 // A finishing is what the machine code is told.
 type finishing struct {
@@ -59,22 +60,18 @@ func (f *Finish) Run() {
 	if min(f.Stride, f.OtherApart, f.OutApart, f.Rows, f.Cols) < 0 {
 		panic("bug: rows go forward")
 	}
-	if finishStep == 0 || f.Lo != f.Lo || f.Hi != f.Hi || f.Lo == 0 && math.Signbit(float64(f.Lo)) || f.Hi == 0 { // bounds that would show
+	if !fast || f.Other != nil && f.Cols < finishLeast || f.Lo != f.Lo || f.Hi != f.Hi || f.Lo == 0 && math.Signbit(float64(f.Lo)) || f.Hi == 0 { // bounds that would show
 		f.plain()
 		return
 	}
 	last := f.Rows - 1
 	_, _ = f.Tile[last*f.Stride+f.Cols-1], f.Out[last*f.OutApart+2*f.Cols-1]
 	p := finishing{
-		tile: &f.Tile[0], stride: 4 * f.Stride, rows: f.Rows, cols: f.Cols / finishStep * finishStep, bias: &none,
+		tile: &f.Tile[0], stride: 4 * f.Stride, rows: f.Rows, cols: f.Cols, bias: &none,
 		out: &f.Out[0], outApart: f.OutApart, lo: f.Lo, hi: f.Hi, zero: none,
 	}
 	if f.Lo == 0 {
 		p.zero = 0
-	}
-	if p.cols == 0 {
-		f.plain()
-		return
 	}
 	if f.Bias != nil {
 		_ = f.Bias[last]
@@ -85,14 +82,6 @@ func (f *Finish) Run() {
 		p.other, p.apart = &f.Other[0], f.OtherApart
 	}
 	callFinish(&p)
-	if p.cols < f.Cols { // what the machine code leaves
-		rest := *f
-		rest.Tile, rest.Out, rest.Cols = f.Tile[p.cols:], f.Out[2*p.cols:], f.Cols-p.cols
-		if f.Other != nil {
-			rest.Other = f.Other[2*p.cols:]
-		}
-		rest.plain()
-	}
 }
 
 func (f *Finish) plain() {

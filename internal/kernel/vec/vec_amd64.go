@@ -14,12 +14,12 @@ func use(have isa.Set) {
 	fast, wide = have.Has(isa.AVX2), have.Has(isa.AVX512)
 	switch {
 	case wide:
-		finishStep, singlesStep = 1, 16
+		finishLeast, singlesStep = 0, 16
 		add.fast, sub.fast, mul.fast, div.fast = addAVX512, subAVX512, mulAVX512, divAVX512
 		greater.fast, lesser.fast = maxAVX512, minAVX512
 		fastPlus, fastClamp, fastSquare = plusAVX512, clampAVX512, squareAVX512
 	case fast:
-		finishStep, singlesStep = 8, 8
+		finishLeast, singlesStep = 8, 8
 		add.fast, sub.fast, mul.fast, div.fast = addAVX2, subAVX2, mulAVX2, divAVX2
 		greater.fast, lesser.fast = maxAVX2, minAVX2
 		fastPlus, fastClamp, fastSquare = plusAVX2, clampAVX2, squareAVX2
