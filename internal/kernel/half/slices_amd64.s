@@ -1,6 +1,8 @@
 #include "textflag.h"
 
 // func floatsAVX2(dst *float32, src *byte, n int)
+//
+// Weights come from memory: what follows is asked for ahead, also beyond a page.
 TEXT ·floatsAVX2(SB), NOSPLIT, $0-24
 	MOVQ dst+0(FP), DI
 	MOVQ src+8(FP), SI
@@ -9,6 +11,7 @@ TEXT ·floatsAVX2(SB), NOSPLIT, $0-24
 	JLT  small
 
 loop:
+	PREFETCHT0 1024(SI)
 	VCVTPH2PS (SI), Y0
 	VCVTPH2PS 16(SI), Y1
 	VCVTPH2PS 32(SI), Y2
