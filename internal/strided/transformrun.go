@@ -113,14 +113,16 @@ func (k *transformed) multiplyAll(w *Scratch, first, count, tiles int) {
 	room, _ := k.by.Room(count, k.lanes)
 	for e := range elements {
 		sums := w.float[k.sums+e*k.products:][:room]
-		clear(sums)
+		if !k.by.Sets {
+			clear(sums)
+		}
 		for from := 0; from < k.inputs; from += k.by.Depth {
 			d := min(k.by.Depth, k.inputs-from)
 			*l = lines{group: e, first: first, count: count}
 			*tile = gemm.Tile{
 				A: k.transforms.panels(w, nil, l, from, d), DistA: k.by.A.Words(d),
 				B: w.panels[from/k.by.Depth*k.deep+e*k.element:], DistB: k.apart,
-				Depth: d, Rows: count, Cols: tiles, C: sums, Stride: k.lanes,
+				Depth: d, Rows: count, Cols: tiles, C: sums, Stride: k.lanes, Fresh: from == 0,
 			}
 			k.by.Run(tile)
 		}

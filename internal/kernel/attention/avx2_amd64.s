@@ -231,26 +231,21 @@ GLOBL ·exponent(SB), RODATA|NOPTR, $12
 
 // EXP2 makes of x ≤ 0 its power of 2, in p, with n: the polynomial of what is above
 // the whole number n below x, times 2^n, which is n + 127 as an exponent. NaN goes
-// through.
+// through. Y8 … Y11, Y14 and Y15 are the polynomial, from the highest power on.
 #define EXP2(x, n, p) \
-	VMAXPS       x, Y12, x    \
-	VROUNDPS     $9, x, n     \
-	VSUBPS       n, x, x      \
-	VBROADCASTSS 20(SI), p    \
-	VBROADCASTSS 16(SI), Y14  \
-	VFMADD213PS  Y14, x, p    \
-	VBROADCASTSS 12(SI), Y14  \
-	VFMADD213PS  Y14, x, p    \
-	VBROADCASTSS 8(SI), Y14   \
-	VFMADD213PS  Y14, x, p    \
-	VBROADCASTSS 4(SI), Y14   \
-	VFMADD213PS  Y14, x, p    \
-	VBROADCASTSS (SI), Y14    \
-	VFMADD213PS  Y14, x, p    \
-	VADDPS       Y13, n, n    \
-	VCVTPS2DQ    n, n         \
-	VPSLLD       $23, n, n    \
-	VMULPS       n, p, p
+	VMAXPS      x, Y12, x  \
+	VROUNDPS    $9, x, n   \
+	VSUBPS      n, x, x    \
+	VMOVAPS     Y8, p      \
+	VFMADD213PS Y9, x, p   \
+	VFMADD213PS Y10, x, p  \
+	VFMADD213PS Y11, x, p  \
+	VFMADD213PS Y14, x, p  \
+	VFMADD213PS Y15, x, p  \
+	VADDPS      Y13, n, n  \
+	VCVTPS2DQ   n, n       \
+	VPSLLD      $23, n, n  \
+	VMULPS      n, p, p
 
 // func powersAVX2(c *powersCall)
 //
@@ -294,6 +289,12 @@ found:
 	VCMPPS       $0, Y4, Y1, Y5
 	VANDNPS      Y1, Y5, Y2
 	LEAQ         ·exp2(SB), SI
+	VBROADCASTSS 20(SI), Y8
+	VBROADCASTSS 16(SI), Y9
+	VBROADCASTSS 12(SI), Y10
+	VBROADCASTSS 8(SI), Y11
+	VBROADCASTSS 4(SI), Y14
+	VBROADCASTSS (SI), Y15
 	VSUBPS       Y2, Y0, Y4
 	EXP2(Y4, Y5, Y6)
 	VMOVUPS      Y6, (R10)

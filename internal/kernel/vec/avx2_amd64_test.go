@@ -1,4 +1,4 @@
-//go:build unix
+//go:build amd64 && unix
 
 package vec
 
