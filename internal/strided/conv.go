@@ -82,7 +82,7 @@ func newConvolution(op *Op) *convolution {
 		k.lies = op.Packs.leaves(w)
 	}
 	lasts := k.coded == nil && !k.lies || fitsWhole(&k.row.A, k.groups, k.outputs, k.n)
-	k.cut = newCuts(k.row, k.outputs, k.places, y.Dims[axisN]*k.groups, k.n, lasts)
+	k.cut = newCuts(k.row, k.outputs, k.places, y.Dims[axisN]*k.groups, k.n, k.taps > 1, lasts)
 	k.tileRows, k.tileCols = k.cut.tileRows, k.cut.tileCols
 	return k
 }
@@ -196,7 +196,7 @@ func (k *convolution) biasOf(w *Scratch, channel int, buf []float32) []float32 {
 func (k *convolution) finish(w *Scratch, tile []float32, stride int, bias []float32, i index) {
 	rows, first, cols := w.gemm.left.count, w.gemm.right.first, w.gemm.right.count
 	if k.places == 1 { // rows of one place would be short
-		buf := w.float[k.floats:][:rows]
+		buf := w.float[k.floats+k.staged:][:rows]
 		for r := range buf {
 			v := tile[r*stride]
 			if bias != nil { // which may lie where the buffer does

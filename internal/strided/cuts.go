@@ -28,11 +28,13 @@ type cuts struct {
 //
 // A strip is packed by each thread that has a part of it, which takes as long as to
 // multiply it with some hundred rows; the left factors are read again for each strip.
-// So where both are few there are strips for all threads, and otherwise sections.
+// So where both are few there are strips for all threads, and otherwise sections. What a
+// strip meets around its places is read for each, so that small ones are wide if they
+// meet some.
 //
 // If the left factors do not last, they are made anew for each strip, so that there are as
 // few as can be.
-func newCuts(row *gemm.Row, rows, cols, results, n int, lasts bool) cuts {
+func newCuts(row *gemm.Row, rows, cols, results, n int, around, lasts bool) cuts {
 	const (
 		enough = 8       // parts for the threads
 		few    = 256     // rows
@@ -42,7 +44,8 @@ func newCuts(row *gemm.Row, rows, cols, results, n int, lasts bool) cuts {
 		most   = 1 << 27 // products that a thread may take at once
 	)
 	c := cuts{rows: rows, cols: cols, panel: row.B.Lines, sections: 1, grain: 1}
-	c.tileRows, c.tileCols = stripTiles(row, rows, cols, results, n, true, lasts)
+	wide := around && rows <= 48 && n <= 128
+	c.tileRows, c.tileCols = stripTiles(row, rows, cols, results, n, true, lasts && !wide)
 	if rows*cols*results == 0 { // no strips
 		return c
 	}

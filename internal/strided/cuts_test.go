@@ -13,7 +13,7 @@ func TestCutsCoverAll(t *testing.T) {
 		for _, rows := range []int{1, 16, 24, 96, 144, 576, 2048} {
 			for _, cols := range []int{1, 16, 49, 196, 784, 3136, 12544} {
 				for _, n := range []int{1, 27, 576, 4608, 1 << 18} {
-					c := newCuts(row, rows, cols, 1, n, n != 576)
+					c := newCuts(row, rows, cols, 1, n, n == 27, n != 576)
 					at := 0
 					for i := range c.strips {
 						col, count := c.strip(i)

@@ -322,6 +322,7 @@ type gemmState struct {
 	badLeft, badRight marks // lines that the panels do not hold
 	source            gemm.Source
 	places            vec.Places // of what is read by way of a stage
+	placed            placed
 	tile              gemm.Tile
 	scores            []float32 // attention: the left factors
 	scoresApart       int       // of the positions, in them
