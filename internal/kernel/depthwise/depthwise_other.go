@@ -7,4 +7,6 @@ const fast = false
 
 func tapsByMachine(*Taps, *Plane, []float32, []byte, int) { panic("bug: no machine code") }
 
+func planesByMachine(*Taps, *Plane, []float32, []byte, int, *planes) { panic("bug: no machine code") }
+
 func (t *Taps) has(*Plane) bool { return false }
