@@ -459,7 +459,7 @@ func stripTiles(row *gemm.Row, rows, cols, results, n int, right, packed bool) (
 	kept, other, lines, others, pass := &row.A, &row.B, rows, cols, 128
 	if right {
 		kept, other, lines, others, pass = other, kept, cols, rows, 48
-		if n <= 64 || row.Else != nil { // little work, or fast: larger tiles, which take as long
+		if row.Else != nil { // fast: larger tiles, which take as long
 			pass = 96
 		}
 	}
