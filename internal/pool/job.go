@@ -6,9 +6,15 @@ import (
 	"sync/atomic"
 )
 
-// A job is one call of Worker.For, on the worker that called. Ranges are handed
-// out in rising order by a counter; those handed out are always completed, so the
-// lowest one that panics does not depend on timing.
+// A job is one call of Worker.For, on the worker that called. The caller takes ranges
+// from the front, the others from the back, so that each has ranges side by side and
+// finds in its cache what they have in common:
+//
+//	0 1 2 3 4 5 6 7 8 9
+//	caller ►     ◄ helpers
+//
+// Those taken are always completed, and one that panics ends only what lies behind it,
+// so the lowest one that panics does not depend on timing.
 //
 // A job is used again for the next loop, while others may still look at it. What
 // decides is seats: who takes one belongs to the loop that put it there, and reads
@@ -21,8 +27,8 @@ type job struct {
 	body      Body
 	place     int // among the open jobs
 
-	_      [64]byte     // counters of their own cache lines
-	next   atomic.Int64 // the range to hand out next
+	_      [64]byte      // counters of their own cache lines
+	left   atomic.Uint64 // the ranges that nobody has taken: see between
 	_      [56]byte
 	seats  atomic.Int64 // for others to take; 0: the job is not open
 	inside atomic.Int64 // who took one and has not left; counted from the close on, below 0 before
@@ -80,12 +86,33 @@ func (j *job) wait(taken int64) {
 	}
 }
 
+// between is a word that stands for the ranges from lo up to hi.
+func between(lo, hi int) uint64 { return uint64(hi)<<32 | uint64(lo) }
+
+// takeRange takes a range, from the front or the back; it is negative if none is left.
+func (j *job) takeRange(back bool) int {
+	for {
+		left := j.left.Load()
+		lo, hi := int(uint32(left)), int(left>>32)
+		if lo >= hi {
+			return -1
+		}
+		i, rest := lo, between(lo+1, hi)
+		if back {
+			i, rest = hi-1, between(lo, hi-1)
+		}
+		if j.left.CompareAndSwap(left, rest) {
+			return i
+		}
+	}
+}
+
 // work runs ranges until none is left. One who helps leaves the rest to others if
 // there are too many at work.
 func (j *job) work(w *Worker, helps bool) {
 	for {
-		i := int(j.next.Add(1) - 1)
-		if i >= j.ranges || !j.run(w, i) || helps && crowded() {
+		i := j.takeRange(helps)
+		if i < 0 || !j.run(w, i) || helps && crowded() {
 			return
 		}
 	}
@@ -103,10 +130,11 @@ func (j *job) run(w *Worker, i int) (returned bool) {
 	return true
 }
 
-// fail notes that range i panicked with v and hands out no more ranges. Called
-// while the stack of the panic still stands.
+// fail notes that range i panicked with v. Ranges behind it are left out. Called while
+// the stack of the panic still stands.
 func (j *job) fail(i int, v any) {
-	j.next.Store(int64(j.ranges))
+	for left := j.left.Load(); int(uint32(left)) > i && !j.left.CompareAndSwap(left, 0); left = j.left.Load() {
+	}
 	p, nested := v.(*Panic)
 	if !nested {
 		if v == nil { // runtime.Goexit: a worker's must not pass for success

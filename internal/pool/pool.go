@@ -21,7 +21,7 @@ const maxRanges = 256
 // below 1 counts as 1. Choose it such that a range is worth some 10 µs of
 // work. The ranges depend on n and grain only.
 //
-// If body panics, no further range is begun, and For panics with a *Panic for
+// If body panics, no range behind is begun, and For panics with a *Panic for
 // the lowest range that did: the one that a plain loop would have met. A fault in
 // mapped memory is such a panic where a helper meets it; see osfile.Protect for the
 // goroutine of the caller.

@@ -97,7 +97,7 @@ func (w *Worker) For(n, grain int, wake bool, b Body) {
 	}
 	j := &w.job
 	j.n, j.ranges, j.body, j.panic = n, ranges(n, grain), b, nil
-	j.next.Store(0)
+	j.left.Store(between(0, j.ranges))
 	w.share(wake)
 	if j.panic != nil {
 		panic(j.panic) // re-raise

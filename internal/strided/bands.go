@@ -63,7 +63,7 @@ func newBands(win *window, x *array, inH, inW int, outside float32, channels, he
 		b.shift[t] = t/win.Kernel[2]*win.Dilation[1]*b.row + b.column(t%win.Kernel[2]*win.Dilation[2])
 	}
 	b.kernel = depthwise.NewTaps(b.shift)
-	b.halves = x.typ == tensor.Float16 && x.pass == 0 && x.inRows(axisH) && stride <= min(2, b.width)
+	b.halves = x.typ == tensor.Float16 && x.pass == 0 && x.inRows(axisH) && x.strides[axisC] >= 0 && stride <= min(2, b.width)
 
 	height = max(height, 1)
 	for b.tiles = 1; ; b.tiles++ {
@@ -104,14 +104,16 @@ func (b *bands) begin(areas []float32) {
 	}
 }
 
-// copyHalves makes the copy of what rows of the result meet, of rows of fp16
-// numbers, all at once. It begins with row top of x, in channel i.
-func (b *bands) copyHalves(w *Scratch, area []float32, i index, top int) {
-	rows := len(area) / b.row
+// copyHalves makes the copies of what so many rows of x, from row top on, are in so
+// many channels, from i on: of rows of fp16 numbers, all at once.
+func (b *bands) copyHalves(w *Scratch, areas []float32, rows, channels int, i index, top int) {
 	from, to := min(max(-top, 0), rows), max(min(rows, b.inH-top), 0)
 	if b.tiles > 1 { // where there was something in another band
-		repeat(area[:from*b.row], b.outside)
-		repeat(area[max(from, to)*b.row:], b.outside)
+		for c := range channels {
+			area := areas[c*b.area:][:rows*b.row]
+			repeat(area[:from*b.row], b.outside)
+			repeat(area[max(from, to)*b.row:], b.outside)
+		}
 	}
 	before := b.win.PadBefore[2]
 	skip := max(0, -before) // elements that no place meets
@@ -122,8 +124,9 @@ func (b *bands) copyHalves(w *Scratch, area []float32, i index, top int) {
 	i[axisH], i[axisW] = top+from, skip
 	at := before + skip
 	w.rows = half.Rows{
-		Dst: area, At: from*b.row + b.column(at), DstApart: b.row,
+		Dst: areas, At: from*b.row + b.column(at), DstApart: b.row,
 		Src: b.from.memory(w)[b.from.at(&i):], SrcApart: b.from.strides[axisH], Count: to - from, Cols: cols,
+		More: channels - 1, DstPlane: b.area, SrcPlane: b.from.strides[axisC],
 	}
 	if b.win.Stride[2] > 1 {
 		w.rows.Split = b.column(at+1) - b.column(at)

@@ -34,7 +34,7 @@ func bindChannelwise(op *Op) (Kernel, error) {
 	if k.pitch = 2 * width; !k.flatOut {
 		k.pitch = k.sink.out.strides[axisH]
 	}
-	if b, ok := k.sink.halfRows(height, width, k.pitch); ok && k.careful == nil {
+	if b, ok := k.sink.halfRows(height, width, k.pitch); ok && k.careful == nil && k.sink.out.strides[axisC] >= 0 {
 		k.stored, k.bounds = true, b
 	}
 	k.biasAt = k.channels * k.taps
@@ -74,27 +74,35 @@ func (k *channelwise) run(w *Scratch, t int) {
 	if k.hasBias {
 		k.bias.load(w, bias, index{axisC: o[axisC]}, axisC)
 	}
-	for c := range channels {
-		area := w.float[k.copyAt+c*k.area:][:k.reach(1, rows)*k.bands.row]
-		k.copyRows(w, area, index{axisN: o[axisN], axisC: (o[axisC] + c) / k.outputs}, k.under(1, first, 0))
+	areas, met, top := w.float[k.copyAt:][:channels*k.area], k.reach(1, rows), k.under(1, first, 0)
+	if k.halves && k.outputs == 1 {
+		k.copyHalves(w, areas, met, channels, index{axisN: o[axisN], axisC: o[axisC]}, top)
+	} else {
+		for c := range channels {
+			k.copyRows(w, areas[c*k.area:][:met*k.bands.row], index{axisN: o[axisN], axisC: (o[axisC] + c) / k.outputs}, top)
+		}
 	}
 	p := depthwise.Plane{Step: k.step(), Rows: rows, Width: k.out[axisW], Bounds: k.bounds}
-	for c := range channels {
-		p.Src, p.Weights, p.Bias = w.float[k.copyAt+c*k.area:][:k.area], weights[c*k.taps:][:k.taps], depthwise.NoBias
-		if k.hasBias {
-			p.Bias = bias[c]
+	if k.stored {
+		p.Src, p.Weights, p.Bias = areas, weights, depthwise.NoBias
+		if !k.hasBias {
+			bias = nil
 		}
-		i := index{axisN: o[axisN], axisC: o[axisC] + c}
-		if !k.stored {
-			k.put(w, &p, i, first)
-			continue
-		}
+		i := index{axisN: o[axisN], axisC: o[axisC]}
 		if k.flatOut {
 			i[axisW] = first * k.out[axisW]
 		} else {
 			i[axisH] = first
 		}
-		k.kernel.Halves(k.sink.out.memory(w)[k.sink.out.at(&i):], k.pitch, &p)
+		k.kernel.HalvesOf(channels, k.sink.out.memory(w)[k.sink.out.at(&i):], k.pitch, k.sink.out.strides[axisC], k.area, &p, bias)
+		return
+	}
+	for c := range channels {
+		p.Src, p.Weights, p.Bias = w.float[k.copyAt+c*k.area:][:k.area], weights[c*k.taps:][:k.taps], depthwise.NoBias
+		if k.hasBias {
+			p.Bias = bias[c]
+		}
+		k.put(w, &p, index{axisN: o[axisN], axisC: o[axisC] + c}, first)
 	}
 }
 
@@ -132,7 +140,7 @@ func (k *channelwise) loadWeights(w *Scratch, dst []float32, channel, channels i
 // the channel of x.
 func (k *channelwise) copyRows(w *Scratch, area []float32, i index, top int) {
 	if k.halves {
-		k.copyHalves(w, area, i, top)
+		k.copyHalves(w, area, len(area)/k.bands.row, 1, i, top)
 		return
 	}
 	stride, row := k.Stride[2], w.float[k.rowAt:][:k.bands.width]

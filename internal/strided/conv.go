@@ -10,25 +10,25 @@ import (
 // columns places of the result, and it adds up over input channels and kernel.
 type convolution struct {
 	window
-	sink               *sink
-	x, w, bias         array
-	hasBias            bool
-	packedBias         packed
-	in                 [td.NumAxes]int // extents of x
-	out                [td.NumAxes]int // extents of the result
-	groups             int
-	inputs             int // channels of a group
-	outputs            int // channels of a group that it makes
-	flatW              int // distance of the weights of a channel, if they have one
-	isFlat             bool
-	taps               int // of a kernel
-	places             int // of the result, along D, H and W
-	flatOut            bool
-	lies               bool        // the weights are read as they lie
-	coded              *codedLines // that the weights were made of, to be read instead; nil: the weights
-	product                        // of the weights and what lies under them
-	rowTiles, colTiles int         // of a group
-	staged             int         // floats of scratch, after the product's, that the right side takes
+	sink       *sink
+	x, w, bias array
+	hasBias    bool
+	packedBias packed
+	in         [td.NumAxes]int // extents of x
+	out        [td.NumAxes]int // extents of the result
+	groups     int
+	inputs     int // channels of a group
+	outputs    int // channels of a group that it makes
+	flatW      int // distance of the weights of a channel, if they have one
+	isFlat     bool
+	taps       int // of a kernel
+	places     int // of the result, along D, H and W
+	flatOut    bool
+	lies       bool        // the weights are read as they lie
+	coded      *codedLines // that the weights were made of, to be read instead; nil: the weights
+	product                // of the weights and what lies under them
+	cut        cuts        // of a group
+	staged     int         // floats of scratch, after the product's, that the right side takes
 }
 
 func bindConv(op *Op) (Kernel, error) {
@@ -82,8 +82,8 @@ func newConvolution(op *Op) *convolution {
 		k.lies = op.Packs.leaves(w)
 	}
 	lasts := k.coded == nil && !k.lies || fitsWhole(&k.row.A, k.groups, k.outputs, k.n)
-	k.tileRows, k.tileCols = stripTiles(k.row, k.outputs, k.places, y.Dims[axisN]*k.groups, k.n, true, lasts)
-	k.rowTiles, k.colTiles = tilesOf(k.outputs, k.tileRows), tilesOf(k.places, k.tileCols)
+	k.cut = newCuts(k.row, k.outputs, k.places, y.Dims[axisN]*k.groups, k.n, k.taps > 1, lasts)
+	k.tileRows, k.tileCols = k.cut.tileRows, k.cut.tileCols
 	return k
 }
 
@@ -98,7 +98,7 @@ func (k *convolution) multiplyWith(op *Op, under factors) {
 		k.decoded = k.coded.need(k.tileRows, k.row.Depth)
 	}
 	if k.coded != nil || k.lies {
-		k.left.keepWhole(k.out[axisN]*k.colTiles, k.groups, k.outputs, k.n)
+		k.left.keepWhole(k.out[axisN]*k.cut.strips, k.groups, k.outputs, k.n)
 	} else {
 		k.left.packed = op.Packs.add(&op.Operands[2], packConv, &k.left, k.row.Depth, k.groups, k.outputs, k.n)
 	}
@@ -138,9 +138,7 @@ func (a *array) placeStride(dims [td.NumAxes]int) (stride int, flat bool) {
 }
 
 func (k *convolution) Tiles() (n, grain int) {
-	work := min(k.outputs, k.tileRows) * min(k.places, k.tileCols) * max(k.n, 1)
-	strips := k.out[axisN] * k.groups * k.colTiles
-	return strips * k.rowTiles, stripGrain(strips, k.rowTiles, work)
+	return k.out[axisN] * k.groups * k.cut.strips * k.cut.sections, k.cut.grain
 }
 
 func (k *convolution) Need() Need {
@@ -154,12 +152,14 @@ func (k *convolution) Run(w *Scratch, lo, hi int) {
 	w.begins()
 	for t := lo; t < hi; t++ {
 		rest := t
-		row := rest % k.rowTiles * k.tileRows
-		rest /= k.rowTiles
-		col := rest % k.colTiles * k.tileCols
-		rest /= k.colTiles
+		row, end := k.cut.section(rest % k.cut.sections)
+		rest /= k.cut.sections
+		col, cols := k.cut.strip(rest % k.cut.strips)
+		rest /= k.cut.strips
 		group, n := rest%k.groups, rest/k.groups
-		k.part(w, n, group, row, min(k.tileRows, k.outputs-row), col, min(k.tileCols, k.places-col))
+		for ; row < end; row += k.tileRows {
+			k.part(w, n, group, row, min(k.tileRows, end-row), col, cols)
+		}
 	}
 }
 
@@ -196,7 +196,7 @@ func (k *convolution) biasOf(w *Scratch, channel int, buf []float32) []float32 {
 func (k *convolution) finish(w *Scratch, tile []float32, stride int, bias []float32, i index) {
 	rows, first, cols := w.gemm.left.count, w.gemm.right.first, w.gemm.right.count
 	if k.places == 1 { // rows of one place would be short
-		buf := w.float[k.floats:][:rows]
+		buf := w.float[k.floats+k.staged:][:rows]
 		for r := range buf {
 			v := tile[r*stride]
 			if bias != nil { // which may lie where the buffer does

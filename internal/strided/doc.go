@@ -334,7 +334,7 @@ func (w *Scratch) forget() {
 	for i := range w.gemm.strips {
 		w.gemm.strips[i].of = nil
 	}
-	w.gemm.held.of = nil
+	w.gemm.held.of, w.gemm.placed.of = nil, nil
 	w.keys.of, w.transform.of, w.coded.of = nil, nil, nil
 }
 

@@ -55,10 +55,8 @@ func (k *poolMax) Run(w *Scratch, lo, hi int) {
 	k.begin(w.float[:k.channels*k.area])
 	for t := lo; t < hi; t++ {
 		o, channels, rows := k.tile(t)
-		for c := range channels {
-			area := w.float[c*k.area:][:k.window.reach(1, rows)*k.row]
-			k.copyHalves(w, area, index{axisN: o[axisN], axisC: o[axisC] + c}, k.window.under(1, o[axisH], 0))
-		}
+		from := index{axisN: o[axisN], axisC: o[axisC]}
+		k.copyHalves(w, w.float[:channels*k.area], k.window.reach(1, rows), channels, from, k.window.under(1, o[axisH], 0))
 		p := depthwise.Plane{Max: true, Step: k.step(), Rows: rows, Width: k.cols, Bias: depthwise.NoBias, Bounds: k.bounds}
 		for c := range channels {
 			p.Src = w.float[c*k.area:][:k.area]

@@ -322,6 +322,7 @@ type gemmState struct {
 	badLeft, badRight marks // lines that the panels do not hold
 	source            gemm.Source
 	places            vec.Places // of what is read by way of a stage
+	placed            placed
 	tile              gemm.Tile
 	scores            []float32 // attention: the left factors
 	scoresApart       int       // of the positions, in them
@@ -458,7 +459,7 @@ func stripTiles(row *gemm.Row, rows, cols, results, n int, right, packed bool) (
 	kept, other, lines, others, pass := &row.A, &row.B, rows, cols, 128
 	if right {
 		kept, other, lines, others, pass = other, kept, cols, rows, 48
-		if n <= 64 || row.Else != nil { // little work, or fast: larger tiles, which take as long
+		if row.Else != nil { // fast: larger tiles, which take as long
 			pass = 96
 		}
 	}

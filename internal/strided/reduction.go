@@ -75,6 +75,7 @@ type reduction struct {
 	byRow    bool
 	innerRow rowsOf
 	sumRow   func(row []float32) float64 // what a row comes to; nil: join its values one by one
+	together bool                        // each result has one row, and these follow each other: several are read at once
 }
 
 func bindReduced(op *Op) (*reduction, error) {
@@ -122,6 +123,7 @@ func bindReduced(op *Op) (*reduction, error) {
 		if k.byRow && op.Rules == nil {
 			k.sumRow = rowSums[p.Kind]
 		}
+		k.together = k.sumRow != nil && dense && k.count == space[row] && 2*k.count <= chunk && k.x.strides[k.axis] == k.count*k.x.strides[row]
 		if dense && k.count >= chunk { // each result is enough for a tile
 			k.rowsOf = newRows(results, row)
 		}
@@ -172,6 +174,8 @@ func (k *reduction) Run(w *Scratch, lo, hi int) {
 			}
 		case k.kind == td.ReduceLogSumExp:
 			k.logSumExp(w, v, i)
+		case k.together:
+			k.reduceTogether(w, v, i)
 		case k.byRow:
 			for j := range v {
 				at := i
@@ -212,6 +216,20 @@ func (k *reduction) reduceLanes(w *Scratch, sum []float64, i index, start float6
 			sum[j] = join(sum[j], float64(v))
 		}
 		k.inner.next(&place)
+	}
+}
+
+// reduceTogether is reduceRows for a stretch of results.
+func (k *reduction) reduceTogether(w *Scratch, v []float32, i index) {
+	for some := chunk / k.count; len(v) > 0 && !w.stop(); {
+		n := min(some, len(v))
+		rows := w.float[chunk:][:n*k.count]
+		k.x.loadAt(w, rows, &i, k.innerRow.axis)
+		for j := range n {
+			v[j] = k.finish(k.start + k.sumRow(rows[j*k.count:][:k.count]))
+		}
+		v = v[n:]
+		i[k.axis] += n
 	}
 }
 

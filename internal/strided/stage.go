@@ -28,6 +28,14 @@ type stage struct {
 	floats     int
 }
 
+// placed is which places those in the scratch are, and what the stage has room for.
+type placed struct {
+	of           *stage
+	first, count int
+	column       int   // along W, of the first
+	from, to     index // the first and the last that the stage is for
+}
+
 // maxStage bounds the floats of a stage: what a cache holds beside the panels.
 const maxStage = 1 << 15
 
@@ -103,21 +111,33 @@ func (s *stage) elem() (gemm.Elem, bool) { return gemm.Placed, true }
 
 // prepare loads a channel. The taps of another wait.
 func (s *stage) prepare(w *Scratch, l *lines, from, d int, fresh bool) int {
-	var first, last index // of the places that the stage is for
-	s.resultPlace(&first, l.first)
-	s.resultPlace(&last, l.first+l.count-1)
-	if first[axisD] != last[axisD] {
-		first[axisH], last[axisH] = 0, s.out[axisH]-1
+	if p := &w.gemm.placed; fresh && (p.of != s || p.first != l.first || p.count != l.count) {
+		s.place(w, l)
 	}
-	if fresh {
-		s.findPlaces(w.int[:l.count], l.first, first)
-		w.gemm.places.Set(w.int[:l.count])
-		clear(s.area(w)) // what is outside of x stays 0
-	}
+	p := &w.gemm.placed
 	i := l.at
 	i[axisC] += from / len(s.shift)
-	s.loadChannel(w, s.area(w), i, first, last)
+	s.loadChannel(w, s.area(w), i, &p.from, &p.to)
 	return min(d, len(s.shift)-from%len(s.shift))
+}
+
+// place makes the stage ready for the places of lines. Where a row of places begins as
+// that of the lines before did, they lie as they did.
+func (s *stage) place(w *Scratch, l *lines) {
+	p := &w.gemm.placed
+	var from, to index
+	s.resultPlace(&from, l.first)
+	s.resultPlace(&to, l.first+l.count-1)
+	alike := p.of == s && p.count == l.count && p.column == from[axisW] && s.out[axisD] == 1
+	*p = placed{of: s, first: l.first, count: l.count, column: from[axisW], from: from, to: to}
+	if from[axisD] != to[axisD] {
+		p.from[axisH], p.to[axisH] = 0, s.out[axisH]-1
+	}
+	if !alike {
+		s.findPlaces(w.int[:l.count], l.first, p.from)
+		w.gemm.places.Set(w.int[:l.count])
+	}
+	clear(s.area(w)) // what is outside of x stays 0
 }
 
 func (s *stage) source(w *Scratch, l *lines, from, d int) gemm.Source {
@@ -146,7 +166,7 @@ func (s *stage) findPlaces(places []int64, p int, first index) {
 }
 
 // loadChannel fills the stage with a channel of x, which begins at i.
-func (s *stage) loadChannel(w *Scratch, area []float32, i, first, last index) {
+func (s *stage) loadChannel(w *Scratch, area []float32, i index, first, last *index) {
 	planes := s.reach(0, last[axisD]-first[axisD]+1)
 	rows := s.reach(1, last[axisH]-first[axisH]+1)
 	above := s.under(1, first[axisH], 0)

@@ -91,11 +91,48 @@ func (t *Taps) Floats(dst []float32, pitch int, p *Plane) {
 	}
 }
 
-// Halves computes rows of fp16 numbers that are so many bytes apart, little endian.
-func (t *Taps) Halves(dst []byte, pitch int, p *Plane) {
-	if !t.check(p, pitch, 2, len(dst)) {
+// planes are several planes: how far they, and their results, are apart, and their
+// biases.
+type planes struct {
+	count, dstApart, srcApart int
+	bias                      []float32
+}
+
+// HalvesOf is Halves for several planes, which are so many floats apart and whose
+// results are so many bytes apart. The weights of one follow those of the other. There
+// is a bias for each, or none.
+func (t *Taps) HalvesOf(count int, dst []byte, pitch, dstApart, srcApart int, p *Plane, bias []float32) {
+	q, taps := *p, len(t.shifts)
+	q.Weights = p.Weights[:taps]
+	end := (p.Rows-1)*pitch + 2*p.Width
+	if count <= 0 || !t.check(&q, pitch, 2, len(dst)) {
 		return
 	}
+	if min(dstApart, srcApart) < 0 || (count-1)*dstApart+end > len(dst) || count*taps > len(p.Weights) ||
+		(count-1)*srcApart+(p.Rows-1)*p.Step+t.far+p.Width > len(p.Src) || bias != nil && len(bias) < count {
+		panic("bug: planes outside of their memory")
+	}
+	if fast {
+		planesByMachine(t, p, nil, dst, pitch, &planes{count, dstApart, srcApart, bias})
+		return
+	}
+	for i := range count {
+		q.Src, q.Weights = p.Src[i*srcApart:], p.Weights[i*taps:][:taps]
+		if bias != nil {
+			q.Bias = bias[i]
+		}
+		t.halves(dst[i*dstApart:], pitch, &q)
+	}
+}
+
+// Halves computes rows of fp16 numbers that are so many bytes apart, little endian.
+func (t *Taps) Halves(dst []byte, pitch int, p *Plane) {
+	if t.check(p, pitch, 2, len(dst)) {
+		t.halves(dst, pitch, p)
+	}
+}
+
+func (t *Taps) halves(dst []byte, pitch int, p *Plane) {
 	if fast {
 		tapsByMachine(t, p, nil, dst, pitch)
 		return

@@ -38,6 +38,11 @@ const (
 // tapsByMachine computes a plane, of floats or of fp16 numbers, whose rows are so many
 // bytes apart.
 func tapsByMachine(t *Taps, p *Plane, floats []float32, halves []byte, pitch int) {
+	planesByMachine(t, p, floats, halves, pitch, &planes{count: 1})
+}
+
+// planesByMachine computes several.
+func planesByMachine(t *Taps, p *Plane, floats []float32, halves []byte, pitch int, all *planes) {
 	a := tapping{
 		step: 4 * p.Step, pitch: pitch, taps: len(t.shifts),
 		bias: p.Bias, lo: p.lo, hi: p.hi, zero: p.zero,
@@ -64,18 +69,27 @@ func tapsByMachine(t *Taps, p *Plane, floats []float32, halves []byte, pitch int
 	if halves != nil {
 		a.halves = 1
 	}
-	for column := 0; column < p.Width; column += longest {
-		a.width = min(longest, p.Width-column)
-		perCall := max(1, most/((a.width+15)/16*max(1, a.taps)))
-		for row := 0; row < p.Rows; row += perCall {
-			a.rows = min(perCall, p.Rows-row)
-			a.src = unsafe.Pointer(&p.Src[first+row*p.Step+column])
-			if halves != nil {
-				a.dst = unsafe.Pointer(&halves[row*pitch+2*column])
-			} else {
-				a.dst = unsafe.Pointer(&floats[row*pitch/4+column])
+	perCall := max(1, most/((min(longest, p.Width)+15)/16*max(1, a.taps)))
+	for i := range all.count {
+		src := p.Src[i*all.srcApart:]
+		if i > 0 {
+			a.weights = unsafe.Pointer(&p.Weights[i*len(t.shifts)])
+		}
+		if all.bias != nil {
+			a.bias = all.bias[i]
+		}
+		for column := 0; column < p.Width; column += longest {
+			a.width = min(longest, p.Width-column)
+			for row := 0; row < p.Rows; row += perCall {
+				a.rows = min(perCall, p.Rows-row)
+				a.src = unsafe.Pointer(&src[first+row*p.Step+column])
+				if halves != nil {
+					a.dst = unsafe.Pointer(&halves[i*all.dstApart+row*pitch+2*column])
+				} else {
+					a.dst = unsafe.Pointer(&floats[row*pitch/4+column])
+				}
+				someTaps(&a, code)
 			}
-			someTaps(&a, code)
 		}
 	}
 }

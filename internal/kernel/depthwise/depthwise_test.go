@@ -1,6 +1,7 @@
 package depthwise
 
 import (
+	"bytes"
 	"encoding/binary"
 	"math"
 	"math/rand/v2"
@@ -151,6 +152,50 @@ func TestTapsInParts(t *testing.T) {
 		}
 		if got[i] != want {
 			t.Errorf("element %d is %g, expected %g", i, got[i], want)
+		}
+	}
+}
+
+// Several planes are what each is alone, and nothing beside them is written.
+func TestPlanes(t *testing.T) {
+	const rows, width, row, area, count = 5, 7, 9, 70, 4
+	for name, taps := range map[string]*Taps{"grid": NewTaps([]int{0, 1, 2, 9, 10, 11, 18, 19, 20}), "any": NewTaps([]int{0, 3, 20})} {
+		n := len(taps.shifts)
+		p := &Plane{Src: make([]float32, count*area), Step: row, Weights: make([]float32, count*n), Rows: rows, Width: width, Bias: 3, Bounds: Unbounded}
+		for i := range p.Src {
+			p.Src[i] = float32(i%17) / 4
+		}
+		for i := range p.Weights {
+			p.Weights[i] = float32(i%7) - 3
+		}
+		for _, bias := range [][]float32{nil, {1, 2, 3, 4}} {
+			const pitch, apart = 2*width + 2, 2 * 60
+			got, want := make([]byte, count*apart), make([]byte, count*apart)
+			taps.HalvesOf(count, got, pitch, apart, area, p, bias)
+			for i := range count {
+				one := *p
+				one.Src, one.Weights = p.Src[i*area:], p.Weights[i*n:][:n]
+				if bias != nil {
+					one.Bias = bias[i]
+				}
+				taps.Halves(want[i*apart:], pitch, &one)
+			}
+			if !bytes.Equal(got, want) {
+				t.Errorf("%s, bias %v: planes are %x, expected %x", name, bias, got, want)
+			}
+			for what, call := range map[string]func(){
+				"the last plane of the result": func() { taps.HalvesOf(count, got[:3*apart+4*pitch+2*width-1], pitch, apart, area, p, bias) },
+				"the last plane of the source": func() { taps.HalvesOf(count+1, make([]byte, (count+1)*apart), pitch, apart, area, p, nil) },
+			} {
+				func() {
+					defer func() {
+						if recover() == nil {
+							t.Errorf("%s: %s may lie outside", name, what)
+						}
+					}()
+					call()
+				}()
+			}
 		}
 	}
 }

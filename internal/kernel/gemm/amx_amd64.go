@@ -107,8 +107,7 @@ func splitRows(p *splitting)
 //go:noescape
 func splitSide(p *splitting)
 
-// packTiles makes panels, group by group, 16 lines at a time. It reports whether
-// all numbers split.
+// packTiles makes panels, group by group. It reports whether all numbers split.
 func packTiles(panels []float32, apart int, s *Source, columns bool) bool {
 	if s.Elem == Looked || s.Elem == Scaled {
 		packCodes(panels, apart, s)
@@ -116,9 +115,9 @@ func packTiles(panels []float32, apart int, s *Source, columns bool) bool {
 	}
 	held := true
 	for k := 0; k < s.Depth; k += tileFactors {
-		for l := 0; l < roundUp(s.Lines, 2*tileLines); l += tileLines {
-			at := l/(2*tileLines)*apart + k/tileFactors*groupWords + l/tileLines%2*(tileBytes/4)
-			held = packTile(panels[at:][:lowWords+tileBytes/4], s, l, k, columns) && held
+		for l := 0; l < s.Lines; l += 2 * tileLines {
+			at := l/(2*tileLines)*apart + k/tileFactors*groupWords
+			held = packGroup(panels[at:][:groupWords], s, l, k, columns) && held
 		}
 	}
 	return held
@@ -154,60 +153,78 @@ func packCodes(panels []float32, apart int, s *Source) {
 	}
 }
 
-// packTile makes a tile of high parts and one of low parts.
+// packGroup makes a group of a panel, of the lines from one on and the factors from one
+// on. It is a call of its own so that the scheduler can stop a loop over groups: machine
+// code it cannot.
 //
 //go:noinline
-func packTile(tile []float32, s *Source, l, k int, columns bool) bool {
-	high, low := tile[:tileBytes/4], tile[lowWords:][:tileBytes/4]
-	lines, depth := min(tileLines, s.Lines-l), min(tileFactors, s.Depth-k)
-	if lines <= 0 {
-		clear(high)
-		clear(low)
-		return true
-	}
+func packGroup(group []float32, s *Source, l, k int, columns bool) bool {
+	lines, depth := min(2*tileLines, s.Lines-l), min(tileFactors, s.Depth-k)
 	size := 4
-	p := splitting{dst: unsafe.Pointer(&tile[0])}
+	p := splitting{dst: unsafe.Pointer(&group[0])}
 	if s.Elem == F16 {
 		size, p.halves = 2, 1
 	}
-	p.src = s.element(l, k)
+	if s.Step != 1 && s.Line != 1 {
+		return packGroupSlowly(group, s, l, k, lines, depth, columns)
+	}
+	first := s.element(l, k)
 	s.element(l+lines-1, k+depth-1)
-	exchange := false
-	switch {
-	case s.Step == 1:
-		p.count, p.from, p.there = lines, size*s.Line, 1<<depth-1
-		clear(high[16*lines:])
-		clear(low[16*lines:])
-		splitRows(&p)
-		exchange = columns
-	case s.Line == 1:
-		p.count, p.from, p.there = depth, size*s.Step, 1<<lines-1
-		rows := (depth + 1) / 2
-		clear(high[16*rows:])
-		clear(low[16*rows:])
+	if s.Step != 1 {
+		if rows := (depth + 1) / 2; rows < tileLines {
+			for tile := 0; tile < groupWords; tile += tileBytes / 4 {
+				clear(group[tile+16*rows : tile+tileBytes/4])
+			}
+		}
+		p.src, p.count, p.from, p.there = first, depth, size*s.Step, 1<<lines-1
 		splitSide(&p)
-		exchange = !columns
-	default:
-		return packTileSlowly(tile, s, l, k, lines, depth, columns)
+		if !columns {
+			exchangeTiles(group)
+		}
+		return p.bad == 0 || s.Near
 	}
-	if exchange {
-		exchangeWords(&high[0])
-		exchangeWords(&low[0])
+	if lines < 2*tileLines {
+		clear(group)
 	}
-	return p.bad == 0 || s.Near
+	bad := uint64(0)
+	for i := 0; i < lines; i += tileLines {
+		p.dst, p.src = unsafe.Pointer(&group[i/tileLines*(tileBytes/4)]), s.element(l+i, k)
+		p.count, p.from, p.there = min(tileLines, lines-i), size*s.Line, 1<<depth-1
+		splitTile(&p)
+		bad |= p.bad
+	}
+	if columns {
+		exchangeTiles(group)
+	}
+	return bad == 0 || s.Near
 }
 
-// packTileSlowly packs lines whose factors lie apart in both directions, by way of
+// splitTile is a call of its own for the same reason.
+//
+//go:noinline
+func splitTile(p *splitting) { splitRows(p) }
+
+// exchangeTiles exchanges the rows and columns of the tiles of a group.
+func exchangeTiles(group []float32) {
+	for tile := 0; tile < groupWords; tile += tileBytes / 4 {
+		exchangeTile(group[tile:][:tileBytes/4])
+	}
+}
+
+//go:noinline
+func exchangeTile(tile []float32) { exchangeWords(&tile[0]) }
+
+// packGroupSlowly packs lines whose factors lie apart in both directions, by way of
 // lines in which they do not.
-func packTileSlowly(tile []float32, s *Source, l, k, lines, depth int, columns bool) bool {
-	var buf [tileLines * tileFactors]float32
+func packGroupSlowly(group []float32, s *Source, l, k, lines, depth int, columns bool) bool {
+	var buf [2 * tileLines * tileFactors]float32
 	for i := range lines {
 		for j := range depth {
 			buf[i*tileFactors+j] = s.float(l+i, k+j)
 		}
 	}
 	dense := Source{Floats: buf[:], Line: tileFactors, Step: 1, Lines: lines, Depth: depth, Near: s.Near}
-	return packTile(tile, &dense, 0, 0, columns)
+	return packGroup(group, &dense, 0, 0, columns)
 }
 
 // splits reports whether a number is the sum of two bf16 ones, as the machine code

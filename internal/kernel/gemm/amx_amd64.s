@@ -190,12 +190,37 @@ DATA pairs<>+48(SB)/8, $0x001d000d001c000c
 DATA pairs<>+56(SB)/8, $0x001f000f001e000e
 GLOBL pairs<>(SB), RODATA|NOPTR, $64
 
+// PAIR makes of the floats x and y, factors k and k+1 of 16 lines, words of their high
+// parts in h and of their low parts in l. The registers have numbers too.
+//
+//	Z31  where the pairs come from
+#define PAIR(nx, ny, nh, nl, x, y, h, l, t, u) \
+	VCVTNE2PS2BF16(nx, ny, nh) \
+	VPERMW h, Z31, h           \
+	VPSLLD $16, h, t           \
+	VPANDD Z26, h, u           \
+	VSUBPS t, x, x             \
+	VSUBPS u, y, y             \
+	CHECK(x)                   \
+	CHECK(y)                   \
+	VCVTNE2PS2BF16(nx, ny, nl) \
+	VPERMW l, Z31, l
+
+// PAIRS makes rows of the tiles of 32 lines.
+#define PAIRS \
+	PAIR(0, 1, 2, 3, Z0, Z1, Z2, Z3, Z8, Z9)   \
+	PAIR(4, 5, 6, 7, Z4, Z5, Z6, Z7, Z10, Z11) \
+	VMOVDQU32 Z2, 0(DI)                        \
+	VMOVDQU32 Z6, 1024(DI)                     \
+	VMOVDQU32 Z3, 2048(DI)                     \
+	VMOVDQU32 Z7, 3072(DI)
+
 // func splitSide(p *splitting)
 //
-// Up to 16 lines that lie side by side, two steps at a time: a row of a tile has
-// the pairs of factors of all lines. An odd step at the end is paired with 0.
+// Up to 32 lines that lie side by side, two steps at a time: a row of a tile has
+// the pairs of factors of 16 lines. An odd step at the end is paired with 0.
 //
-//	K1  lines that are there, Z31 where the pairs come from
+//	K1 K2  lines that are there
 TEXT ·splitSide(SB), NOSPLIT, $0-8
 	MOVQ  p+0(FP), DX
 	CONSTANTS
@@ -206,43 +231,52 @@ TEXT ·splitSide(SB), NOSPLIT, $0-8
 	MOVQ  24(DX), R8
 	MOVQ  32(DX), AX
 	KMOVW AX, K1
+	SHRQ  $16, AX
+	KMOVW AX, K2
 	MOVQ  40(DX), BX
+	TESTQ BX, BX
+	JNZ   halves
 
-pair:
-	VPXORD Z1, Z1, Z1
-	TESTQ  BX, BX
-	JNZ    halves
+floats:
 	VMOVUPS.Z (SI), K1, Z0
+	VMOVUPS.Z 64(SI), K2, Z4
+	VPXORD    Z1, Z1, Z1
+	VPXORD    Z5, Z5, Z5
 	CMPQ      CX, $1
-	JEQ       split
+	JEQ       lastFloats
 	VMOVUPS.Z (SI)(R8*1), K1, Z1
-	JMP       split
+	VMOVUPS.Z 64(SI)(R8*1), K2, Z5
+
+lastFloats:
+	PAIRS
+	LEAQ (SI)(R8*2), SI
+	ADDQ $64, DI
+	SUBQ $2, CX
+	JGT  floats
+	JMP  done
 
 halves:
 	VMOVDQU16.Z (SI), K1, Y0
+	VMOVDQU16.Z 32(SI), K2, Y4
 	VCVTPH2PS   Y0, Z0
+	VCVTPH2PS   Y4, Z4
+	VPXORD      Z1, Z1, Z1
+	VPXORD      Z5, Z5, Z5
 	CMPQ        CX, $1
-	JEQ         split
+	JEQ         lastHalves
 	VMOVDQU16.Z (SI)(R8*1), K1, Y1
+	VMOVDQU16.Z 32(SI)(R8*1), K2, Y5
 	VCVTPH2PS   Y1, Z1
+	VCVTPH2PS   Y5, Z5
 
-split:
-	VCVTNE2PS2BF16(0, 1, 2)
-	VPERMW    Z2, Z31, Z2
-	VPSLLD    $16, Z2, Z4
-	VPANDD    Z26, Z2, Z5
-	VSUBPS    Z4, Z0, Z0
-	VSUBPS    Z5, Z1, Z1
-	CHECK(Z0)
-	CHECK(Z1)
-	VCVTNE2PS2BF16(0, 1, 3)
-	VPERMW    Z3, Z31, Z3
-	VMOVDQU32 Z2, (DI)
-	VMOVDQU32 Z3, 2048(DI)
-	LEAQ      (SI)(R8*2), SI
-	ADDQ      $64, DI
-	SUBQ      $2, CX
-	JGT       pair
+lastHalves:
+	PAIRS
+	LEAQ (SI)(R8*2), SI
+	ADDQ $64, DI
+	SUBQ $2, CX
+	JGT  halves
+
+done:
 	CHECKED
 	VZEROUPPER
 	RET

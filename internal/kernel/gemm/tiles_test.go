@@ -37,6 +37,7 @@ func TestTileInstructions(t *testing.T) {
 	defer file.Close()
 	products := []string{"tdpbf16ps tmm0,tmm4,tmm6", "tdpbf16ps tmm1,tmm4,tmm7", "tdpbf16ps tmm2,tmm5,tmm6", "tdpbf16ps tmm3,tmm5,tmm7"}
 	halves := []string{"vcvtne2ps2bf16 zmm2,zmm1,zmm0", "vcvtne2ps2bf16 zmm3,zmm1,zmm0"}
+	others := []string{"vcvtne2ps2bf16 zmm6,zmm5,zmm4", "vcvtne2ps2bf16 zmm7,zmm5,zmm4"}
 	for name, want := range map[string][]string{
 		"gemm.addTiles": slices.Concat(
 			[]string{"ldtilecfg [rax]"},
@@ -52,7 +53,7 @@ func TestTileInstructions(t *testing.T) {
 			[]string{"tilerelease"},
 		),
 		"gemm.splitRows": halves,
-		"gemm.splitSide": halves,
+		"gemm.splitSide": slices.Concat(halves, others, halves, others),
 	} {
 		path := filepath.Join(t.TempDir(), "code")
 		if err := os.WriteFile(path, codeOf(t, file, name), 0o666); err != nil {

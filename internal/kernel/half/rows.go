@@ -17,6 +17,10 @@ type Rows struct {
 	SrcApart    int // bytes from row to row
 	Count, Cols int
 	Split       int // 0: side by side
+
+	// More planes of such rows, each so many floats and bytes after the one before.
+	More               int
+	DstPlane, SrcPlane int
 }
 
 // Convert converts them all.
@@ -26,7 +30,7 @@ func (r *Rows) Convert() {
 	if r.Count == 0 || r.Cols == 0 {
 		return
 	}
-	if min(r.DstApart, r.SrcApart, r.Count, r.Cols) < 0 {
+	if min(r.DstApart, r.SrcApart, r.Count, r.Cols, r.More, r.DstPlane, r.SrcPlane) < 0 {
 		panic("bug: rows go forward")
 	}
 	first, end := r.At, r.At+r.Cols
@@ -40,21 +44,24 @@ func (r *Rows) Convert() {
 		}
 	}
 	last := r.Count - 1
-	_, _, _ = r.Dst[first], r.Dst[last*r.DstApart+end-1], r.Src[last*r.SrcApart+2*r.Cols-1]
-	if !r.fast() {
-		r.plain()
+	_, _, _ = r.Dst[first], r.Dst[r.More*r.DstPlane+last*r.DstApart+end-1], r.Src[r.More*r.SrcPlane+last*r.SrcApart+2*r.Cols-1]
+	if r.fast() {
+		return
+	}
+	for plane := range r.More + 1 {
+		r.plain(r.Dst[plane*r.DstPlane:], r.Src[plane*r.SrcPlane:])
 	}
 }
 
-func (r *Rows) plain() {
+func (r *Rows) plain(dst []float32, from []byte) {
 	for i := range r.Count {
-		at, src := r.At+i*r.DstApart, r.Src[i*r.SrcApart:][:2*r.Cols]
+		at, src := r.At+i*r.DstApart, from[i*r.SrcApart:][:2*r.Cols]
 		if r.Split == 0 {
-			Floats(r.Dst[at:][:r.Cols], src)
+			Floats(dst[at:][:r.Cols], src)
 			continue
 		}
 		for j := range r.Cols {
-			r.Dst[at+j%2*r.Split+j/2] = Float(binary.LittleEndian.Uint16(src[2*j:]))
+			dst[at+j%2*r.Split+j/2] = Float(binary.LittleEndian.Uint16(src[2*j:]))
 		}
 	}
 }

@@ -23,9 +23,12 @@ func (r *Rows) fast() bool {
 	}
 	p := rowing{apart: 4 * r.DstApart, from: r.SrcApart, cols: r.Cols, split: 4 * r.Split}
 	rows := max(1, most/r.Cols)
-	for i := 0; i < r.Count; i += rows {
-		p.dst, p.src, p.count = &r.Dst[r.At+i*r.DstApart], &r.Src[i*r.SrcApart], min(rows, r.Count-i)
-		rowsPart(&p)
+	for plane := range r.More + 1 {
+		dst, src := r.Dst[plane*r.DstPlane:], r.Src[plane*r.SrcPlane:]
+		for i := 0; i < r.Count; i += rows {
+			p.dst, p.src, p.count = &dst[r.At+i*r.DstApart], &src[i*r.SrcApart], min(rows, r.Count-i)
+			rowsPart(&p)
+		}
 	}
 	return true
 }

@@ -22,17 +22,21 @@ func TestRows(t *testing.T) {
 				rows.Split = -half - r.IntN(2)
 				rows.At = 1 - rows.Split
 			}
-			rows.Src = make([]byte, (rows.Count-1)*rows.SrcApart+2*cols)
+			rows.More = r.IntN(3)
+			rows.SrcPlane, rows.DstPlane = rows.Count*rows.SrcApart+2*r.IntN(2), rows.Count*rows.DstApart+2*cols+20+r.IntN(2)
+			rows.Src = make([]byte, rows.More*rows.SrcPlane+(rows.Count-1)*rows.SrcApart+2*cols)
 			for i := range rows.Src {
 				rows.Src[i] = byte(r.Uint32())
 			}
-			rows.Dst = make([]float32, rows.Count*rows.DstApart+2*cols+20)
+			rows.Dst = make([]float32, rows.More*rows.DstPlane+rows.Count*rows.DstApart+2*cols+20)
 			for i := range rows.Dst {
 				rows.Dst[i] = -7
 			}
 			want := rows
 			want.Dst = slices.Clone(rows.Dst)
-			want.plain()
+			for plane := range rows.More + 1 {
+				want.plain(want.Dst[plane*rows.DstPlane:], want.Src[plane*rows.SrcPlane:])
+			}
 			rows.Convert()
 			for i, v := range rows.Dst {
 				if math.Float32bits(v) != math.Float32bits(want.Dst[i]) && !(v != v && want.Dst[i] != want.Dst[i]) {
