@@ -311,6 +311,25 @@ func (p *packed) panels(w *Scratch, buf []float32, l *lines, k, d int) []float32
 	return w.Packed[p.slot].panels[at:][:words]
 }
 
+// ahead is where panels lie of the block that begins at k, or, after the last one, of
+// the first block of the lines that follow.
+func (p *packed) ahead(w *Scratch, l *lines, k, depth int) []byte {
+	first, count := l.first, l.count
+	if k >= p.n {
+		if first += count; first >= p.lines {
+			return nil
+		}
+		k, count = 0, min(count, p.lines-first)
+	}
+	size := p.panel.Words(min(depth, p.n-k))
+	at, words := p.perGroup*(l.group*p.panel.Words(p.n)+p.panel.Words(k))+p.panel.Panels(first)*size, p.panel.Panels(count)*size
+	if p.halves {
+		return w.Packed[p.slot].halves[2*at:][:2*words]
+	}
+	panels := w.Packed[p.slot].panels[at:][:words]
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(panels))), 4*words)
+}
+
 // halvesAt returns panels of fp16 numbers from that of a line on, of a block that
 // begins at k and has d factors, and how many bytes they are apart.
 func (p *packed) halvesAt(w *Scratch, line, k, d int) (panels []byte, apart int) {

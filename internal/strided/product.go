@@ -400,6 +400,12 @@ func (p *product) block(w *Scratch, k, n int) {
 	a, apartA := p.panels(w, &p.left, panels, &g.left, k, d, &g.badLeft)
 	b, apartB := p.panels(w, &p.right, panels[p.panelWords(&p.left, p.tileRows):], &g.right, k, d, &g.badRight)
 	g.tile = gemm.Tile{A: a, DistA: apartA, B: b, DistB: apartB, Depth: d, Rows: g.left.count, Cols: g.right.count}
+	switch {
+	case p.right.packed.there:
+		g.tile.Ahead = p.right.packed.ahead(w, &g.right, k+d, p.row.Depth)
+	case p.left.packed.there:
+		g.tile.Ahead = p.left.packed.ahead(w, &g.left, k+d, p.row.Depth)
+	}
 }
 
 // begin sets the rows of a tile to what their sums begin with.

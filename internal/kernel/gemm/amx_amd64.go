@@ -66,6 +66,8 @@ type tiles struct {
 	panels int // of A
 	apart  int // bytes
 	fresh  bool
+	ahead  uintptr // what to ask for next; no pointer, since it may be behind the end
+	asks   int     // how many lines of the cache in each group
 }
 
 func runAMX(t *Tile) {
@@ -76,8 +78,13 @@ func runAMX(t *Tile) {
 	t.check(2*tileLines, 2*tileLines, groups*tileFactors)
 	panels := (t.Rows + 2*tileLines - 1) / (2 * tileLines)
 	b := tiles{a: &t.A[0], groups: groups, stride: 4 * t.Stride, panels: panels, apart: 4 * t.DistA, fresh: t.Fresh}
+	if len(t.Ahead) > 0 { // a part of it in each group
+		const line = 64
+		steps := panels * groups * ((t.Cols + 2*tileLines - 1) / (2 * tileLines))
+		b.ahead, b.asks = uintptr(unsafe.Pointer(&t.Ahead[0])), (len(t.Ahead)/line+steps-1)/steps
+	}
 	for c := 0; c < t.Cols; c += 2 * tileLines {
-		b.b, b.c = &t.B[c/(2*tileLines)*t.DistB], &t.C[c]
+		b.b, b.c, b.panels = &t.B[c/(2*tileLines)*t.DistB], &t.C[c], panels
 		multiplyTiles(&b)
 	}
 }

@@ -42,8 +42,7 @@ TEXT ·addTiles(SB), NOSPLIT, $0-8
 	MOVQ 16(R8), R11     // groups
 	MOVQ 24(R8), DI      // C
 	MOVQ 32(R8), DX
-	MOVQ 40(R8), R12     // panels of A
-	MOVQ 48(R8), R13     // and their distance
+	MOVQ 64(R8), R12     // what to ask for
 	MOVQ $64, CX
 	MOVQ DX, R14
 	SHLQ $4, R14         // 16 rows of C
@@ -68,6 +67,17 @@ fresh:
 	TILEZERO(3)
 
 group:
+	MOVQ  72(R8), R13
+	TESTQ R13, R13
+	JZ    asked
+
+ask:
+	PREFETCHT1 (R12)
+	ADDQ       $64, R12
+	DECQ       R13
+	JNZ        ask
+
+asked:
 	TILELOADD(0x0b, 0, 0, 6)
 	TILELOADD(0x0b, 0, 4, 7)
 	TILELOADD(0x08, 0, 8, 4)
@@ -88,10 +98,11 @@ group:
 	TILESTORED(1, 0x17, 64, 0)
 	TILESTORED(2, 0x16, 0, 0)
 	TILESTORED(3, 0x16, 64, 0)
-	ADDQ R13, R9
+	ADDQ 48(R8), R9
 	LEAQ (SI)(R14*1), DI
-	DECQ R12
+	DECQ 40(R8)
 	JNZ  panel
+	MOVQ R12, 64(R8)
 	TILERELEASE
 	RET
 

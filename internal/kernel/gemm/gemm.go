@@ -169,6 +169,10 @@ type Tile struct {
 	C            []float32
 	Stride       int // floats from a row of C to the next
 	Fresh        bool
+
+	// Ahead is memory that will be read next: a row for which it would come too late
+	// asks for it meanwhile.
+	Ahead []byte
 }
 
 // check panics if panels of so many lines, or whole blocks of C, lie outside of their
