@@ -3,6 +3,7 @@ package bundle
 import (
 	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/espalier-ane/espalier/e5"
 	"github.com/espalier-ane/espalier/hwx"
@@ -12,7 +13,8 @@ import (
 // function, with the ports as features, arrays N, C, H, W under the names that
 // hwx.Symbols gives them, and one engine segment.
 //
-//	x ─AneInference─ y     no casts: the features are the ports
+//	x ─AneInference─ y                                  the features are the ports
+//	x ─Cast─ x@port ─AneInference─ y@port ─Cast─ y      where there are gaps between rows
 //
 // numerics is the profile that the program runs with. The container is not copied,
 // and must stay open as long as the bundle is in use.
@@ -32,15 +34,28 @@ func OfContainer(file *hwx.File, numerics string) (*Bundle, error) {
 	name := cmp.Or(program.Name, "main")
 	f, described := Function{Name: name}, e5.NewFunction(name)
 	var inputs, outputs []e5.Operand
-	for i, symbol := range hwx.Symbols(ports) {
+	var before, after [][2]e5.Operand // casts
+	symbols := hwx.Symbols(ports)
+	for i, symbol := range symbols {
 		p := &ports[i]
 		layout, err := e5.Dense(p.Element.DType(), p.Shape[:]...)
 		if err != nil {
 			return nil, fmt.Errorf("port %q: %w", p.Name, err)
 		}
-		_, size, _ := layout.Dense()
-		port := e5.IOPort{Name: symbol, ByteSize: uint64(size)}
-		operand := e5.Operand{Symbol: symbol, Tensor: layout}
+		operand := e5.Operand{Symbol: symbol, Tensor: portTensor(p, layout.StorageType)}
+		if p.Direction != hwx.InOut && !sideBySide(&operand.Tensor) {
+			operand.Symbol = uncommon(symbol+"@port", symbols)
+			dense := e5.Operand{Symbol: symbol, Tensor: layout}
+			if p.Direction == hwx.In {
+				before = append(before, [2]e5.Operand{dense, operand})
+			} else {
+				after = append(after, [2]e5.Operand{operand, dense})
+			}
+		} else {
+			layout = operand.Tensor
+		}
+		_, _, size, _ := layout.Layout()
+		port := e5.IOPort{Name: symbol, ByteSize: uint64(size), Tensor: layout}
 		feature := Feature{Name: symbol, Kind: "array", Array: &Array{Type: p.Element.DType().String(), Shape: p.Shape[:]}}
 		if p.Direction != hwx.Out {
 			described.Inputs, inputs = append(described.Inputs, port), append(inputs, operand)
@@ -59,8 +74,42 @@ func OfContainer(file *hwx.File, numerics string) (*Bundle, error) {
 		}
 	}
 	path := ContainerPath(0)
+	for _, c := range before {
+		addCast(described, c)
+	}
 	op := described.Add(inputs, outputs, e5.AneInferenceAttrs{ProcedureName: program.Name, ProgramSymbol: path})
+	for _, c := range after {
+		addCast(described, c)
+	}
 	f.Segments = []Segment{{Operation: op.Name, Backend: Engine, Container: path, Procedure: program.Name}}
 	return New(Manifest{Target: target.Name, Numerics: numerics, Functions: []Function{f}},
 		&e5.Program{Functions: []*e5.Function{described}}, map[string]*hwx.File{path: file}, "", nil)
+}
+
+// portTensor describes a port as it lies in the container.
+func portTensor(p *hwx.Port, element e5.ElementType) e5.TensorDescriptor {
+	var dim, stride [4]uint64
+	for i := range dim {
+		dim[i], stride[i] = uint64(p.Shape[i]), uint64(p.Strides[i])
+	}
+	return e5.NCHW(element, dim, stride)
+}
+
+// sideBySide reports whether there is nothing between elements, nor behind them.
+func sideBySide(t *e5.TensorDescriptor) bool {
+	_, dense, ok := t.Dense()
+	_, _, size, _ := t.Layout()
+	return ok && dense == size
+}
+
+// uncommon makes a symbol that no port has.
+func uncommon(symbol string, taken []string) string {
+	for slices.Contains(taken, symbol) {
+		symbol += "_"
+	}
+	return symbol
+}
+
+func addCast(f *e5.Function, c [2]e5.Operand) {
+	f.Add(c[:1], c[1:], e5.CastAttrs{Source: c[0].Tensor.StorageType, Destination: c[1].Tensor.StorageType, ComponentPack: 1})
 }

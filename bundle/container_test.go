@@ -46,24 +46,33 @@ func TestOfContainer(t *testing.T) {
 	}
 	want := Function{
 		Name: "net", Inputs: []Feature{array("x", "array")}, Outputs: []Feature{array("x@output", "array")}, States: []Feature{array("held", "state")},
-		Segments: []Segment{{Operation: "Op0_AneInference", Backend: Engine, Container: ContainerPath(0), Procedure: "net"}},
+		Segments: []Segment{{Operation: "Op1_AneInference", Backend: Engine, Container: ContainerPath(0), Procedure: "net"}},
 	}
 	if m := b.Manifest; m.Target != "h13" || m.Numerics != "h13,saturate-at-port=0" || len(m.Functions) != 1 || !reflect.DeepEqual(m.Functions[0], want) {
 		t.Errorf("the manifest is %+v, want the function %+v", m, want)
 	}
-	layout, err := e5.Dense(tensor.Float16, 1, 2, 3, 4)
-	if err != nil {
-		t.Fatal(err)
-	}
+	layout := e5.NCHW(e5.Float16, [4]uint64{1, 2, 3, 4}, [4]uint64{384, 192, 64, 2})
 	operands := func(symbols ...string) (list []e5.Operand) {
 		for _, symbol := range symbols {
 			list = append(list, e5.Operand{Symbol: symbol, Tensor: layout})
 		}
 		return list
 	}
-	op := b.Program.Functions[0].Operations()[0]
-	if !reflect.DeepEqual(op.Inputs, operands("x", "held")) || !reflect.DeepEqual(op.Outputs, operands("held", "x@output")) {
+	all := b.Program.Functions[0].Operations()
+	if op := all[1]; !reflect.DeepEqual(op.Inputs, operands("x@port", "held")) || !reflect.DeepEqual(op.Outputs, operands("held", "x@output@port")) {
 		t.Errorf("the inference takes %v and gives %v", op.Inputs, op.Outputs)
+	}
+	dense, err := e5.Dense(tensor.Float16, 1, 2, 3, 4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range map[int]e5.Operation{
+		0: {Inputs: []e5.Operand{{Symbol: "x", Tensor: dense}}, Outputs: operands("x@port")},
+		2: {Inputs: operands("x@output@port"), Outputs: []e5.Operand{{Symbol: "x@output", Tensor: dense}}},
+	} {
+		if op := all[i]; op.Kind() != e5.Cast || !reflect.DeepEqual(op.Inputs, want.Inputs) || !reflect.DeepEqual(op.Outputs, want.Outputs) {
+			t.Errorf("operation %d is %+v, want a cast from %v to %v", i, op, want.Inputs, want.Outputs)
+		}
 	}
 
 	// It is a bundle as any other.

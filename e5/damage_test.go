@@ -267,7 +267,7 @@ func FuzzE5(f *testing.F) {
 	f.Add(encode(f, &Program{Aliases: []AliasSymbol{{"b", "a", 1}}, Extra: []Section{{"x", 9, []byte("y")}}}))
 	for _, attrs := range []Attrs{CastAttrs{}, AneInferenceAttrs{}, CpuInferenceAttrs{}, RawAttrs{Op: JitCall}} {
 		function := NewFunction("f")
-		function.Inputs = []IOPort{{"x", 2, 0}}
+		function.Inputs = []IOPort{{Name: "x", ByteSize: 2}}
 		function.Add([]Operand{vector("x", 1)}, nil, attrs)
 		f.Add(encode(f, &Program{Functions: []*Function{function}}))
 	}

@@ -23,8 +23,8 @@ func vector(name string, n uint64) Operand {
 func canonical(k uint64) *Program {
 	f := NewFunction("main")
 	f.AneHashPath = "main/main_ane/model.anehash"
-	f.Inputs = []IOPort{{"x", 2 * k, 0x30008000}}
-	f.Outputs = []IOPort{{"y", 128, 0x3000c000}}
+	f.Inputs = []IOPort{{Name: "x", ByteSize: 2 * k, Aperture: 0x30008000, Tensor: NCHW(Float16, [4]uint64{1, k, 1, 1}, [4]uint64{64 * k, 64, 64, 2})}}
+	f.Outputs = []IOPort{{Name: "y", ByteSize: 128, Aperture: 0x3000c000, Tensor: NCHW(Float16, [4]uint64{1, 1, 1, 64}, [4]uint64{128, 128, 128, 2})}}
 	f.Add([]Operand{vector("x", k)}, []Operand{vector("t0", k)}, CastAttrs{Float16, Float16, 1})
 	f.Add([]Operand{vector("t0", k)}, []Operand{vector("t2", 64)}, AneInferenceAttrs{
 		ProcedureName: "main_ane", AneHash: strings.Repeat("0", 64), ProgramSymbol: "000.hwx", CompilerOptions: "-t h13g",

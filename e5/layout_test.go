@@ -64,3 +64,38 @@ func TestDenseRefuses(t *testing.T) {
 		}
 	}
 }
+
+// A layout covers its gaps, and those that only the named extents tell of.
+func TestLayout(t *testing.T) {
+	short := NCHW(Float16, [4]uint64{1, 1, 1, 3}, [4]uint64{64, 64, 64, 2})
+	short.Dim, short.Stride = []uint64{3}, []uint64{2}
+	for _, c := range []struct {
+		d    TensorDescriptor
+		size int
+	}{
+		{NCHW(Float16, [4]uint64{1, 2, 5, 8}, [4]uint64{640, 320, 64, 2}), 640},
+		{short, 64},
+		{NCHW(Float16, [4]uint64{1, 2, 2, 3}, [4]uint64{64, 2, 16, 4}), 64}, // channels side by side
+		{TensorDescriptor{StorageType: Float32, ComponentPack: 1}, 4},
+		{TensorDescriptor{Dim: []uint64{0, 4}, Stride: []uint64{8, 2}, StorageType: Float16, ComponentPack: 1}, 0},
+		{TensorDescriptor{Dim: []uint64{3}, Stride: []uint64{0}, StorageType: Int4, ComponentPack: 1}, 2},
+	} {
+		shape, strides, size, ok := c.d.Layout()
+		if !ok || size != c.size || len(shape) != len(c.d.Dim) || len(strides) != len(c.d.Dim) {
+			t.Errorf("%+v: shape %v, strides %v, %d bytes, %t; want %d", c.d, shape, strides, size, ok, c.size)
+		}
+	}
+	for name, d := range map[string]TensorDescriptor{
+		"opaque":   Opaque(),
+		"overlap":  NCHW(Float16, [4]uint64{1, 2, 1, 8}, [4]uint64{32, 8, 8, 2}),
+		"on top":   NCHW(Float16, [4]uint64{1, 2, 1, 8}, [4]uint64{32, 0, 0, 2}),
+		"huge":     NCHW(Float16, [4]uint64{1, 2, 1, 8}, [4]uint64{1 << 63, 1 << 62, 64, 2}),
+		"one long": {Dim: []uint64{1}, Stride: []uint64{1 << 60}, StorageType: UInt8, ComponentPack: 1},
+		"named":    {Width: 1 << 40, StrideWidth: 1 << 40, StorageType: UInt8, ComponentPack: 1},
+		"lists":    {Dim: []uint64{1}, StorageType: UInt8, ComponentPack: 1},
+	} {
+		if _, _, size, ok := d.Layout(); ok {
+			t.Errorf("%s: %+v has a layout of %d bytes", name, d, size)
+		}
+	}
+}

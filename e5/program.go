@@ -60,6 +60,9 @@ type IOPort struct {
 	Name     string
 	ByteSize uint64
 	Aperture uint64 // the engine's virtual address
+
+	// Tensor is how a value lies there; Opaque if it has no layout. It is ours.
+	Tensor TensorDescriptor
 }
 
 // A Block is a run of operations.

@@ -174,7 +174,7 @@ func (d *decoder) ports(name string, kind SectionKind) []IOPort {
 	}
 	var ports []IOPort
 	section.children(0, "ports", portTable, func(t table) {
-		ports = append(ports, IOPort{t.text(0), t.uint64(1), t.uint64(2)})
+		ports = append(ports, IOPort{t.text(0), t.uint64(1), t.uint64(2), readTensor(t.child(3, "descriptor", tensorTable))})
 	})
 	return ports
 }

@@ -108,6 +108,7 @@ var (
 		{"name", "string", ""},
 		{"byte_size", "ulong", ""},
 		{"aperture_va", "ulong", ""},
+		{"descriptor", "TensorDescriptor", "ours"},
 	}, "guide C.7"}
 
 	aliasesTable = &Table{"Aliases", []TableField{

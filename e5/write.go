@@ -2,6 +2,7 @@ package e5
 
 import (
 	"fmt"
+	"slices"
 	"unicode/utf8"
 
 	flatbuffers "github.com/google/flatbuffers/go"
@@ -69,11 +70,9 @@ func (p *Program) check() error {
 		}
 		functions[f.Name] = true
 		err := texts(f.Name, f.AneHashPath)
-		for _, port := range f.Inputs {
-			err = first(err, texts(port.Name))
-		}
-		for _, port := range f.Outputs {
-			err = first(err, texts(port.Name))
+		for _, port := range slices.Concat(f.Inputs, f.Outputs) {
+			err = first(err, texts(port.Name), port.Tensor.check())
+			size += 256 + 8*len(port.Tensor.Dim) + 8*len(port.Tensor.Stride)
 		}
 		err = first(err, claim(externIn(f.Name)), claim(externOut(f.Name)))
 		for _, b := range f.Blocks {
@@ -129,8 +128,8 @@ func (op *Operation) check(texts func(...string) error) (size int, err error) {
 			if err := texts(o.Symbol); err != nil {
 				return 0, err
 			}
-			if !o.Tensor.StorageType.valid() {
-				return 0, fmt.Errorf("operand %s: %v; there are %d", o.Symbol, o.Tensor.StorageType, NumElementTypes)
+			if err := o.Tensor.check(); err != nil {
+				return 0, fmt.Errorf("operand %s: %w", o.Symbol, err)
 			}
 			size += 256 + 8*len(o.Tensor.Dim) + 8*len(o.Tensor.Stride)
 		}
@@ -153,6 +152,14 @@ func (op *Operation) check(texts func(...string) error) (size int, err error) {
 		err = fmt.Errorf("attributes of type %T", a)
 	}
 	return size, err
+}
+
+// check finds what cannot be written of a layout.
+func (t *TensorDescriptor) check() error {
+	if !t.StorageType.valid() {
+		return fmt.Errorf("%v; there are %d", t.StorageType, NumElementTypes)
+	}
+	return nil
 }
 
 // An encoder collects the symbols and sections of a program. The symbols are
@@ -345,8 +352,8 @@ func (e *encoder) operandNumbers(operands []Operand) []uint32 {
 
 func (w *writer) ports(ports []IOPort) flatbuffers.UOffsetT {
 	return w.table(ref(each(w, ports, func(p IOPort) flatbuffers.UOffsetT {
-		name := w.CreateString(p.Name)
-		return w.table(ref(name), u64(p.ByteSize), u64(p.Aperture))
+		name, tensor := w.CreateString(p.Name), w.tensor(p.Tensor)
+		return w.table(ref(name), u64(p.ByteSize), u64(p.Aperture), ref(tensor))
 	})))
 }
 

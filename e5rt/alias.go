@@ -6,7 +6,6 @@ import (
 	"unsafe"
 
 	"github.com/espalier-ane/espalier/internal/engine"
-	"github.com/espalier-ane/espalier/tensor"
 )
 
 // Ports that share memory.
@@ -34,9 +33,9 @@ func (o *Operation) separate() error {
 			}
 		}
 		for _, x := range f.inputs {
-			root := f.slots[x].root
-			if o.instead[root] == nil && o.overlap(x, y) && f.spoils(root, f.slots[y].root) {
-				o.instead[root] = o.buffers[root].Clone()
+			root := f.slots[o.home(x)].root
+			if o.instead[root] == nil && o.overlap(x, y) && o.spoils(root, f.slots[o.home(y)].root) {
+				o.instead[root] = alignedBytes(len(o.memory(root)))
 			}
 		}
 	}
@@ -51,30 +50,24 @@ func (f *Function) sideOf(slot int) string {
 	return fmt.Sprintf("output %q", f.slots[slot].symbol)
 }
 
-// memory is the buffer of a port, as the caller knows it; nil if it has none.
-func (o *Operation) memory(slot int) *tensor.Tensor {
-	if s := &o.function.slots[slot]; s.state >= 0 {
-		return o.held[s.state]
-	} else if !s.opaque {
-		return o.buffers[s.root]
-	}
-	return nil
-}
-
 // overlap reports whether two ports share a byte and are not the same.
 func (o *Operation) overlap(x, y int) bool {
-	a, b := o.memory(x), o.memory(y)
-	if a == nil || b == nil || o.function.slots[x].root == o.function.slots[y].root {
+	x, y = o.function.slots[o.home(x)].root, o.function.slots[o.home(y)].root
+	if x == y || o.function.slots[x].opaque || o.function.slots[y].opaque {
 		return false
 	}
-	at := func(t *tensor.Tensor) uintptr { return uintptr(unsafe.Pointer(unsafe.SliceData(t.Bytes()))) }
-	return at(a) < at(b)+uintptr(len(b.Bytes())) && at(b) < at(a)+uintptr(len(a.Bytes()))
+	a, b := o.memory(x), o.memory(y)
+	at := func(memory []byte) uintptr { return uintptr(unsafe.Pointer(unsafe.SliceData(memory))) }
+	return at(a) < at(b)+uintptr(len(b)) && at(b) < at(a)+uintptr(len(a))
 }
 
 // spoils reports whether a step writes y, a root, before or while one reads x.
-func (f *Function) spoils(x, y int) bool {
-	written := false
+func (o *Operation) spoils(x, y int) bool {
+	f, written := o.function, false
 	for i := range f.steps {
+		if o.left[i] {
+			continue
+		}
 		reads, writes, apart := f.uses(i, x, y)
 		if reads && (written || writes && !apart) {
 			return true
@@ -86,13 +79,12 @@ func (f *Function) spoils(x, y int) bool {
 
 // uses says whether step i reads the root x, whether it writes y, and whether it
 // does both as if they lay apart, wherever they do. The engine takes care of
-// ports that it is bound to; a surface is filled before and drained after; what is
-// not converted is moved.
+// ports that it is bound to; what is neither converted nor laid out anew is moved.
 func (f *Function) uses(i, x, y int) (reads, writes, apart bool) {
 	is := func(slot, root int) bool { return f.slots[slot].root == root }
 	switch s := f.steps[i].do.(type) {
-	case castStep:
-		return is(s.from, x), is(s.to, y), f.typeOf(s.from) == f.typeOf(s.to)
+	case *castStep:
+		return is(s.from, x), is(s.to, y), s.move.apart()
 	case *engineStep:
 		for port, slot := range s.slots {
 			reads = reads || is(slot, x) && s.directions[port] != engine.Output

@@ -7,11 +7,10 @@ import (
 
 	"github.com/espalier-ane/espalier/internal/kernel/half"
 	"github.com/espalier-ane/espalier/internal/kernel/vec"
-	"github.com/espalier-ane/espalier/internal/pool"
 	"github.com/espalier-ane/espalier/tensor"
 )
 
-// converts reports whether convert can take the types.
+// converts reports whether convertPart can take the types.
 func converts(from, to tensor.DType) bool {
 	able := func(d tensor.DType) bool {
 		return d == tensor.Bool || d.IsInteger() && !d.SubByte() || d == tensor.Float16 || d == tensor.Float32 || d == tensor.BFloat16
@@ -19,23 +18,8 @@ func converts(from, to tensor.DType) bool {
 	return from == to || able(from) && able(to)
 }
 
-// convert writes the elements of one buffer into another of as many elements, by
-// the rules of tensor.Convert. It computes on up to so many goroutines, and allocates
-// nothing unless there is work for them.
-func convert(to, from *tensor.Tensor, threads int) {
-	const worth = 1 << 17 // elements
-	src, dst := from.Bytes(), to.Bytes()
-	s, d := from.DType(), to.DType()
-	n := len(src) / s.Size()
-	if n < 2*worth || threads == 1 {
-		convertPart(dst, src, s, d)
-		return
-	}
-	pool.ForUpTo(threads, n, worth, func(lo, hi int) {
-		convertPart(dst[lo*d.Size():hi*d.Size()], src[lo*s.Size():hi*s.Size()], s, d)
-	})
-}
-
+// convertPart converts elements that lie side by side, by the rules of
+// tensor.Convert.
 func convertPart(dst, src []byte, s, d tensor.DType) {
 	switch {
 	case s == d:

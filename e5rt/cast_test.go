@@ -34,11 +34,13 @@ func TestConvert(t *testing.T) {
 				t.Fatal(err)
 			}
 			to := tensor.New(d, from.Len())
-			convert(to, from, 0)
+			a, b := DenseLayout(d, from.Len()), DenseLayout(s, from.Len())
+			m := newMove(&a, &b)
+			m.do(to.Bytes(), from.Bytes(), 0)
 			if !bytes.Equal(to.Bytes(), want.Bytes()) {
 				t.Errorf("%v to %v differs", s, d)
 			}
-			if n := testing.AllocsPerRun(3, func() { convert(to, from, 0) }); n != 0 {
+			if n := testing.AllocsPerRun(3, func() { m.do(to.Bytes(), from.Bytes(), 0) }); n != 0 {
 				t.Errorf("%v to %v: %v allocations", s, d, n)
 			}
 		}

@@ -2,13 +2,13 @@
 //
 //	lib, err := e5rt.Open(b, e5rt.Options{})   // containers loaded, buffers planned, everything checked
 //	f, err := lib.Function("main")
-//	op := f.NewOperation()                     // the buffers of one call
+//	op := f.NewOperation()                     // the memory of one call
 //	err = op.Set("x", x)                       // or Bind, to use memory of the caller
 //	err = op.Run(ctx, nil)
 //	y, err := op.Value("y")
 //
-// A function with states takes a State that its NewState made. Each of its buffers
-// is bound as source and as destination, and stays where it is. A function with
+// A function with states takes a State that its NewState made. What it holds is
+// bound as source and as destination, as the engine wants it, and is not copied. A function with
 // engine segments only runs without allocating, from the second time on.
 //
 // Runs that share an operation wait for each other, as long as their contexts do.
@@ -28,34 +28,35 @@
 //
 //   - A function of the model is a function of the descriptor, of the same name. Its
 //     inputs and outputs are ports with the names of features and states: inputs are
-//     the inputs and states of the manifest, outputs its outputs. The size of a port
-//     is that of its value; 0 if that has no layout.
+//     the inputs and states of the manifest, outputs its outputs. A port has the
+//     layout and the size of its value; 0 if that has no layout.
 //   - Operations run in the order in which they stand. Operands are symbols. A value
 //     keeps one symbol, of one type, through the whole function; it is written once,
 //     before it is read. A port is the symbol of its name.
-//   - The layout of an operand is e5.Dense: as many extents as the value has axes,
-//     outermost first, elements side by side. An element type that the
+//   - The layout of an operand has as many extents and strides as the value has axes,
+//     outermost first. No two elements share bytes. Of a value of the host, elements
+//     lie side by side (e5.Dense); an operand of a container lies as the port there,
+//     whose extents and strides it has by name too. An element type that the
 //     descriptor has no code for is stored under one of its width, bool under
 //     uint8; the container or the host says what it is.
 //   - A value whose shape is not known, a list, a string or a dictionary is
 //     e5.Opaque: no extents and a component pack of 0. Only host segments and ports
 //     have such values.
-//   - A Cast takes one operand to another with as many elements. If the element
-//     types are the same, it costs nothing: both symbols are one buffer. It
-//     brackets the engine segments at the ports of the function, from x to
-//     x__engine and from y__engine to y.
+//   - A Cast takes one operand to another with as many elements, of another element
+//     type, another layout, or both; it is the one thing that copies. It stands where
+//     a port of the function and a segment differ, from x to x__engine and from
+//     y__engine to y, or two segments. Where it would change nothing there is none:
+//     both have one symbol. One that is there costs nothing, unless it is
+//     between two ports.
 //   - An AneInference runs a container: ProgramSymbol is its path, ProcedureName the
-//     name of its program. A port of the container is bound to the symbol of its
-//     name; where two ports have one name, hwx.Symbols has the second's. If its
-//     elements lie side by side, it is the buffer of the symbol; if there are gaps
-//     between them, as chips want them between rows, they are copied to a
-//     surface before the program runs, and from it afterwards, states both ways.
-//     Inputs are the input ports and states, outputs the output ports and states,
-//     in the order of the container.
+//     name of its program. Inputs are the input ports and states, outputs the output
+//     ports and states, in the order of the container, whatever their symbols. The
+//     program works in the memory of the symbols.
 //   - A CpuInference calls a function of the host program. Its operands are the
 //     inputs and outputs of that function, in their order. States are inputs there;
 //     they may be named among the outputs too, anywhere.
-//   - A state is the symbol of its port wherever it is used. It is not cast. The
+//   - A state is the symbol of its port wherever it is used, and lies as in the
+//     containers that use it, all in one way. It is not cast. The
 //     operation that changes it names it on both sides, and one that only reads it
 //     as an input alone.
 //
@@ -64,9 +65,12 @@
 //	library.go    Open, Library, Function, Port
 //	plan.go       from the symbols of the descriptor to slots
 //	steps.go      from its operations to steps
-//	operation.go  buffers, and running the steps on them
-//	state.go      the buffers that outlive a run
+//	operation.go  memory, and running the steps on it
+//	direct.go     ports bound on the engine's side of their cast
+//	alias.go      ports that share memory
+//	state.go      the memory that outlives a run
+//	layout.go     how elements lie
+//	move.go       from one layout to another
 //	cast.go       conversion of element types
-//	surface.go    elements with gaps between them
 //	host.go       the interface to the host
 package e5rt

@@ -40,6 +40,17 @@ func (m *maker) value(symbol string, d tensor.DType, shape ...int) {
 	m.types[symbol] = typ
 }
 
+// strided gives a symbol strides in bytes, N, C, H, W of the container's port, of which it has the last axes.
+func (m *maker) strided(symbol string, d tensor.DType, strides [4]uint64, shape ...int) {
+	m.value(symbol, d, shape...)
+	typ := m.types[symbol]
+	dim, rank := [4]uint64{1, 1, 1, 1}, len(shape)
+	copy(dim[4-rank:], typ.Dim)
+	typ = e5.NCHW(typ.StorageType, dim, strides)
+	typ.Dim, typ.Stride = typ.Dim[4-rank:], typ.Stride[4-rank:]
+	m.types[symbol] = typ
+}
+
 func (m *maker) operands(symbols []string) []e5.Operand {
 	list := make([]e5.Operand, len(symbols))
 	for i, s := range symbols {
@@ -51,8 +62,8 @@ func (m *maker) operands(symbols []string) []e5.Operand {
 // port makes a port of the function.
 func (m *maker) port(symbol string) (e5.IOPort, bundle.Feature) {
 	typ := m.types[symbol]
-	shape, size, _ := typ.Dense()
-	return e5.IOPort{Name: symbol, ByteSize: uint64(size)},
+	shape, _, size, _ := typ.Layout()
+	return e5.IOPort{Name: symbol, ByteSize: uint64(size), Tensor: typ},
 		bundle.Feature{Name: symbol, Kind: "array", Array: &bundle.Array{Type: typ.StorageType.DType().String(), Shape: shape}}
 }
 

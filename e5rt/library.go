@@ -8,7 +8,6 @@ import (
 	"github.com/espalier-ane/espalier/bundle"
 	"github.com/espalier-ane/espalier/e5"
 	"github.com/espalier-ane/espalier/hal"
-	"github.com/espalier-ane/espalier/hwx"
 	"github.com/espalier-ane/espalier/internal/engine"
 	"github.com/espalier-ane/espalier/internal/gate"
 	"github.com/espalier-ane/espalier/internal/kernel/isa"
@@ -36,7 +35,7 @@ type Options struct {
 type Library struct {
 	bundle    *bundle.Bundle
 	functions []*Function
-	programs  []*program
+	programs  []*engine.Program
 	gate      gate.Gate // of the runs
 }
 
@@ -61,7 +60,7 @@ func OpenContext(ctx context.Context, b *bundle.Bundle, o Options) (lib *Library
 	lib = &Library{bundle: b}
 	l := &loader{
 		ctx: ctx, library: lib, bundle: b, host: o.Host, threads: o.Threads, lowMemory: o.LowMemory, limits: o.Limits, numerics: numerics,
-		programs: map[programKey]*program{},
+		programs: map[programKey]*engine.Program{},
 	}
 	for i, described := range b.Program.Functions {
 		if err := ctx.Err(); err != nil {
@@ -119,7 +118,8 @@ type Function struct {
 	slots                   []slot
 	symbols                 map[string]int
 	steps                   []step
-	threads                 int // of a run; 0: GOMAXPROCS
+	direct                  map[int]direct // by slot, of ports: what the engine takes in their stead
+	threads                 int            // of a run; 0: GOMAXPROCS
 }
 
 // Name returns the name of the function.
@@ -127,10 +127,19 @@ func (f *Function) Name() string { return f.name }
 
 // A Port is where a caller binds or finds a buffer.
 type Port struct {
-	Name  string
-	Type  tensor.DType // Invalid: the port holds a value of the host, without a layout
-	Shape []int
-	Bytes int
+	Name    string
+	Type    tensor.DType // Invalid: the port holds a value of the host, without a layout
+	Shape   []int
+	Bytes   int
+	Strides []int // in bytes; nil if elements lie side by side
+}
+
+// Layout is how the value lies in the memory of the port.
+func (p *Port) Layout() Layout {
+	if p.Strides == nil {
+		return DenseLayout(p.Type, p.Shape...)
+	}
+	return Layout{Type: p.Type, Shape: p.Shape, Strides: p.Strides, Bytes: p.Bytes}
 }
 
 // Inputs returns the ports that a caller fills, without states.
@@ -147,6 +156,9 @@ func (f *Function) ports(slots []int) []Port {
 	for i, s := range slots {
 		v := &f.slots[s]
 		ports[i] = Port{Name: v.symbol, Type: f.typeOf(s), Shape: slices.Clone(v.shape), Bytes: v.size}
+		if l := f.layoutOf(s); l.Type != tensor.Invalid && !l.Dense() {
+			ports[i].Strides = slices.Clone(v.strides)
+		}
 	}
 	return ports
 }
@@ -158,12 +170,6 @@ func (f *Function) typeOf(i int) tensor.DType { return f.slots[f.slots[i].root].
 // of a bundle.
 type programKey struct{ container, weights string }
 
-// A program is the program of a container, with the symbols of its ports.
-type program struct {
-	*engine.Program
-	symbols []string
-}
-
 // A loader makes the functions of a bundle ready.
 type loader struct {
 	ctx       context.Context
@@ -174,16 +180,16 @@ type loader struct {
 	lowMemory bool
 	limits    limit.Limits
 	numerics  hal.Numerics
-	programs  map[programKey]*program
+	programs  map[programKey]*engine.Program
 }
 
 // program loads the container of an engine segment.
-func (l *loader) program(a e5.AneInferenceAttrs, weights string) (*program, error) {
+func (l *loader) program(a e5.AneInferenceAttrs, weights string) (*engine.Program, error) {
 	file := l.bundle.Container(a.ProgramSymbol)
 	if file == nil {
 		return nil, fmt.Errorf("the bundle has no container %q", a.ProgramSymbol)
 	}
-	fail := func(err error) (*program, error) { return nil, &Error{Container: a.ProgramSymbol, Err: err} }
+	fail := func(err error) (*engine.Program, error) { return nil, &Error{Container: a.ProgramSymbol, Err: err} }
 	thread, err := file.Program()
 	if err != nil {
 		return fail(err)
@@ -195,16 +201,11 @@ func (l *loader) program(a e5.AneInferenceAttrs, weights string) (*program, erro
 	if p := l.programs[key]; p != nil {
 		return p, nil
 	}
-	p := &program{}
 	options := engine.Options{Numerics: l.numerics, Weights: l.bundle.Bytes(weights), Threads: l.threads, LowMemory: l.lowMemory, Limits: l.limits}
-	if p.Program, err = engine.LoadContext(l.ctx, file, options); err != nil {
-		return fail(err)
-	}
-	ports, err := file.Ports()
+	p, err := engine.LoadContext(l.ctx, file, options)
 	if err != nil {
 		return fail(err)
 	}
-	p.symbols = hwx.Symbols(ports)
 	l.programs[key] = p
 	l.library.programs = append(l.library.programs, p)
 	return p, nil

@@ -14,41 +14,50 @@ import (
 	"github.com/espalier-ane/espalier/tensor"
 )
 
-// An Operation is a function with its buffers, ready to run again and again. Runs
+// An Operation is a function with its memory, ready to run again and again. Runs
 // of several goroutines come one after the other. While one is under way, the
-// buffers are its own: Bind, Set and Value give ErrBusy.
+// memory is its own: Bind, Set and Value give ErrBusy.
 type Operation struct {
 	function *Function
-	buffers  []*tensor.Tensor // by slot, of roots with a layout that are no states
-	instead  []*tensor.Tensor // by slot, of roots: copies that steps read instead of buffers; see alias.go
-	values   []Value          // by slot: the host's, of slots without a layout
-	state    *State           // that the steps are bound to
-	held     []*tensor.Tensor // of state, in the order of Function.states
-	bound    bool             // the steps are bound to the buffers
+	own      [][]byte // by slot, of roots with a layout that are no states; made when it is needed
+	given    [][]byte // likewise: of the caller, instead of own
+	instead  [][]byte // likewise: copies that steps read instead of both; see alias.go
+	left     []bool   // by step: casts that are left out; see direct.go
+	values   []Value  // by slot: the host's, of slots without a layout
+	state    *State   // that the steps are bound to
+	version  int      // of state
+	held     [][]byte // of state, in the order of Function.states
+	layouts  []Layout // likewise
+	bound    bool     // the steps are bound to the memory
 	steps    []boundStep
+	stats    Stats
 	turn     chan struct{} // full while somebody has the operation
 }
 
-// A boundStep is a step on the buffers of an operation.
+// Stats is what an operation has done.
+type Stats struct {
+	Runs       int64 // begun
+	Dispatches int64 // segments on the engine
+	Casts      int64
+	// Copied counts the bytes that casts have written, and those of inputs that were copied
+	// since a run would have written over them.
+	Copied int64
+}
+
+// A boundStep is a step on the memory of an operation.
 type boundStep struct {
 	context         *engine.Context // of an engineStep; one for all steps of a program
 	surfaces        [][]byte        // of its ports
-	dense           [][]byte        // likewise: buffers of the slots that surfaces with gaps are filled from
-	from, to        *tensor.Tensor  // of a castStep
+	from, to        []byte          // of a castStep
 	inputs, outputs []Value         // of a hostStep
 }
 
-// NewOperation makes the buffers of a call, all zero.
+// NewOperation makes the memory of a call, all zero.
 func (f *Function) NewOperation() *Operation {
+	n := len(f.slots)
 	o := &Operation{
-		function: f, buffers: make([]*tensor.Tensor, len(f.slots)), values: make([]Value, len(f.slots)),
-		instead: make([]*tensor.Tensor, len(f.slots)), steps: make([]boundStep, len(f.steps)),
-		turn: make(chan struct{}, 1),
-	}
-	for i := range f.slots {
-		if s := &f.slots[i]; s.root == i && !s.opaque && s.state < 0 {
-			o.buffers[i] = tensor.New(s.typ, s.shape...)
-		}
+		function: f, own: make([][]byte, n), given: make([][]byte, n), instead: make([][]byte, n), values: make([]Value, n),
+		left: make([]bool, len(f.steps)), steps: make([]boundStep, len(f.steps)), turn: make(chan struct{}, 1),
 	}
 	contexts := map[*engine.Program]*engine.Context{}
 	for i, s := range f.steps {
@@ -57,13 +66,7 @@ func (f *Function) NewOperation() *Operation {
 			if contexts[s.program] == nil {
 				contexts[s.program] = s.program.NewContext()
 			}
-			b := &o.steps[i]
-			b.context, b.surfaces, b.dense = contexts[s.program], make([][]byte, len(s.slots)), make([][]byte, len(s.slots))
-			for port, padded := range s.padded {
-				if padded != nil {
-					b.surfaces[port] = make([]byte, padded.bytes)
-				}
-			}
+			o.steps[i].context, o.steps[i].surfaces = contexts[s.program], make([][]byte, len(s.slots))
 		case *hostStep:
 			o.steps[i].inputs, o.steps[i].outputs = make([]Value, len(s.inputs)), make([]Value, len(s.outputs))
 		}
@@ -73,6 +76,15 @@ func (f *Function) NewOperation() *Operation {
 
 // Function returns the function that the operation runs.
 func (o *Operation) Function() *Function { return o.function }
+
+// Stats returns what the operation has done so far.
+func (o *Operation) Stats() (Stats, error) {
+	if err := o.claim(); err != nil {
+		return Stats{}, err
+	}
+	defer o.release()
+	return o.stats, nil
+}
 
 // claim takes the operation if nobody has it. release gives it back.
 func (o *Operation) claim() error {
@@ -112,8 +124,46 @@ func (o *Operation) find(name string, lists ...[]int) (int, error) {
 	return 0, fmt.Errorf("port %q of function %s: %w", name, f.name, ErrNotFound)
 }
 
-// Bind makes an input or output use the memory of a tensor of its type and shape,
-// which must lie densely.
+// memory is that of a root, as the caller knows it.
+func (o *Operation) memory(root int) []byte {
+	if s := &o.function.slots[root]; s.state >= 0 {
+		return o.held[s.state]
+	}
+	if o.given[root] != nil {
+		return o.given[root]
+	}
+	if o.own[root] == nil {
+		o.own[root] = alignedBytes(o.function.slots[root].size)
+	}
+	return o.own[root]
+}
+
+// alignedBytes makes memory that begins at a multiple of 64 bytes, all zero: a line of the
+// cache, and what the widest kernels like.
+func alignedBytes(n int) []byte {
+	const line = 64
+	memory := make([]byte, n+line-1)
+	skip := -int(uintptr(unsafe.Pointer(unsafe.SliceData(memory)))) & (line - 1)
+	return memory[skip : skip+n : skip+n]
+}
+
+// isDirect reports whether a port is bound to memory on the engine's side of its cast.
+func (o *Operation) isDirect(port int) bool {
+	d, ok := o.function.direct[port]
+	return ok && o.left[d.cast]
+}
+
+// home is the slot whose memory a port is.
+func (o *Operation) home(port int) int {
+	if o.isDirect(port) {
+		return o.function.direct[port].slot
+	}
+	return port
+}
+
+// Bind makes an input or output use the memory of a tensor of its shape, which has
+// the layout and element type of the port, or those that the engine wants there:
+// then no cast stands between. See Port.
 //
 // Ports may share memory: an input with other inputs, with an output, or with a
 // state. The run reads it as it was before; only where the order of steps, or an
@@ -125,29 +175,63 @@ func (o *Operation) Bind(port string, t *tensor.Tensor) error {
 		return err
 	}
 	defer o.release()
-	f := o.function
-	i, err := o.find(port, f.inputs, f.outputs)
+	i, err := o.find(port, o.function.inputs, o.function.outputs)
 	if err != nil {
 		return err
 	}
-	s := &f.slots[i]
-	size := f.typeOf(i).Size()
-	switch {
-	case s.opaque || t == nil || t.DType() != f.typeOf(i) || !slices.Equal(t.Shape(), s.shape):
+	if t == nil || t.DType().Size() == 0 || o.function.slots[i].opaque {
 		return o.mismatch(i, t)
-	case size == 0 || !t.Contiguous():
-		return fmt.Errorf("port %q of function %s: the elements of %v do not lie side by side in memory", port, f.name, t)
 	}
-	memory := t.Bytes()
-	if uintptr(unsafe.Pointer(unsafe.SliceData(memory)))%uintptr(size) != 0 {
-		return fmt.Errorf("port %q of function %s: the memory of %v does not begin at a multiple of %d bytes", port, f.name, t, size)
+	l, memory := layoutOf(t)
+	return o.bindMemory(i, l, memory)
+}
+
+// bindMemory gives a port memory that lies in some way.
+func (o *Operation) bindMemory(i int, l Layout, memory []byte) error {
+	f := o.function
+	s := &f.slots[i]
+	if !slices.Equal(l.Shape, s.shape) {
+		return o.misfit(i, l)
 	}
-	root := &f.slots[s.root]
-	if o.buffers[s.root], err = tensor.FromBytes(root.typ, root.shape, memory); err != nil {
-		return fmt.Errorf("port %q of function %s: %w", port, f.name, err)
+	d, hasDirect := f.direct[i]
+	root := s.root
+	isDirect := false
+	if want := f.layoutOf(i); !l.fits(&want) {
+		if !hasDirect {
+			return o.misfit(i, l)
+		}
+		if want = f.layoutOf(d.slot); !l.fits(&want) {
+			return o.misfit(i, l)
+		}
+		root, isDirect = d.slot, true
 	}
+	size := f.slots[root].size
+	if width := uintptr(l.Type.Size()); uintptr(unsafe.Pointer(unsafe.SliceData(memory)))%width != 0 {
+		return fmt.Errorf("port %q of function %s: the memory of %v does not begin at a multiple of %d bytes", s.symbol, f.name, l, width)
+	}
+	o.given[s.root] = nil
+	if hasDirect {
+		o.given[d.slot], o.left[d.cast] = nil, isDirect
+	}
+	o.given[root] = memory[:size:size]
 	o.bound = false
 	return nil
+}
+
+// fits reports whether memory that lies so can be that of a layout: it may have more bytes.
+func (l *Layout) fits(want *Layout) bool {
+	return l.Type == want.Type && l.Bytes >= want.Bytes && count(l.Shape) == count(want.Shape) &&
+		slices.Equal(loopsOf(l.Shape, l.Strides), loopsOf(want.Shape, want.Strides))
+}
+
+// misfit says how memory lies instead of how a port takes it.
+func (o *Operation) misfit(i int, found Layout) error {
+	f := o.function
+	want := f.layoutOf(i).String()
+	if d, ok := f.direct[i]; ok {
+		want += ", or as the engine has it, " + f.layoutOf(d.slot).String()
+	}
+	return fmt.Errorf("port %q of function %s: found %v, want %s", f.slots[i].symbol, f.name, found, want)
 }
 
 // mismatch says what was found for a port instead of what it takes.
@@ -191,41 +275,37 @@ func (o *Operation) Set(port string, v Value) error {
 	if !ok || t.DType() != f.typeOf(i) || !slices.Equal(t.Shape(), f.slots[i].shape) {
 		return o.mismatch(i, v)
 	}
-	to, err := o.view(i)
-	if err != nil {
-		return err
+	memory := o.memory(f.slots[o.home(i)].root)
+	switch s := &f.slots[i]; {
+	case o.isDirect(i):
+		f.steps[f.direct[i].cast].do.(*castStep).move.do(memory, t.Bytes(), f.threads)
+	case len(s.loops) <= 1: // side by side, like those of the tensor
+		copy(memory, t.Bytes())
+	default:
+		to, from := f.layoutOf(i), DenseLayout(t.DType(), t.Shape()...)
+		newMove(&to, &from).do(memory, t.Bytes(), f.threads)
 	}
-	return to.CopyFrom(t)
+	return nil
 }
 
-// view is the buffer of a slot in the slot's own shape.
-func (o *Operation) view(i int) (*tensor.Tensor, error) {
-	s := &o.function.slots[i]
-	if s.state >= 0 {
-		return o.held[s.state], nil
-	}
-	t := o.buffers[s.root]
-	if slices.Equal(t.Shape(), s.shape) {
-		return t, nil
-	}
-	return t.Reshape(s.shape...)
-}
-
-// Value returns what an input or output holds. A tensor is a view of the buffer:
-// the next run changes it. An output without a layout is nil before the first run.
+// Value returns what an input or output holds. A tensor is a view of the memory:
+// the next run changes it; it lies as the port does, or as what was bound to it. An
+// output without a layout is nil before the first run.
 func (o *Operation) Value(port string) (Value, error) {
 	if err := o.claim(); err != nil {
 		return nil, err
 	}
 	defer o.release()
-	i, err := o.find(port, o.function.inputs, o.function.outputs)
+	f := o.function
+	i, err := o.find(port, f.inputs, f.outputs)
 	if err != nil {
 		return nil, err
 	}
-	if o.function.slots[i].opaque {
+	if f.slots[i].opaque {
 		return o.values[i], nil
 	}
-	return o.view(i)
+	l := f.layoutOf(o.home(i))
+	return l.tensor(o.memory(f.slots[o.home(i)].root))
 }
 
 // Run executes the function once, on a state that has its states; nil if the
@@ -257,18 +337,22 @@ func (o *Operation) Run(ctx context.Context, s *State) (err error) {
 		}
 		defer s.busy.Store(false)
 	}
-	if !o.bound || s != o.state {
+	if !o.bound || s != o.state || s != nil && s.version != o.version {
 		if err := o.bind(s); err != nil {
 			return err
 		}
 	}
-	for i, t := range o.instead {
-		if t != nil {
-			copy(t.Bytes(), o.buffers[i].Bytes())
+	o.stats.Runs++
+	for root, copied := range o.instead {
+		if copied != nil {
+			o.stats.Copied += int64(copy(copied, o.memory(root)))
 		}
 	}
 	times := trace.Of(ctx)
 	for i := range o.function.steps {
+		if o.left[i] {
+			continue
+		}
 		err := ctx.Err()
 		if err == nil {
 			began := times.Begin()
@@ -290,18 +374,22 @@ func (o *Operation) failed(ctx context.Context, step int, err error) error {
 	return &Error{Function: o.function.name, Operation: o.function.steps[step].operation, Err: err}
 }
 
-// bind gives every step its buffers.
+// bind gives every step its memory.
 func (o *Operation) bind(s *State) (err error) {
-	o.bound, o.state, o.held = false, nil, nil
+	o.bound, o.state, o.held, o.layouts = false, nil, nil, nil
 	if s != nil {
-		if o.held, err = s.heldBy(o.function); err != nil {
+		if o.held, o.layouts, err = s.heldBy(o.function); err != nil {
 			return err
 		}
+		o.version = s.version
 	}
 	if err := o.separate(); err != nil {
 		return err
 	}
 	for i := range o.function.steps {
+		if o.left[i] {
+			continue
+		}
 		if err := o.bindStep(i); err != nil {
 			return &Error{Function: o.function.name, Operation: o.function.steps[i].operation, Err: err}
 		}
@@ -310,35 +398,32 @@ func (o *Operation) bind(s *State) (err error) {
 	return nil
 }
 
-// operand is the buffer that steps use for a slot, in the slot's own shape.
-func (o *Operation) operand(i int) (*tensor.Tensor, error) {
-	s := &o.function.slots[i]
-	if t := o.instead[s.root]; t != nil {
-		return t.Reshape(s.shape...)
+// operand is the memory that steps use for a slot.
+func (o *Operation) operand(i int) []byte {
+	root := o.function.slots[i].root
+	if copied := o.instead[root]; copied != nil {
+		return copied
 	}
-	return o.view(i)
+	return o.memory(root)
+}
+
+// array is a slot as the host sees it.
+func (o *Operation) array(i int) (*tensor.Tensor, error) {
+	l := o.function.layoutOf(i)
+	if s := &o.function.slots[i]; s.state >= 0 {
+		l = o.layouts[s.state]
+	}
+	return l.tensor(o.operand(i))
 }
 
 func (o *Operation) bindStep(i int) error {
 	b := &o.steps[i]
-	var err error
 	switch s := o.function.steps[i].do.(type) {
-	case castStep:
-		if b.from, err = o.operand(s.from); err == nil {
-			b.to, err = o.operand(s.to)
-		}
-		return err
+	case *castStep:
+		b.from, b.to = o.operand(s.from), o.operand(s.to)
 	case *engineStep:
 		for port, slot := range s.slots {
-			var t *tensor.Tensor
-			if t, err = o.operand(slot); err != nil {
-				return err
-			}
-			if s.padded[port] == nil {
-				b.surfaces[port] = t.Bytes()
-			} else {
-				b.dense[port] = t.Bytes()
-			}
+			b.surfaces[port] = o.operand(slot)
 		}
 	case *hostStep:
 		for list, slots := range [][]int{s.inputs, s.outputs} {
@@ -346,8 +431,8 @@ func (o *Operation) bindStep(i int) error {
 				if o.function.slots[slot].opaque {
 					continue
 				}
-				var t *tensor.Tensor
-				if t, err = o.operand(slot); err != nil {
+				t, err := o.array(slot)
+				if err != nil {
 					return err
 				}
 				[][]Value{b.inputs, b.outputs}[list][k] = t
@@ -361,27 +446,18 @@ func (o *Operation) bindStep(i int) error {
 func (o *Operation) step(ctx context.Context, i int) error {
 	b := &o.steps[i]
 	switch s := o.function.steps[i].do.(type) {
-	case castStep:
-		convert(b.to, b.from, o.function.threads)
+	case *castStep:
+		s.move.do(b.to, b.from, o.function.threads)
+		o.stats.Casts++
+		o.stats.Copied += s.move.bytes()
 		return nil
 	case *engineStep:
-		for port, memory := range b.surfaces {
-			if padded := s.padded[port]; padded != nil && padded.direction != engine.Output {
-				padded.fill(memory, b.dense[port])
-			}
-		}
 		if err := b.context.BindAll(b.surfaces); err != nil {
 			return err
 		}
-		if err := s.program.RunAll(ctx, b.context); err != nil {
-			return err
-		}
-		for port, memory := range b.surfaces {
-			if padded := s.padded[port]; padded != nil && padded.direction != engine.Input {
-				padded.drain(b.dense[port], memory)
-			}
-		}
-		return nil
+		o.stats.Dispatches++
+		o.stats.Copied += b.context.CopiedPerRun()
+		return s.program.RunAll(ctx, b.context)
 	case *hostStep:
 		return o.runHost(ctx, s, b)
 	}

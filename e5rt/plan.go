@@ -15,18 +15,20 @@ import (
 
 // A slot is a symbol of a function: a value that operations hand on.
 //
-// A value with a layout has a buffer. Slots of which a Cast makes one from the
+// A value with a layout has memory. Slots of which a Cast makes one from the
 // other without any change share theirs, that of the root:
 //
 //	x (port) ── Cast ── x__engine ── AneInference ── y__engine ── Cast ── y (port)
-//	└──── one buffer ──┘                             └──── one buffer ───┘
+//	└──── one memory ──┘                             └──── one memory ───┘
 type slot struct {
 	symbol  string
 	opaque  bool           // no layout: the host's
 	storage e5.ElementType // of which the elements have the width
 	typ     tensor.DType   // of the root: of the elements
 	shape   []int
-	size    int // bytes
+	strides []int // bytes
+	loops   []loop
+	size    int // bytes, gaps included
 	root    int
 	state   int  // index among the states, -1 if it is none
 	port    bool // of the function, a state not counted
@@ -91,18 +93,22 @@ func (l *loader) function(described *e5.Function, m *bundle.Function) (*Function
 	if symbol, err := p.outputPorts(); err != nil {
 		return fail("", symbol, err)
 	}
-	if s, err := p.shareBuffers(); err != nil {
+	if s, err := p.shareMemory(); err != nil {
 		return fail(s.operation, "", err)
 	}
 	p.describePorts()
+	if s, err := p.makeMoves(); err != nil {
+		return fail(s.operation, "", err)
+	}
+	p.f.findDirect()
 	if operation, symbol, err := p.f.checkBytes(p.limits.MaxMemory(osfile.MemoryLimit)); err != nil {
 		return fail(operation, symbol, err)
 	}
 	return p.f, nil
 }
 
-// checkBytes bounds the memory of an operation: the buffers of slots, surfaces, and
-// what the programs need beside them.
+// checkBytes bounds the memory of an operation: that of slots, and what the programs
+// need beside it.
 func (f *Function) checkBytes(allowed int64) (operation, symbol string, err error) {
 	total := 0
 	add := func(bytes int) error {
@@ -129,14 +135,6 @@ func (f *Function) checkBytes(allowed int64) (operation, symbol string, err erro
 			own += do.program.OwnBytes()
 			counted[do.program] = true
 		}
-		for port, padded := range do.padded {
-			if padded == nil {
-				continue
-			}
-			if err := add(padded.bytes); err != nil {
-				return s.operation, f.slots[do.slots[port]].symbol, err
-			}
-		}
 	}
 	if need := int64(total) + own; need > allowed {
 		return "", "", &limit.Error{Resource: limit.Memory, What: "a call", Asked: need, Allowed: allowed}
@@ -147,22 +145,50 @@ func (f *Function) checkBytes(allowed int64) (operation, symbol string, err erro
 // note makes the slot of an operand, or holds the operand to the slot that its
 // symbol has already.
 func (p *planner) note(o *e5.Operand) error {
-	s := slot{symbol: o.Symbol, state: -1, storage: o.Tensor.StorageType}
-	if s.opaque = o.Tensor.IsOpaque(); !s.opaque {
-		var ok bool
-		if s.shape, s.size, ok = o.Tensor.Dense(); !ok {
-			return fmt.Errorf("its elements do not lie side by side: extents %v, strides %v of %v", o.Tensor.Dim, o.Tensor.Stride, o.Tensor.StorageType)
-		}
-		s.typ = s.storage.DType()
+	s, err := newSlot(o.Symbol, &o.Tensor)
+	if err != nil {
+		return err
 	}
 	i, ok := p.f.symbols[o.Symbol]
 	if !ok {
 		return p.add(s)
 	}
-	if old := &p.f.slots[i]; old.opaque != s.opaque || old.storage != s.storage || !slices.Equal(old.shape, s.shape) {
+	if old := &p.f.slots[i]; !old.like(&s) {
 		return fmt.Errorf("it is %v here, and was %v before", &s, old)
 	}
 	return nil
+}
+
+// newSlot makes the slot of a symbol that is described so.
+func newSlot(symbol string, t *e5.TensorDescriptor) (s slot, err error) {
+	s = slot{symbol: symbol, state: -1, storage: t.StorageType}
+	if s.opaque = t.IsOpaque(); s.opaque {
+		return s, nil
+	}
+	fail := func() (slot, error) {
+		return s, fmt.Errorf("its elements cannot lie so: extents %v, strides %v of %v", t.Dim, t.Stride, t.StorageType)
+	}
+	var ok bool
+	if s.shape, s.strides, s.size, ok = t.Layout(); !ok {
+		return fail()
+	}
+	s.typ, s.loops = s.storage.DType(), loopsOf(s.shape, s.strides)
+	for _, l := range s.loops {
+		if width := s.typ.Size(); len(s.loops) > maxLoops || width > 0 && l.stride%width != 0 {
+			return fail()
+		}
+	}
+	return s, nil
+}
+
+// like reports whether two slots are of one shape and lie in the same way.
+func (s *slot) like(o *slot) bool {
+	return s.opaque == o.opaque && s.storage == o.storage && slices.Equal(s.shape, o.shape) && s.liesAs(o)
+}
+
+// liesAs reports whether the elements of two slots of one width are at the same bytes.
+func (s *slot) liesAs(o *slot) bool {
+	return s.size == o.size && count(s.shape) == count(o.shape) && slices.Equal(s.loops, o.loops)
 }
 
 func (p *planner) add(s slot) error {
@@ -179,7 +205,20 @@ func (s *slot) String() string {
 	if s.opaque {
 		return "a value of the host"
 	}
-	return s.storage.String() + tensor.ShapeOf(s.shape...).String()
+	text := s.storage.String() + tensor.ShapeOf(s.shape...).String()
+	if n, _ := s.storage.DType().ByteLen(count(s.shape)); n != s.size || len(s.loops) > 1 {
+		text += fmt.Sprintf(" with strides %v in %d bytes", s.strides, s.size)
+	}
+	return text
+}
+
+// layoutOf is the layout of a slot.
+func (f *Function) layoutOf(i int) Layout {
+	s := &f.slots[i]
+	if s.opaque {
+		return Layout{}
+	}
+	return Layout{Type: f.typeOf(i), Shape: s.shape, Strides: s.strides, Bytes: s.size}
 }
 
 // inputPorts finds the slots of inputs and states.
@@ -237,18 +276,17 @@ func (p *planner) outputPorts() (symbol string, err error) {
 	return "", nil
 }
 
-// portSlot finds the slot of a port. Of one that no operation uses, the manifest
-// knows the type.
+// portSlot finds the slot of a port. Of one that no operation uses, the port knows
+// the layout, or else the manifest the type.
 func (p *planner) portSlot(port *e5.IOPort) (int, error) {
 	n, ok := p.f.symbols[port.Name]
 	if !ok {
 		if port.ByteSize > maxCallBytes {
 			return 0, fmt.Errorf("a port of %d bytes; want %d or less", port.ByteSize, int64(maxCallBytes))
 		}
-		size := int(port.ByteSize)
-		s := slot{symbol: port.Name, state: -1, storage: e5.UInt8, typ: tensor.UInt8, shape: []int{size}, size: size}
-		if a := p.arrays[port.Name]; a != nil {
-			s.describe(a)
+		s, err := p.unused(port)
+		if err != nil {
+			return 0, err
 		}
 		if err := p.add(s); err != nil {
 			return 0, err
@@ -278,19 +316,25 @@ func (p *planner) describePorts() {
 	}
 }
 
-// describe gives a slot of the right size the type that a feature has.
-func (s *slot) describe(a *bundle.Array) {
-	d, err := tensor.ParseDType(a.Type)
+// unused is the slot of a port that no operation uses.
+func (p *planner) unused(port *e5.IOPort) (slot, error) {
+	if !port.Tensor.IsOpaque() {
+		return newSlot(port.Name, &port.Tensor)
+	}
+	t, err := e5.Dense(tensor.UInt8, int(port.ByteSize))
 	if err != nil {
-		return
+		return slot{}, err
 	}
-	t, err := e5.Dense(d, a.Shape...)
-	if err != nil {
-		return
+	if a := p.arrays[port.Name]; a != nil {
+		if d, err := tensor.ParseDType(a.Type); err == nil {
+			if described, err := e5.Dense(d, a.Shape...); err == nil {
+				if _, size, ok := described.Dense(); ok && uint64(size) == port.ByteSize {
+					t = described
+				}
+			}
+		}
 	}
-	if shape, size, ok := t.Dense(); ok && size == s.size {
-		s.shape, s.storage, s.typ = shape, t.StorageType, d
-	}
+	return newSlot(port.Name, &t)
 }
 
 // read finds the slot of an input operand, which must have a value.

@@ -49,7 +49,7 @@ func (f *Function) Profile(times *trace.Times) []StepProfile {
 	segment := 0
 	for i, s := range f.steps {
 		step := StepProfile{Name: s.operation, Backend: "cast", Segment: -1, Spent: Spent(times.Sum(f, i))}
-		if _, isCast := s.do.(castStep); !isCast {
+		if _, isCast := s.do.(*castStep); !isCast {
 			of := &segments[segment]
 			step.Name, step.Backend, step.Segment = of.Procedure+of.Function, of.Backend, segment // it has one of both
 			segment++

@@ -63,7 +63,17 @@ func TestOpenRefuses(t *testing.T) {
 			m := bracketed(t, tensor.Float32)
 			operation(m, 0).Inputs[0].Tensor.Stride[0] = 64
 			return m
-		}, "x: its elements do not lie side by side", nil},
+		}, "x: a port of 24 bytes for float32[2, 3] with strides [64 4] in 128 bytes, which has 128", nil},
+		{"overlap", func() *maker {
+			m := bracketed(t, tensor.Float32)
+			operation(m, 0).Inputs[0].Tensor.Stride[0] = 4
+			return m
+		}, "x: its elements cannot lie so: extents [2 3], strides [4 4] of float32", nil},
+		{"within elements", func() *maker {
+			m := bracketed(t, tensor.Float32)
+			operation(m, 0).Inputs[0].Tensor.Stride[0] = 14
+			return m
+		}, "x: its elements cannot lie so: extents [2 3], strides [14 4] of float32", nil},
 		{"port size", func() *maker {
 			m := bracketed(t, tensor.Float32)
 			m.function.Inputs[0].ByteSize = 1 << 40
@@ -161,19 +171,22 @@ func TestOpenRefuses(t *testing.T) {
 		}, "with strides [128 128 4 2] in the container", nil},
 		{"container's port", func() *maker {
 			m := bracketed(t, tensor.Float32)
-			m.containers[bundle.ContainerPath(0)] = linear(t, "a", "y__engine", 6, 2, 1)
+			operation(m, 1).Inputs = nil
 			return m
-		}, "a: input port of the container, and nothing here", nil},
+		}, `0 inputs and 1 outputs: none for the input port "x__engine" of the container`, nil},
 		{"container's direction", func() *maker {
 			m := bracketed(t, tensor.Float32)
-			m.containers[bundle.ContainerPath(0)] = linear(t, "y__engine", "x__engine", 6, 2, 1)
+			dims := [td.NumAxes]int{1, 1, 1, 1, 6}
+			m.containers[bundle.ContainerPath(0)] = container(t, 0,
+				[]hwx.PortSpec{port("x__engine", hwx.In, tensor.Float16, 1, 1, 1, 6), port("y__engine", hwx.InOut, tensor.Float16, 1, 1, 1, 6)},
+				&td.Op{Params: &td.Copy{}, Operands: []td.Operand{td.Dense(base(1), 0, tensor.Float16, dims), td.Dense(base(0), 0, tensor.Float16, dims)}})
 			return m
-		}, "y__engine: input port of the container, and an output here", nil},
+		}, `1 inputs and 1 outputs: none for the state port "y__engine" of the container`, nil},
 		{"no port", func() *maker {
 			m := bracketed(t, tensor.Float32)
 			operation(m, 1).Inputs = append(operation(m, 1).Inputs, m.operands([]string{"x"})...)
 			return m
-		}, "x: the container has no port of the name", nil},
+		}, "x: the container has no port for it", nil},
 		{"no state", func() *maker {
 			m := cache(t)
 			f := &m.manifest.Functions[0]

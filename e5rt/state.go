@@ -8,15 +8,18 @@ import (
 	"github.com/espalier-ane/espalier/tensor"
 )
 
-// A State is what functions keep from one run to the next: a buffer for each
-// state, bound as source and as destination. Buffers never move.
+// A State is what functions keep from one run to the next: memory for each
+// state, bound as source and as destination, in the layout that the engine wants.
 //
 // A State serves every function whose states it has, by name, type and shape, as
 // the variants of a function for several shapes of its inputs. Runs that share one
-// come one after the other.
+// come one after the other. The first run of a function whose engine wants another
+// layout moves the state there, once; functions of one target want the same.
 type State struct {
 	names   []string
-	buffers []*tensor.Tensor
+	layouts []Layout
+	memory  [][]byte
+	version int // of layouts and memory: who is bound to another must be bound again
 	busy    atomic.Bool
 }
 
@@ -24,8 +27,8 @@ type State struct {
 func NewState(ports ...Port) *State {
 	s := &State{}
 	for _, p := range ports {
-		s.names = append(s.names, p.Name)
-		s.buffers = append(s.buffers, tensor.New(p.Type, p.Shape...))
+		l := p.Layout()
+		s.names, s.layouts, s.memory = append(s.names, p.Name), append(s.layouts, l), append(s.memory, alignedBytes(l.Bytes))
 	}
 	return s
 }
@@ -34,28 +37,51 @@ func NewState(ports ...Port) *State {
 func (f *Function) NewState() *State { return NewState(f.States()...) }
 
 // Tensor returns what a state holds: its own memory, which runs change and a
-// caller may set between them.
+// caller may set between them. Its elements need not lie side by side.
 func (s *State) Tensor(name string) (*tensor.Tensor, error) {
 	if i := slices.Index(s.names, name); i >= 0 {
-		return s.buffers[i], nil
+		return s.layouts[i].tensor(s.memory[i])
 	}
 	return nil, fmt.Errorf("state %q: %w", name, ErrNotFound)
 }
 
-// heldBy finds the buffers of a function's states.
-func (s *State) heldBy(f *Function) ([]*tensor.Tensor, error) {
-	held := make([]*tensor.Tensor, len(f.states))
-	for k, i := range f.states {
-		port := &f.slots[i]
-		t, err := s.Tensor(port.symbol)
-		if err != nil {
-			return nil, &Error{Function: f.name, Symbol: port.symbol, Err: fmt.Errorf("%w: there is none of the name", ErrState)}
+// heldBy finds the memory of a function's states, and how it lies. A host takes
+// every layout, the engine its own.
+func (s *State) heldBy(f *Function) (held [][]byte, layouts []Layout, err error) {
+	for _, i := range f.states {
+		port, want := &f.slots[i], f.layoutOf(i)
+		fail := func(err error) error { return &Error{Function: f.name, Symbol: port.symbol, Err: err} }
+		k := slices.Index(s.names, port.symbol)
+		if k < 0 {
+			return nil, nil, fail(fmt.Errorf("%w: there is none of the name", ErrState))
 		}
-		if t.DType() != f.typeOf(i) || !slices.Equal(t.Shape(), port.shape) {
-			return nil, &Error{Function: f.name, Symbol: port.symbol,
-				Err: fmt.Errorf("%w: it is %v, want %v%v", ErrState, t, f.typeOf(i), tensor.ShapeOf(port.shape...))}
+		if l := &s.layouts[k]; l.Type != want.Type || !slices.Equal(l.Shape, want.Shape) {
+			return nil, nil, fail(fmt.Errorf("%w: it is %v, want %v", ErrState, *l, want))
 		}
-		held[k] = t
+		if !s.layouts[k].fits(&want) && f.onEngine(i) {
+			s.layAs(k, want, f.threads)
+		}
+		held, layouts = append(held, s.memory[k]), append(layouts, s.layouts[k])
 	}
-	return held, nil
+	return held, layouts, nil
+}
+
+// layAs moves a state to memory in which it lies as the engine of a function has it.
+func (s *State) layAs(k int, want Layout, threads int) {
+	memory := alignedBytes(want.Bytes)
+	if m := newMove(&want, &s.layouts[k]); m != nil {
+		m.do(memory, s.memory[k], threads)
+	}
+	s.layouts[k], s.memory[k] = want, memory
+	s.version++
+}
+
+// onEngine reports whether a program on the engine has a slot as a port.
+func (f *Function) onEngine(i int) bool {
+	for _, s := range f.steps {
+		if do, ok := s.do.(*engineStep); ok && slices.Contains(do.slots, i) {
+			return true
+		}
+	}
+	return false
 }

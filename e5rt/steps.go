@@ -13,18 +13,20 @@ import (
 // A step is an operation of the descriptor that has something to do.
 type step struct {
 	operation string // its name
-	do        any    // castStep, *engineStep or *hostStep
+	do        any    // *castStep, *engineStep or *hostStep
 }
 
-// castStep converts between element types, or copies.
-type castStep struct{ from, to int }
+// castStep brings a value to another element type or layout, or copies it.
+type castStep struct {
+	from, to int
+	move     *move // once all is known of the slots
+}
 
 // engineStep runs a program on the engine.
 type engineStep struct {
 	program    *engine.Program
 	slots      []int              // of its ports, in their order
 	directions []engine.Direction // likewise
-	padded     []*surface         // likewise; nil where the port has the layout of the slot
 }
 
 // hostStep runs a function of the host program. Outputs that are states are left
@@ -52,7 +54,7 @@ func (p *planner) operation(op *e5.Operation) (symbol string, err error) {
 	case e5.CastAttrs:
 		symbol, err = "", p.checkCast(a, inputs, outputs)
 		if err == nil {
-			do = castStep{inputs[0], outputs[0]}
+			do = &castStep{from: inputs[0], to: outputs[0]}
 		}
 	case e5.AneInferenceAttrs:
 		do, symbol, err = p.engineStep(a, inputs, outputs)
@@ -82,21 +84,20 @@ func (p *planner) checkCast(a e5.CastAttrs, inputs, outputs []int) error {
 	case a.Source != from.storage || a.Destination != to.storage:
 		return fmt.Errorf("a cast from %v to %v of %v to %v", a.Source, a.Destination, from, to)
 	}
-	n, _ := tensor.Count(from.shape)
-	if m, _ := tensor.Count(to.shape); m != n {
+	if count(from.shape) != count(to.shape) {
 		return fmt.Errorf("a cast of %v to %v", from, to)
 	}
 	return nil
 }
 
-// shareBuffers leaves out the casts that change nothing: their slots share a
-// buffer, unless the caller binds both of them. Of those that remain it refuses
+// shareMemory leaves out the casts that change nothing: their slots share
+// memory, unless the caller binds both of them. Of those that remain it refuses
 // the ones that cannot be computed.
-func (p *planner) shareBuffers() (at step, err error) {
+func (p *planner) shareMemory() (at step, err error) {
 	slots := p.f.slots
 	var steps []step
 	for _, s := range p.f.steps {
-		cast, ok := s.do.(castStep)
+		cast, ok := s.do.(*castStep)
 		if !ok {
 			steps = append(steps, s)
 			continue
@@ -111,7 +112,7 @@ func (p *planner) shareBuffers() (at step, err error) {
 		if !converts(slots[from].typ, slots[to].typ) {
 			return s, fmt.Errorf("a cast from %v to %v", slots[from].typ, slots[to].typ)
 		}
-		if !same || slots[from].port && slots[to].port {
+		if !same || !slots[from].liesAs(&slots[to]) || slots[from].port && slots[to].port {
 			steps = append(steps, s)
 			continue
 		}
@@ -125,6 +126,19 @@ func (p *planner) shareBuffers() (at step, err error) {
 	return step{}, nil
 }
 
+// makeMoves says how the casts that are left are done.
+func (p *planner) makeMoves() (at step, err error) {
+	for _, s := range p.f.steps {
+		if cast, ok := s.do.(*castStep); ok {
+			to, from := p.f.layoutOf(cast.to), p.f.layoutOf(cast.from)
+			if cast.move = newMove(&to, &from); cast.move == nil {
+				return s, fmt.Errorf("a cast from %v to %v", from, to)
+			}
+		}
+	}
+	return step{}, nil
+}
+
 // findRoot follows a slot to the one whose buffer it shares, and shortens the way
 // for the next.
 func (f *Function) findRoot(i int) int {
@@ -135,73 +149,64 @@ func (f *Function) findRoot(i int) int {
 	return i
 }
 
-// engineStep binds the ports of a container to the slots of their symbols.
+// engineStep binds the ports of a container to the operands: its input ports and
+// states to the inputs, its output ports and states to the outputs, in their order.
 func (p *planner) engineStep(a e5.AneInferenceAttrs, inputs, outputs []int) (do any, symbol string, err error) {
 	program, err := p.program(a, p.manifest.Segments[p.segment].Weights)
 	if err != nil {
 		return nil, "", err
 	}
-	s := &engineStep{program: program.Program}
-	bound := map[int]bool{}
-	for k, port := range program.Ports() {
-		symbol := program.symbols[k]
-		i, ok := p.f.symbols[symbol]
-		isInput, isOutput := ok && slices.Contains(inputs, i), ok && slices.Contains(outputs, i)
-		if isInput != (port.Direction != engine.Output) || isOutput != (port.Direction != engine.Input) {
-			return nil, symbol, fmt.Errorf("%v port of the container, and %s here", port.Direction, sides(isInput, isOutput))
+	s := &engineStep{program: program}
+	ins, outs := inputs, outputs
+	for _, port := range program.Ports() {
+		i, ok := -1, true
+		if port.Direction != engine.Output {
+			i, ins, ok = next(ins)
 		}
-		v := &p.f.slots[i]
-		size, dense := portBytes(&port)
-		dense = dense && port.Bytes() <= size
-		var padded *surface
-		if !dense {
-			padded = newSurface(&port)
+		if port.Direction != engine.Input && ok {
+			var o int
+			if o, outs, ok = next(outs); ok && i >= 0 && o != i {
+				return nil, p.f.slots[o].symbol, fmt.Errorf("the state %q of the container is %q among the inputs", port.Name, p.f.slots[i].symbol)
+			}
+			i = o
 		}
-		switch {
-		case v.opaque:
-			err = errors.New("a value without a layout")
-		case size != v.size || !dense && padded == nil:
-			err = fmt.Errorf("%v of %v with strides %v in the container, and %v here", port.Type, port.Shape, port.Strides, v)
-		case port.Direction == engine.State && v.state < 0:
-			err = errors.New("it is changed in place, and no state")
-		default:
-			err = p.refine(i, port.Type)
+		if !ok {
+			return nil, "", fmt.Errorf("%d inputs and %d outputs: none for the %v port %q of the container", len(inputs), len(outputs), port.Direction, port.Name)
 		}
-		if err != nil {
-			return nil, symbol, err
+		if err := p.checkPort(i, &port); err != nil {
+			return nil, p.f.slots[i].symbol, err
 		}
-		bound[i] = true
-		s.slots, s.directions, s.padded = append(s.slots, i), append(s.directions, port.Direction), append(s.padded, padded)
+		s.slots, s.directions = append(s.slots, i), append(s.directions, port.Direction)
 	}
-	for _, i := range slices.Concat(inputs, outputs) {
-		if !bound[i] {
-			return nil, p.f.slots[i].symbol, errors.New("the container has no port of the name")
+	for _, rest := range [][]int{ins, outs} {
+		if len(rest) > 0 {
+			return nil, p.f.slots[rest[0]].symbol, errors.New("the container has no port for it")
 		}
 	}
 	return s, "", nil
 }
 
-// sides says on which sides of an operation something is.
-func sides(input, output bool) string {
-	switch {
-	case input && output:
-		return "both"
-	case input:
-		return "an input"
-	case output:
-		return "an output"
+// next takes the first of a list.
+func next(list []int) (first int, rest []int, ok bool) {
+	if len(list) == 0 {
+		return -1, nil, false
 	}
-	return "nothing"
+	return list[0], list[1:], true
 }
 
-// portBytes is the size of a port's elements, and whether they lie side by side.
-func portBytes(p *engine.Port) (size int, dense bool) {
-	size, dense = p.Type.Size(), true
-	for i := len(p.Shape) - 1; i >= 0; i-- {
-		dense = dense && (p.Shape[i] <= 1 || p.Strides[i] == size)
-		size *= p.Shape[i]
+// checkPort holds an operand to the port of a container: it lies as the port does.
+func (p *planner) checkPort(i int, port *engine.Port) error {
+	v := &p.f.slots[i]
+	switch {
+	case v.opaque:
+		return errors.New("a value without a layout")
+	case port.Direction == engine.State && v.state < 0:
+		return errors.New("it is changed in place, and no state")
+	case port.Len() != count(v.shape) || port.Bytes() > v.size || !slices.Equal(v.loops, loopsOf(port.Shape[:], port.Strides[:])):
+		return fmt.Errorf("%v of %v with strides %v in the container, and %v here, for %d bytes: if an earlier version wrote the bundle, compile the model again",
+			port.Type, port.Shape, port.Strides, v, port.Bytes())
 	}
-	return size, dense
+	return p.refine(i, port.Type)
 }
 
 // hostStep finds a function of the host program, and holds the operands to it.

@@ -51,6 +51,38 @@ func FromBytes(d DType, shape []int, data []byte) (*Tensor, error) {
 	return &Tensor{dtype: d, shape: slices.Clone(shape), strides: rowMajor(shape), data: data[:size:size]}, nil
 }
 
+// Strided makes a tensor over memory in which neighbours on an axis lie so many bytes apart, without copying. The strides are
+// multiples of the element's size, and the memory may go on behind the last element.
+func Strided(d DType, shape, strides []int, data []byte) (*Tensor, error) {
+	n, ok := Count(shape)
+	if !ok || d.Size() == 0 || len(strides) != len(shape) {
+		return nil, fmt.Errorf("no array of %v elements can have shape %v and strides %v", d, shape, strides)
+	}
+	t := &Tensor{dtype: d, shape: slices.Clone(shape), strides: make([]int, len(shape)), data: data[:len(data):len(data)]}
+	size := d.Size()
+	end := size
+	for i, s := range strides {
+		if s < 0 || s%size != 0 || n > 0 && shape[i] > 1 && s > (len(data)-end)/(shape[i]-1) {
+			return nil, fmt.Errorf("strides %v of %v%v do not stay in %d bytes", strides, d, ShapeOf(shape...), len(data))
+		}
+		t.strides[i] = s / size
+		end += max(shape[i]-1, 0) * s
+	}
+	if n > 0 && end > len(data) {
+		return nil, fmt.Errorf("%v%v with strides %v takes %d bytes, found %d", d, ShapeOf(shape...), strides, end, len(data))
+	}
+	return t, nil
+}
+
+// From returns the memory from the first element on, to the end of what the tensor is a view of: byte strides lead from there to
+// the other elements. Strings have none, nor have sub-byte elements that begin within a byte.
+func (t *Tensor) From() []byte {
+	if bit := t.offset * t.dtype.Bits(); t.dtype != String && bit%8 == 0 {
+		return t.data[bit/8:]
+	}
+	return nil
+}
+
 // Number is the Go types whose memory is that of an element type.
 type Number interface {
 	~bool | ~int8 | ~int16 | ~int32 | ~int64 | ~uint8 | ~uint16 | ~uint32 | ~uint64 | ~float32 | ~float64

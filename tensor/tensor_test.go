@@ -1,6 +1,8 @@
 package tensor
 
 import (
+	"bytes"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -209,5 +211,49 @@ func TestDTypeNames(t *testing.T) {
 	}
 	if _, err := ParseDType("fp12"); err == nil {
 		t.Error("fp12 is a type")
+	}
+}
+
+// A strided tensor is a view: elements are where the strides say, and writing reaches them.
+func TestStrided(t *testing.T) {
+	memory := make([]byte, 20)
+	for i := range memory {
+		memory[i] = byte(i)
+	}
+	x, err := Strided(UInt16, []int{2, 3}, []int{10, 2}, memory)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := fmt.Sprint(x.Int64s()); got != "[256 770 1284 2826 3340 3854]" || x.Contiguous() {
+		t.Errorf("got %v", got)
+	}
+	if err := x.CopyFrom(New(UInt16, 2, 3)); err != nil {
+		t.Fatal(err)
+	}
+	if want := []byte{0, 0, 0, 0, 0, 0, 6, 7, 8, 9, 0, 0, 0, 0, 0, 0, 16, 17, 18, 19}; !bytes.Equal(memory, want) {
+		t.Errorf("the memory is %v, want %v", memory, want)
+	}
+	part, err := x.Slice(0, 1, 1, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if from := part.From(); len(from) != 10 || &from[0] != &memory[10] {
+		t.Errorf("the second row begins %d bytes before the end", len(from))
+	}
+	for name, c := range map[string]struct {
+		d              DType
+		shape, strides []int
+	}{
+		"beyond":        {UInt16, []int{2, 3}, []int{16, 2}},
+		"far beyond":    {UInt16, []int{2, 3}, []int{1 << 62, 2}},
+		"within":        {UInt16, []int{2, 3}, []int{7, 2}},
+		"backwards":     {UInt16, []int{2, 3}, []int{-10, 2}},
+		"axes":          {UInt16, []int{2, 3}, []int{2}},
+		"less than one": {Int4, []int{2}, []int{1}},
+		"overflow":      {UInt8, []int{1 << 40, 1 << 40}, []int{1, 1}},
+	} {
+		if x, err := Strided(c.d, c.shape, c.strides, memory); err == nil {
+			t.Errorf("%s: %v is let pass", name, x)
+		}
 	}
 }

@@ -120,6 +120,7 @@ func TestStrictModelsAreTheSame(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		checkDescriptor(t, r)
 		extensions := 0
 		for _, s := range r.Functions[0].Segments {
 			if s == nil {

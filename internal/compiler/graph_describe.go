@@ -2,45 +2,83 @@ package compiler
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/espalier-ane/espalier/bundle"
 	"github.com/espalier-ane/espalier/e5"
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/segment"
 )
 
-// What the descriptor and the manifest say of a graph. Its ports are those of the segments: no cast stands between.
+// What the descriptor and the manifest say of a graph. Its ports are those of the segments, dense: a cast stands between where the
+// target has them otherwise.
 
 // descriptor makes the E5 function: one inference for each segment.
 //
 //	x ─AneInference─ a ─AneInference─ y
 func (g *graphFunction) descriptor(f *Function, containers []string) *e5.Function {
-	d := e5.NewFunction(f.Name)
+	taken := map[string]bool{}
+	for _, p := range slices.Concat(g.inputs, g.outputs, g.states) {
+		taken[p.symbol] = true
+	}
+	for _, part := range g.parts {
+		for _, p := range part.outputs {
+			taken[p.symbol] = true
+		}
+	}
+	d := newForms(f.Name, taken)
 	for _, p := range g.inputs {
-		d.Inputs = append(d.Inputs, p.ioPort())
+		d.e5.Inputs = append(d.e5.Inputs, ioPort(d.make(p.symbol, p.dense(), p.dense())))
 	}
 	for _, p := range g.states {
-		d.Inputs, d.Outputs = append(d.Inputs, p.ioPort()), append(d.Outputs, p.ioPort())
+		port := ioPort(e5.Operand{Symbol: p.symbol, Tensor: p.onEngine(f)})
+		d.e5.Inputs, d.e5.Outputs = append(d.e5.Inputs, port), append(d.e5.Outputs, port)
 	}
 	for _, p := range g.outputs {
-		d.Outputs = append(d.Outputs, p.ioPort())
+		d.e5.Outputs = append(d.e5.Outputs, ioPort(e5.Operand{Symbol: p.symbol, Tensor: p.dense()}))
+	}
+	in := func(p graphPort, want e5.TensorDescriptor) e5.Operand {
+		o, ok := d.find(p.symbol, want)
+		if !ok {
+			from := d.lies[p.symbol][0]
+			o = d.make(p.symbol, want, p.dense())
+			d.cast(from, o)
+		}
+		return o
 	}
 	for i, part := range g.parts {
 		var inputs, outputs []e5.Operand
 		for _, p := range part.inputs {
-			inputs = append(inputs, p.operand())
+			inputs = append(inputs, in(p, p.onEngine(f)))
 		}
 		for _, p := range part.states {
-			inputs = append(inputs, p.operand())
+			state := e5.Operand{Symbol: p.symbol, Tensor: p.onEngine(f)}
+			inputs = append(inputs, state)
 			if writesPort(f.Segments[i], p.symbol) {
-				outputs = append(outputs, p.operand())
+				outputs = append(outputs, state)
 			}
 		}
 		for _, p := range part.outputs {
-			outputs = append(outputs, p.operand())
+			outputs = append(outputs, d.make(p.symbol, p.onEngine(f), p.dense()))
 		}
-		d.Add(inputs, outputs, e5.AneInferenceAttrs{ProcedureName: f.Segments[i].Name, ProgramSymbol: containers[i]})
+		d.e5.Add(inputs, outputs, e5.AneInferenceAttrs{ProcedureName: f.Segments[i].Name, ProgramSymbol: containers[i]})
+		for _, p := range part.outputs {
+			if slices.Contains(g.outputs, p) {
+				in(p, p.dense())
+			}
+		}
 	}
-	return d
+	return d.e5
+}
+
+// writesPort reports whether the tasks write a port.
+func writesPort(s *segment.Segment, port string) bool {
+	for _, p := range s.Plan.Ports {
+		if p.Name == port {
+			return p.Out
+		}
+	}
+	return false
 }
 
 // describe says in the manifest what the function takes, gives and keeps.
@@ -65,17 +103,21 @@ func (p graphPort) shape() []int {
 	return d[:]
 }
 
-func (p graphPort) ioPort() e5.IOPort {
-	size, _ := p.typ.Bytes()
-	return e5.IOPort{Name: p.symbol, ByteSize: uint64(size)}
-}
-
-func (p graphPort) operand() e5.Operand {
+// dense is how it lies in a port of the function.
+func (p graphPort) dense() e5.TensorDescriptor {
 	dense, err := e5.Dense(p.typ.DType, p.shape()...)
 	if err != nil {
 		panic("bug: " + err.Error()) // check has seen to it
 	}
-	return e5.Operand{Symbol: p.symbol, Tensor: dense}
+	return dense
+}
+
+// onEngine is how it lies in the containers of a function, all of one target.
+func (p graphPort) onEngine(f *Function) e5.TensorDescriptor {
+	if len(f.Segments) == 0 {
+		return p.dense()
+	}
+	return portTensor(p.typ, f.Segments[0].Target, p.shape())
 }
 
 // check refuses what no port of a container can hold.

@@ -39,6 +39,7 @@ func TestCompilesAreTheSameBytes(t *testing.T) {
 			}
 			got := bytesOf(t, r.Bundle)
 			if seed == 0 {
+				checkDescriptor(t, r)
 				first = got
 			} else if !bytes.Equal(got, first) {
 				t.Errorf("%s %s: seed %d gives other bytes", c.model, c.function.Name, seed)

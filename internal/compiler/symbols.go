@@ -18,6 +18,24 @@ const engineSuffix = "__engine"
 
 func newSymbols(p *Placement) *symbols {
 	s := &symbols{place: p, ends: map[*mil.Value]string{}}
+	names := p.names()
+	add := func(v *mil.Value) {
+		if _, ok := v.Type.(*mil.TensorType); !ok || s.ends[v] != "" {
+			return
+		}
+		s.ends[v] = engineName(v.Name, names)
+	}
+	for _, v := range p.Function.Inputs {
+		add(v)
+	}
+	for _, v := range p.Function.Body.Outputs {
+		add(v)
+	}
+	return s
+}
+
+// names are those of all values of a function.
+func (p *Placement) names() map[string]bool {
 	names := map[string]bool{}
 	for _, v := range p.Function.Inputs {
 		names[v.Name] = true
@@ -27,24 +45,17 @@ func newSymbols(p *Placement) *symbols {
 			names[v.Name] = true
 		}
 	}
-	add := func(v *mil.Value) {
-		if _, ok := v.Type.(*mil.TensorType); !ok || s.ends[v] != "" {
-			return
-		}
-		name := v.Name + engineSuffix
-		for names[name] {
-			name = strings.TrimSuffix(name, engineSuffix) + "_" + engineSuffix
-		}
-		names[name] = true
-		s.ends[v] = name
+	return names
+}
+
+// engineName makes the name of a value on the engine's side, one that nothing has, and takes it.
+func engineName(name string, taken map[string]bool) string {
+	name += engineSuffix
+	for taken[name] {
+		name = strings.TrimSuffix(name, engineSuffix) + "_" + engineSuffix
 	}
-	for _, v := range p.Function.Inputs {
-		add(v)
-	}
-	for _, v := range p.Function.Body.Outputs {
-		add(v)
-	}
-	return s
+	taken[name] = true
+	return name
 }
 
 // engine is the name of a value on the engine's side.

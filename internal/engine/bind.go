@@ -70,6 +70,9 @@ func (c *Context) bind(p *Port, surface []byte) error {
 	return c.rebind(surfaces)
 }
 
+// CopiedPerRun is how many bytes of inputs each run copies, since it writes over them.
+func (c *Context) CopiedPerRun() int64 { return c.copied }
+
 // given is the memory of a port as the caller knows it, nil if it has none yet.
 func (c *Context) given(memory int) []byte {
 	if b := c.between[memory]; b != nil {
@@ -98,7 +101,7 @@ func (c *Context) rebind(surfaces [][]byte) error {
 			}
 		}
 	}
-	c.sharing = sharing
+	c.sharing, c.copied = sharing, 0
 	for i := range ports {
 		p := &ports[i]
 		m := p.memory
@@ -110,6 +113,7 @@ func (c *Context) rebind(surfaces [][]byte) error {
 			c.copies[m] = &between{copy: make([]byte, p.bytes)}
 		}
 		c.copies[m].given = surfaces[i]
+		c.copied += int64(p.bytes)
 		c.memories[m], c.between[m] = c.copies[m].copy, c.copies[m]
 	}
 	return nil

@@ -21,6 +21,7 @@ type Context struct {
 	copies  []*between // likewise; those that there were ever
 	spoiled []bool     // by port: what rebind works on
 	sharing bool       // some ports share memory
+	copied  int64      // bytes of ports that each run copies
 
 	dense strided.Buffers
 
