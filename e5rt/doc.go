@@ -11,6 +11,13 @@
 // bound as source and as destination, as the engine wants it, and is not copied. A function with
 // engine segments only runs without allocating, from the second time on.
 //
+// A caller's memory may lie as a port does, or as the engine wants it there: then it
+// is used where it is, and nothing is copied.
+//
+//	p, err := op.Port("x")
+//	b, err := e5rt.NewBuffer(p.EngineLayout()) // or WrapBuffer, or MapBuffer
+//	err = p.Bind(b)
+//
 // Runs that share an operation wait for each other, as long as their contexts do.
 // Closing the library, or the bundle, waits for the runs under way; later ones give
 // ErrClosed. The files of a bundle are mapped, and not to be written to while it is
@@ -66,10 +73,13 @@
 //	plan.go       from the symbols of the descriptor to slots
 //	steps.go      from its operations to steps
 //	operation.go  memory, and running the steps on it
+//	port.go       the ports of an operation, and what is bound to them
+//	buffer.go     memory in a layout: made, of the caller, or a mapped file
 //	direct.go     ports bound on the engine's side of their cast
 //	alias.go      ports that share memory
 //	state.go      the memory that outlives a run
 //	layout.go     how elements lie
+//	stats.go      what is counted
 //	move.go       from one layout to another
 //	cast.go       conversion of element types
 //	host.go       the interface to the host

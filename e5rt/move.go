@@ -56,9 +56,9 @@ func newMove(to, from *Layout) *move {
 	return m
 }
 
-// bytes is how much a move writes.
+// bytes is how much a move reads.
 func (m *move) bytes() int64 {
-	n, _ := m.to.typ.ByteLen(m.elements)
+	n, _ := m.from.typ.ByteLen(m.elements)
 	return int64(n)
 }
 

@@ -19,29 +19,22 @@ import (
 // memory is its own: Bind, Set and Value give ErrBusy.
 type Operation struct {
 	function *Function
-	own      [][]byte // by slot, of roots with a layout that are no states; made when it is needed
-	given    [][]byte // likewise: of the caller, instead of own
-	instead  [][]byte // likewise: copies that steps read instead of both; see alias.go
-	left     []bool   // by step: casts that are left out; see direct.go
-	values   []Value  // by slot: the host's, of slots without a layout
-	state    *State   // that the steps are bound to
-	version  int      // of state
-	held     [][]byte // of state, in the order of Function.states
-	layouts  []Layout // likewise
-	bound    bool     // the steps are bound to the memory
+	own      [][]byte  // by slot, of roots with a layout that are no states; made when it is needed
+	given    [][]byte  // likewise: of the caller, instead of own
+	buffers  []*Buffer // likewise: that given is of; nil if it is of none
+	users    users     // the buffers of bound ports and states
+	instead  [][]byte  // likewise: copies that steps read instead of both; see alias.go
+	left     []bool    // by step: casts that are left out; see direct.go
+	values   []Value   // by slot: the host's, of slots without a layout
+	state    *State    // that the steps are bound to
+	version  int       // of state
+	held     [][]byte  // of state, in the order of Function.states
+	layouts  []Layout  // likewise
+	bound    bool      // the steps are bound to the memory
 	steps    []boundStep
-	stats    Stats
+	work     Work // of the run under way
+	counts   operationCounts
 	turn     chan struct{} // full while somebody has the operation
-}
-
-// Stats is what an operation has done.
-type Stats struct {
-	Runs       int64 // begun
-	Dispatches int64 // segments on the engine
-	Casts      int64
-	// Copied counts the bytes that casts have written, and those of inputs that were copied
-	// since a run would have written over them.
-	Copied int64
 }
 
 // A boundStep is a step on the memory of an operation.
@@ -56,7 +49,7 @@ type boundStep struct {
 func (f *Function) NewOperation() *Operation {
 	n := len(f.slots)
 	o := &Operation{
-		function: f, own: make([][]byte, n), given: make([][]byte, n), instead: make([][]byte, n), values: make([]Value, n),
+		function: f, own: make([][]byte, n), given: make([][]byte, n), buffers: make([]*Buffer, n), instead: make([][]byte, n), values: make([]Value, n),
 		left: make([]bool, len(f.steps)), steps: make([]boundStep, len(f.steps)), turn: make(chan struct{}, 1),
 	}
 	contexts := map[*engine.Program]*engine.Context{}
@@ -76,15 +69,6 @@ func (f *Function) NewOperation() *Operation {
 
 // Function returns the function that the operation runs.
 func (o *Operation) Function() *Function { return o.function }
-
-// Stats returns what the operation has done so far.
-func (o *Operation) Stats() (Stats, error) {
-	if err := o.claim(); err != nil {
-		return Stats{}, err
-	}
-	defer o.release()
-	return o.stats, nil
-}
 
 // claim takes the operation if nobody has it. release gives it back.
 func (o *Operation) claim() error {
@@ -183,17 +167,17 @@ func (o *Operation) Bind(port string, t *tensor.Tensor) error {
 		return o.mismatch(i, t)
 	}
 	l, memory := layoutOf(t)
-	return o.bindMemory(i, l, memory)
+	return o.bindMemory(i, l, memory, nil)
 }
 
-// bindMemory gives a port memory that lies in some way.
-func (o *Operation) bindMemory(i int, l Layout, memory []byte) error {
+// bindMemory gives a port memory that lies in some way, of a buffer or of none.
+func (o *Operation) bindMemory(i int, l Layout, memory []byte, of *Buffer) error {
 	f := o.function
 	s := &f.slots[i]
-	if !slices.Equal(l.Shape, s.shape) {
+	d, hasDirect := f.direct[i]
+	if !slices.Equal(l.Shape, s.shape) && !(hasDirect && slices.Equal(l.Shape, f.slots[d.slot].shape)) {
 		return o.misfit(i, l)
 	}
-	d, hasDirect := f.direct[i]
 	root := s.root
 	isDirect := false
 	if want := f.layoutOf(i); !l.fits(&want) {
@@ -209,12 +193,12 @@ func (o *Operation) bindMemory(i int, l Layout, memory []byte) error {
 	if width := uintptr(l.Type.Size()); uintptr(unsafe.Pointer(unsafe.SliceData(memory)))%width != 0 {
 		return fmt.Errorf("port %q of function %s: the memory of %v does not begin at a multiple of %d bytes", s.symbol, f.name, l, width)
 	}
-	o.given[s.root] = nil
-	if hasDirect {
-		o.given[d.slot], o.left[d.cast] = nil, isDirect
+	o.unbind(i)
+	if isDirect {
+		o.left[d.cast] = true
 	}
-	o.given[root] = memory[:size:size]
-	o.bound = false
+	o.given[root], o.buffers[root] = memory[:size:size], of
+	o.listUsers(nil)
 	return nil
 }
 
@@ -239,7 +223,7 @@ func (o *Operation) mismatch(i int, v Value) error {
 	s := &o.function.slots[i]
 	want := s.String()
 	if !s.opaque {
-		want = o.function.typeOf(i).String() + tensor.ShapeOf(s.shape...).String()
+		want = o.function.typeAndShape(i)
 	}
 	if t, ok := v.(*tensor.Tensor); ok && t == nil {
 		v = nil
@@ -275,6 +259,10 @@ func (o *Operation) Set(port string, v Value) error {
 	if !ok || t.DType() != f.typeOf(i) || !slices.Equal(t.Shape(), f.slots[i].shape) {
 		return o.mismatch(i, v)
 	}
+	if err := o.users.enter(context.Background()); err != nil {
+		return fmt.Errorf("port %q of function %s: %w", port, f.name, err)
+	}
+	defer o.users.leave()
 	memory := o.memory(f.slots[o.home(i)].root)
 	switch s := &f.slots[i]; {
 	case o.isDirect(i):
@@ -303,6 +291,9 @@ func (o *Operation) Value(port string) (Value, error) {
 	}
 	if f.slots[i].opaque {
 		return o.values[i], nil
+	}
+	if b := o.buffers[f.slots[o.home(i)].root]; b != nil && b.gate.Closed() {
+		return nil, fmt.Errorf("port %q of function %s: %w", port, f.name, errBufferClosed)
 	}
 	l := f.layoutOf(o.home(i))
 	return l.tensor(o.memory(f.slots[o.home(i)].root))
@@ -342,10 +333,17 @@ func (o *Operation) Run(ctx context.Context, s *State) (err error) {
 			return err
 		}
 	}
-	o.stats.Runs++
+	if len(o.users) > 0 {
+		if err := o.users.enter(ctx); err != nil {
+			return &Error{Function: o.function.name, Err: err}
+		}
+		defer o.users.leave()
+	}
+	o.work = Work{}
+	defer func() { o.counts.add(&o.work) }()
 	for root, copied := range o.instead {
 		if copied != nil {
-			o.stats.Copied += int64(copy(copied, o.memory(root)))
+			o.work.Copied += int64(copy(copied, o.memory(root)))
 		}
 	}
 	times := trace.Of(ctx)
@@ -383,6 +381,7 @@ func (o *Operation) bind(s *State) (err error) {
 		}
 		o.version = s.version
 	}
+	o.listUsers(s)
 	if err := o.separate(); err != nil {
 		return err
 	}
@@ -447,16 +446,16 @@ func (o *Operation) step(ctx context.Context, i int) error {
 	b := &o.steps[i]
 	switch s := o.function.steps[i].do.(type) {
 	case *castStep:
+		o.work.Copied += s.move.bytes()
 		s.move.do(b.to, b.from, o.function.threads)
-		o.stats.Casts++
-		o.stats.Copied += s.move.bytes()
 		return nil
 	case *engineStep:
 		if err := b.context.BindAll(b.surfaces); err != nil {
 			return err
 		}
-		o.stats.Dispatches++
-		o.stats.Copied += b.context.CopiedPerRun()
+		o.work.Dispatches++
+		o.work.Tasks += int64(s.tasks)
+		o.work.Copied += b.context.CopiedPerRun()
 		return s.program.RunAll(ctx, b.context)
 	case *hostStep:
 		return o.runHost(ctx, s, b)

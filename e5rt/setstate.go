@@ -1,7 +1,9 @@
 package e5rt
 
 import (
+	"context"
 	"fmt"
+	"slices"
 
 	"github.com/espalier-ane/espalier/tensor"
 )
@@ -20,6 +22,13 @@ func (s *State) Set(name string, t *tensor.Tensor) error {
 		return fmt.Errorf("state %q: %w", name, ErrBusy)
 	}
 	defer s.busy.Store(false)
+	if b := s.buffers[slices.Index(s.names, name)]; b != nil {
+		place, open := b.gate.Enter(context.Background())
+		if !open {
+			return fmt.Errorf("state %q: %w", name, errBufferClosed)
+		}
+		defer b.gate.Leave(place)
+	}
 	if err := held.CopyFrom(t); err != nil {
 		return fmt.Errorf("state %q: %w", name, err)
 	}

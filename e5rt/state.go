@@ -19,7 +19,8 @@ type State struct {
 	names   []string
 	layouts []Layout
 	memory  [][]byte
-	version int // of layouts and memory: who is bound to another must be bound again
+	buffers []*Buffer // that memory is of; nil if it is the state's own
+	version int       // of layouts and memory: who is bound to another must be bound again
 	busy    atomic.Bool
 }
 
@@ -29,6 +30,7 @@ func NewState(ports ...Port) *State {
 	for _, p := range ports {
 		l := p.Layout()
 		s.names, s.layouts, s.memory = append(s.names, p.Name), append(s.layouts, l), append(s.memory, alignedBytes(l.Bytes))
+		s.buffers = append(s.buffers, nil)
 	}
 	return s
 }
@@ -39,10 +41,42 @@ func (f *Function) NewState() *State { return NewState(f.States()...) }
 // Tensor returns what a state holds: its own memory, which runs change and a
 // caller may set between them. Its elements need not lie side by side.
 func (s *State) Tensor(name string) (*tensor.Tensor, error) {
-	if i := slices.Index(s.names, name); i >= 0 {
-		return s.layouts[i].tensor(s.memory[i])
+	i := slices.Index(s.names, name)
+	if i < 0 {
+		return nil, fmt.Errorf("state %q: %w", name, ErrNotFound)
 	}
-	return nil, fmt.Errorf("state %q: %w", name, ErrNotFound)
+	if b := s.buffers[i]; b != nil && b.gate.Closed() {
+		return nil, fmt.Errorf("state %q: %w", name, errBufferClosed)
+	}
+	return s.layouts[i].tensor(s.memory[i])
+}
+
+// Bind makes a state use a buffer of its type and shape, and takes what that holds as
+// its value. It must lie as the engine of the functions that are run has it: those
+// give ErrState if it does not.
+func (s *State) Bind(name string, b *Buffer) error {
+	i := slices.Index(s.names, name)
+	if i < 0 {
+		return fmt.Errorf("state %q: %w", name, ErrNotFound)
+	}
+	fail := func(err error) error { return fmt.Errorf("state %q: %w", name, err) }
+	if l := &s.layouts[i]; l.Type != b.layout.Type || !slices.Equal(l.Shape, b.layout.Shape) {
+		return fail(fmt.Errorf("found %v, want %v", b.layout, *l))
+	}
+	if b.readOnly {
+		return fail(errReadOnly)
+	}
+	memory, err := b.Bytes()
+	if err != nil {
+		return fail(err)
+	}
+	if !s.busy.CompareAndSwap(false, true) {
+		return fail(ErrBusy)
+	}
+	defer s.busy.Store(false)
+	s.layouts[i], s.memory[i], s.buffers[i] = b.layout, memory, b
+	s.version++
+	return nil
 }
 
 // heldBy finds the memory of a function's states, and how it lies. A host takes
@@ -59,6 +93,9 @@ func (s *State) heldBy(f *Function) (held [][]byte, layouts []Layout, err error)
 			return nil, nil, fail(fmt.Errorf("%w: it is %v, want %v", ErrState, *l, want))
 		}
 		if !s.layouts[k].fits(&want) && f.onEngine(i) {
+			if s.buffers[k] != nil {
+				return nil, nil, fail(fmt.Errorf("%w: the buffer is %v, want %v", ErrState, s.layouts[k], want))
+			}
 			s.layAs(k, want, f.threads)
 		}
 		held, layouts = append(held, s.memory[k]), append(layouts, s.layouts[k])

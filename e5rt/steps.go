@@ -25,6 +25,7 @@ type castStep struct {
 // engineStep runs a program on the engine.
 type engineStep struct {
 	program    *engine.Program
+	tasks      int                // of it
 	slots      []int              // of its ports, in their order
 	directions []engine.Direction // likewise
 }
@@ -156,7 +157,7 @@ func (p *planner) engineStep(a e5.AneInferenceAttrs, inputs, outputs []int) (do 
 	if err != nil {
 		return nil, "", err
 	}
-	s := &engineStep{program: program}
+	s := &engineStep{program: program, tasks: len(program.Tasks())}
 	ins, outs := inputs, outputs
 	for _, port := range program.Ports() {
 		i, ok := -1, true

@@ -1,5 +1,5 @@
 // Package osfile does the things with files that the standard library leaves to
-// its caller: it maps a file into memory read-only, makes an error of what
+// its caller: it maps a file into memory, makes an error of what
 // happens when the file changes under its mapping, and replaces a file or a
 // folder atomically. It knows nothing of what the files hold.
 package osfile
@@ -17,7 +17,7 @@ import (
 // device, a pipe or a socket, where a regular file is needed.
 var ErrNotRegular = errors.New("not a regular file")
 
-// A Mapping is the content of a file, held read-only. Where the system can
+// A Mapping is the content of a file, held read-only unless MapWritable made it. Where the system can
 // map files, pages are loaded when they are first touched, so that mapping a
 // file of many gigabytes costs neither time nor memory.
 //
@@ -38,7 +38,7 @@ type stamp struct {
 	size, seconds, nanoseconds int64
 }
 
-// Bytes returns the content. It must not be written to, nor used after Close.
+// Bytes returns the content. It must not be written to, unless MapWritable made it, nor used after Close.
 func (m *Mapping) Bytes() []byte { return m.data }
 
 // Close releases the mapping. Further calls do nothing.
@@ -99,13 +99,38 @@ func open(path string, load func(*os.File) (*Mapping, error)) (*Mapping, error) 
 
 // MapFile maps the whole of f, whatever its offset. The mapping outlives f,
 // which the caller may close at once.
-func MapFile(f *os.File) (*Mapping, error) {
+func MapFile(f *os.File) (*Mapping, error) { return mapWhole(f, false) }
+
+// MapWritable maps the regular file at path such that what is written to the mapping is written to the file, by Close at the
+// latest. A file that is not there is made, and one that has less than so many bytes is made longer, by zeros.
+func MapWritable(path string, size int) (*Mapping, error) {
+	if info, err := os.Stat(path); err == nil { // as in open
+		if err := checkMappable(path, info); err != nil {
+			return nil, err
+		}
+	}
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o666)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if has, err := mappableSize(f); err != nil {
+		return nil, err
+	} else if has < size {
+		if err := f.Truncate(int64(size)); err != nil {
+			return nil, err
+		}
+	}
+	return mapWhole(f, true)
+}
+
+func mapWhole(f *os.File, write bool) (*Mapping, error) {
 	size, err := mappableSize(f)
 	if err != nil || size == 0 { // systems refuse to map nothing
 		return &Mapping{path: f.Name()}, err
 	}
 	m := &Mapping{path: f.Name()}
-	if m.sys, err = mapFile(f, size); err != nil {
+	if m.sys, err = mapFile(f, size, write); err != nil {
 		return nil, &fs.PathError{Op: "map", Path: m.path, Err: err}
 	}
 	m.data = m.sys.data

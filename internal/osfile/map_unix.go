@@ -16,8 +16,12 @@ type mapped struct {
 	file int
 }
 
-func mapFile(f *os.File, size int) (*mapped, error) {
-	data, err := unix.Mmap(int(f.Fd()), 0, size, unix.PROT_READ, unix.MAP_SHARED)
+func mapFile(f *os.File, size int, write bool) (*mapped, error) {
+	access := unix.PROT_READ
+	if write {
+		access |= unix.PROT_WRITE
+	}
+	data, err := unix.Mmap(int(f.Fd()), 0, size, access, unix.MAP_SHARED)
 	if err != nil {
 		return nil, err
 	}

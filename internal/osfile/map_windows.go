@@ -17,9 +17,13 @@ type mapped struct {
 	file windows.Handle
 }
 
-func mapFile(f *os.File, size int) (*mapped, error) {
+func mapFile(f *os.File, size int, write bool) (*mapped, error) {
+	protect, access := uint32(windows.PAGE_READONLY), uint32(windows.FILE_MAP_READ)
+	if write {
+		protect, access = windows.PAGE_READWRITE, windows.FILE_MAP_READ|windows.FILE_MAP_WRITE
+	}
 	// A size of zero stands for the size of the file.
-	h, err := windows.CreateFileMapping(windows.Handle(f.Fd()), nil, windows.PAGE_READONLY, 0, 0, nil)
+	h, err := windows.CreateFileMapping(windows.Handle(f.Fd()), nil, protect, 0, 0, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -29,7 +33,7 @@ func mapFile(f *os.File, size int) (*mapped, error) {
 	if err := windows.DuplicateHandle(self, windows.Handle(f.Fd()), self, &m.file, 0, false, windows.DUPLICATE_SAME_ACCESS); err != nil {
 		return nil, err
 	}
-	addr, err := windows.MapViewOfFile(h, windows.FILE_MAP_READ, 0, 0, uintptr(size))
+	addr, err := windows.MapViewOfFile(h, access, 0, 0, uintptr(size))
 	if err != nil {
 		return nil, errors.Join(err, windows.CloseHandle(m.file))
 	}
