@@ -53,6 +53,19 @@ func (l Layout) String() string {
 	return fmt.Sprintf("%v%v with strides %v in %d bytes", l.Type, tensor.ShapeOf(l.Shape...), l.Strides, l.Bytes)
 }
 
+// extent is how many bytes there are up to the end of the last element.
+func (l *Layout) extent() int {
+	if count(l.Shape) == 0 || l.Type.Size() == 0 {
+		n, _ := l.Type.ByteLen(count(l.Shape))
+		return n
+	}
+	end := l.Type.Size()
+	for i, n := range l.Shape {
+		end += (n - 1) * l.Strides[i]
+	}
+	return end
+}
+
 // tensor is the memory of a value as an array.
 func (l *Layout) tensor(memory []byte) (*tensor.Tensor, error) {
 	if l.Type.Size() == 0 { // of less than a byte: they lie side by side

@@ -179,17 +179,14 @@ func (o *Operation) bindMemory(i int, l Layout, memory []byte, of *Buffer) error
 		return o.misfit(i, l)
 	}
 	root := s.root
-	isDirect := false
-	if want := f.layoutOf(i); !l.fits(&want) {
-		if !hasDirect {
-			return o.misfit(i, l)
-		}
-		if want = f.layoutOf(d.slot); !l.fits(&want) {
-			return o.misfit(i, l)
-		}
-		root, isDirect = d.slot, true
+	isDirect := hasDirect && f.takes(d.slot, &l, of != nil)
+	switch {
+	case isDirect:
+		root = d.slot
+	case !f.takes(i, &l, of != nil):
+		return o.misfit(i, l)
 	}
-	size := f.slots[root].size
+	size := min(f.slots[root].size, len(memory))
 	if width := uintptr(l.Type.Size()); uintptr(unsafe.Pointer(unsafe.SliceData(memory)))%width != 0 {
 		return fmt.Errorf("port %q of function %s: the memory of %v does not begin at a multiple of %d bytes", s.symbol, f.name, l, width)
 	}
@@ -202,10 +199,14 @@ func (o *Operation) bindMemory(i int, l Layout, memory []byte, of *Buffer) error
 	return nil
 }
 
-// fits reports whether memory that lies so can be that of a layout: it may have more bytes.
-func (l *Layout) fits(want *Layout) bool {
-	return l.Type == want.Type && l.Bytes >= want.Bytes && count(l.Shape) == count(want.Shape) &&
-		slices.Equal(loopsOf(l.Shape, l.Strides), loopsOf(want.Shape, want.Strides))
+// takes reports whether memory that lies so can be that of a slot. Where a program touches
+// the gap behind the last row, it must be there; and it must be meant to be: of a view of some
+// array, what is behind may be others'.
+func (f *Function) takes(i int, l *Layout, whole bool) bool {
+	s, want := &f.slots[i], f.layoutOf(i)
+	need := f.slots[s.root].needs
+	return l.Type == want.Type && count(l.Shape) == count(want.Shape) && slices.Equal(loopsOf(l.Shape, l.Strides), s.loops) &&
+		l.Bytes >= need && (whole || need <= want.extent() || l.Bytes == want.Bytes)
 }
 
 // misfit says how memory lies instead of how a port takes it.

@@ -29,6 +29,7 @@ type slot struct {
 	strides []int // bytes
 	loops   []loop
 	size    int // bytes, gaps included
+	needs   int // of them, by the programs that use it; the gap behind the last row is often nobody's
 	root    int
 	state   int  // index among the states, -1 if it is none
 	port    bool // of the function, a state not counted
@@ -186,9 +187,16 @@ func (s *slot) like(o *slot) bool {
 	return s.opaque == o.opaque && s.storage == o.storage && slices.Equal(s.shape, o.shape) && s.liesAs(o)
 }
 
-// liesAs reports whether the elements of two slots of one width are at the same bytes.
+// liesAs reports whether the elements of two slots of one width are at the same bytes,
+// of as many.
 func (s *slot) liesAs(o *slot) bool {
 	return s.size == o.size && count(s.shape) == count(o.shape) && slices.Equal(s.loops, o.loops)
+}
+
+// servesAs reports whether one memory can be that of both slots: they lie in the same
+// way, and neither is too small for what the programs touch.
+func (s *slot) servesAs(o *slot) bool {
+	return count(s.shape) == count(o.shape) && slices.Equal(s.loops, o.loops) && max(s.needs, o.needs) <= min(s.size, o.size)
 }
 
 func (p *planner) add(s slot) error {

@@ -92,7 +92,7 @@ func (s *State) heldBy(f *Function) (held [][]byte, layouts []Layout, err error)
 		if l := &s.layouts[k]; l.Type != want.Type || !slices.Equal(l.Shape, want.Shape) {
 			return nil, nil, fail(fmt.Errorf("%w: it is %v, want %v", ErrState, *l, want))
 		}
-		if !s.layouts[k].fits(&want) && f.onEngine(i) {
+		if f.onEngine(i) && !f.takes(i, &s.layouts[k], true) {
 			if s.buffers[k] != nil {
 				return nil, nil, fail(fmt.Errorf("%w: the buffer is %v, want %v", ErrState, s.layouts[k], want))
 			}

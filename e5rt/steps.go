@@ -113,11 +113,12 @@ func (p *planner) shareMemory() (at step, err error) {
 		if !converts(slots[from].typ, slots[to].typ) {
 			return s, fmt.Errorf("a cast from %v to %v", slots[from].typ, slots[to].typ)
 		}
-		if !same || !slots[from].liesAs(&slots[to]) || slots[from].port && slots[to].port {
+		if !same || !slots[from].servesAs(&slots[to]) || slots[from].port && slots[to].port {
 			steps = append(steps, s)
 			continue
 		}
 		slots[from].port = slots[from].port || slots[to].port
+		slots[from].needs = max(slots[from].needs, slots[to].needs)
 		slots[to].root = from
 	}
 	for i := range slots {
@@ -207,6 +208,7 @@ func (p *planner) checkPort(i int, port *engine.Port) error {
 		return fmt.Errorf("%v of %v with strides %v in the container, and %v here, for %d bytes: if an earlier version wrote the bundle, compile the model again",
 			port.Type, port.Shape, port.Strides, v, port.Bytes())
 	}
+	v.needs = max(v.needs, port.Bytes())
 	return p.refine(i, port.Type)
 }
 
