@@ -2,17 +2,20 @@ package espalier
 
 import (
 	"context"
+	"errors"
 	"reflect"
+	"slices"
 
 	"github.com/espalier-ane/espalier/coreml"
 	"github.com/espalier-ane/espalier/e5rt"
 	"github.com/espalier-ane/espalier/tensor"
 )
 
-// A boundOperation is an operation of the runtime with memory of the caller: at a port that has its element type, the
-// memory is the buffer of the operation; elsewhere its elements are moved before and after the run.
+// A boundOperation is an operation of the runtime with memory of the caller: at a port that has its element type, or whose
+// engine takes it as it lies, the memory is that of the operation; elsewhere its elements are moved before and after the run.
 //
 //	x []float32 ─────────────────────► port x  fp32   the same memory
+//	x fp16, rows of 64 bytes ────────► engine  fp16   the same memory, and no cast
 //	w []float64 ──move──► own buffer = port w  fp32
 //	port y  fp16 = own buffer ──move──► y []float32
 type boundOperation struct {
@@ -148,20 +151,33 @@ func (p *boundPort) reset(o *e5rt.Operation, given any) error {
 	return nil
 }
 
-// use makes memory of the caller the buffer of a port, if it can be.
-func (b *boundOperation) use(p *boundPort, t *tensor.Tensor) (used bool, err error) {
-	if !p.alone || t.DType() != p.own.DType() || !t.Contiguous() || p.own.DType().Size() == 0 || !aligned(t) {
+// use makes memory of the caller that of a port, if it can be: it has the element type that the feature declares, or one that
+// fits into it without a loss, and lies as the port or the engine behind it takes it.
+func (b *boundOperation) use(p *boundPort, t *tensor.Tensor, declared tensor.DType) (used bool, err error) {
+	if !p.alone || !mayBe(t.DType(), declared) || t.DType().Size() == 0 {
 		return false, nil
 	}
-	t, err = t.Reshape(p.own.Shape()...)
-	if err == nil {
-		err = b.operation.Bind(p.feature.Name, t)
+	if !slices.Equal(t.Shape(), p.own.Shape()) {
+		if !t.Contiguous() {
+			return false, nil
+		}
+		if t, err = t.Reshape(p.own.Shape()...); err != nil {
+			return false, err
+		}
+	}
+	if err = b.operation.Bind(p.feature.Name, t); errors.Is(err, e5rt.ErrLayout) {
+		return false, nil
 	}
 	p.direct = err == nil
 	return p.direct, err
 }
 
 func (b *boundOperation) takeInput(ctx context.Context, p *boundPort) error {
+	if t, declared := stridedMemory(p.feature, p.given); t != nil && p.own != nil {
+		if used, err := b.use(p, t, declared); used || err != nil {
+			return err
+		}
+	}
 	t, declared, err := inputMemory(p.feature, p.given)
 	if err != nil {
 		return err
@@ -173,10 +189,8 @@ func (b *boundOperation) takeInput(ctx context.Context, p *boundPort) error {
 	if t, err = fitShape(t, b.of.arguments[p.feature.Name]); err != nil {
 		return err
 	}
-	if t.DType() == declared {
-		if used, err := b.use(p, t); used || err != nil {
-			return err
-		}
+	if used, err := b.use(p, t, declared); used || err != nil {
+		return err
 	}
 	p.moves, err = movesBetween(t, declared, p.own, true)
 	return err
@@ -207,13 +221,17 @@ func (b *boundOperation) takeOutput(p *boundPort, taken *[]memoryRange) error {
 		return nil
 	}
 	declared := outputDType(p.feature, p.own.DType())
+	if !t.Contiguous() {
+		if used, err := b.use(p, t, declared); used || err != nil {
+			return err
+		}
+		return apart(t)
+	}
 	if t, err = fitOutput(t, declared, p.own.Shape()); err != nil {
 		return err
 	}
-	if p.own.DType() == declared {
-		if used, err := b.use(p, t); used || err != nil {
-			return err
-		}
+	if used, err := b.use(p, t, declared); used || err != nil {
+		return err
 	}
 	p.moves, err = movesBetween(p.own, declared, t, false)
 	return err

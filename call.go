@@ -29,8 +29,8 @@ func (e *OutputError) Unwrap() error { return e.Err }
 //		… read scores …
 //	}
 //
-// Run reads the inputs and writes the outputs where they are, without a copy if they have the element type that the
-// program has there. It allocates nothing where the whole function runs on the engine and all memory is of arrays, those
+// Run reads the inputs and writes the outputs where they are, without a copy if they have the element type and the layout that
+// the engine has there, as those of NewArray do; with one conversion if the program has another than the engine. It allocates nothing where the whole function runs on the engine and all memory is of arrays, those
 // of floats for floats, those of integers for integers.
 //
 // Runs of one Call wait for each other, as long as their contexts do. It has buffers of its own: make one for each goroutine, not for each prediction.

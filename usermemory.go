@@ -38,6 +38,22 @@ func inputMemory(d coreml.Feature, given any) (*tensor.Tensor, tensor.DType, err
 	return nil, tensor.Invalid, nil
 }
 
+// stridedMemory is an array that was given for an input, with the element type of the feature, if its elements do not lie side
+// by side; else nil.
+func stridedMemory(d coreml.Feature, given any) (*tensor.Tensor, tensor.DType) {
+	t, ok := given.(*tensor.Tensor)
+	typ, isArray := d.Type.(*coreml.ArrayType)
+	if !ok || t == nil || !isArray || t.DType() == tensor.String || t.Contiguous() || !typ.Admits(t.Shape()) {
+		return nil, tensor.Invalid
+	}
+	return t, arrayDType(typ)
+}
+
+// apart says of memory for an output that its elements do not lie as the output takes them.
+func apart(t *tensor.Tensor) error {
+	return fmt.Errorf("the elements of %v do not lie side by side in memory, nor as the engine has them", t)
+}
+
 // outputMemory is the array that was given for an output. taken is the memory of the outputs before it.
 func outputMemory(given any, taken *[]memoryRange) (*tensor.Tensor, error) {
 	t, ok := given.(*tensor.Tensor)
@@ -53,8 +69,8 @@ func outputMemory(given any, taken *[]memoryRange) (*tensor.Tensor, error) {
 	if t == nil {
 		return nil, fmt.Errorf("expected a tensor or a slice, found %s", describeGiven(given))
 	}
-	if !t.Contiguous() {
-		return nil, fmt.Errorf("the elements of %v do not lie side by side in memory", t)
+	if !t.Contiguous() && t.From() == nil {
+		return nil, apart(t)
 	}
 	r := rangeOf(t)
 	if slices.ContainsFunc(*taken, r.overlaps) {
@@ -94,6 +110,9 @@ func fitOutput(t *tensor.Tensor, d tensor.DType, shape []int) (*tensor.Tensor, e
 // copyOutput copies an output to memory of the caller.
 func copyOutput(v *Value, given any) error {
 	t, err := outputMemory(given, new([]memoryRange))
+	if err == nil && !t.Contiguous() {
+		err = apart(t)
+	}
 	if err == nil {
 		t, err = fitOutput(t, v.Tensor.DType(), v.Tensor.Shape())
 	}
@@ -116,7 +135,11 @@ func bindCopies(r runner, inputs, outputs map[string]any) (bound, error) {
 		if given == nil {
 			continue
 		}
-		if _, err := outputMemory(given, &taken); err != nil {
+		t, err := outputMemory(given, &taken)
+		if err == nil && !t.Contiguous() {
+			err = apart(t)
+		}
+		if err != nil {
 			return nil, &OutputError{name, err}
 		}
 	}
@@ -141,10 +164,18 @@ func (c *copiedCall) run(ctx context.Context, s states) error {
 
 func (c *copiedCall) release() {}
 
-// memoryRange is where the elements of an array lie that is contiguous.
+// memoryRange is where the elements of an array lie, gaps between them included.
 type memoryRange struct{ start, end uintptr }
 
 func rangeOf(t *tensor.Tensor) memoryRange {
+	if !t.Contiguous() {
+		start := uintptr(unsafe.Pointer(unsafe.SliceData(t.From())))
+		end := start + uintptr(t.DType().Size())
+		for i, n := range t.Shape() {
+			end += uintptr((n - 1) * t.Strides()[i] * t.DType().Size())
+		}
+		return memoryRange{start, end}
+	}
 	elements := t.Bytes()
 	start := uintptr(unsafe.Pointer(unsafe.SliceData(elements)))
 	return memoryRange{start, start + uintptr(len(elements))}

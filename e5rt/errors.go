@@ -22,6 +22,9 @@ var (
 	// ErrOverlap is wrapped by errors about outputs and states that are bound to the
 	// same memory.
 	ErrOverlap = errors.New("there is no memory for the content of both")
+	// ErrLayout is wrapped by errors about memory that lies otherwise than a port, or
+	// the engine behind it, takes it.
+	ErrLayout = errors.New("it does not lie as the port takes it")
 	// ErrClosed is wrapped by errors about what is used after its library, or the
 	// bundle of it, was closed.
 	ErrClosed = errors.New("it is closed")

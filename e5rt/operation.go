@@ -188,7 +188,7 @@ func (o *Operation) bindMemory(i int, l Layout, memory []byte, of *Buffer) error
 	}
 	size := min(f.slots[root].size, len(memory))
 	if width := uintptr(l.Type.Size()); uintptr(unsafe.Pointer(unsafe.SliceData(memory)))%width != 0 {
-		return fmt.Errorf("port %q of function %s: the memory of %v does not begin at a multiple of %d bytes", s.symbol, f.name, l, width)
+		return &layoutError{fmt.Sprintf("port %q of function %s: the memory of %v does not begin at a multiple of %d bytes", s.symbol, f.name, l, width)}
 	}
 	o.unbind(i)
 	if isDirect {
@@ -216,8 +216,14 @@ func (o *Operation) misfit(i int, found Layout) error {
 	if d, ok := f.direct[i]; ok {
 		want += ", or as the engine has it, " + f.layoutOf(d.slot).String()
 	}
-	return fmt.Errorf("port %q of function %s: found %v, want %s", f.slots[i].symbol, f.name, found, want)
+	return &layoutError{fmt.Sprintf("port %q of function %s: found %v, want %s", f.slots[i].symbol, f.name, found, want)}
 }
+
+// A layoutError is an ErrLayout that says what was found.
+type layoutError struct{ text string }
+
+func (e *layoutError) Error() string { return e.text }
+func (e *layoutError) Unwrap() error { return ErrLayout }
 
 // mismatch says what was found for a port instead of what it takes.
 func (o *Operation) mismatch(i int, v Value) error {
