@@ -30,6 +30,10 @@ func (f *Function) NewArray(ctx context.Context, name string) (t *tensor.Tensor,
 func (f *Function) newArray(ctx context.Context, d coreml.Feature) (*tensor.Tensor, error) {
 	var on *compiled
 	switch r := f.runner.(type) {
+	case *pipeline:
+		if of, ok := r.user(d.Name); ok {
+			return of.newArray(ctx, d)
+		}
 	case *compiled:
 		on = r
 	case *variants:

@@ -98,6 +98,9 @@ func (p *pipeline) run(ctx context.Context, inputs map[string]any, _ states) (ma
 			return nil, &InputError{Name: d.Name, Missing: true, Err: fmt.Errorf("it is missing: expected %v", d.Type)}
 		}
 	}
+	if values, err := p.runChain(ctx, have); values != nil || err != nil {
+		return values, err
+	}
 	for i, stage := range p.stages {
 		args := map[string]any{}
 		for _, d := range stage.Inputs() {
@@ -131,8 +134,15 @@ func (p *pipeline) run(ctx context.Context, inputs map[string]any, _ states) (ma
 	return result, nil
 }
 
-func (p *pipeline) bind(_ context.Context, inputs, outputs map[string]any) (bound, error) {
-	return bindCopies(p, inputs, outputs)
+func (p *pipeline) bind(ctx context.Context, inputs, outputs map[string]any) (bound, error) {
+	c, err := p.chain(ctx, inputs, outputs)
+	if err != nil {
+		return nil, err
+	}
+	if c == nil {
+		return bindCopies(p, inputs, outputs)
+	}
+	return c, nil
 }
 
 func (p *pipeline) newState() states { return e5rt.NewState() } // no stage has any
