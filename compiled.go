@@ -45,16 +45,26 @@ func (c *compiled) run(ctx context.Context, inputs map[string]any, s states) (ma
 func (c *compiled) compute(ctx context.Context, args map[string]*tensor.Tensor, s states) (map[string]*Value, error) {
 	o := c.operations.Get().(*e5rt.Operation)
 	defer c.operations.Put(o)
+	l := loan{operation: o}
+	defer l.end()
 	for _, p := range c.function.Inputs() {
+		if l.lend(&p, args[p.Name]) {
+			continue
+		}
 		if err := o.Set(p.Name, args[p.Name]); err != nil {
 			return nil, err
+		}
+	}
+	for _, p := range c.function.Outputs() {
+		if c.arguments[p.Name] == nil { // else it is an input that is passed on
+			l.lendNew(&p)
 		}
 	}
 	held, _ := s.(*e5rt.State)
 	if err := o.Run(ctx, held); err != nil {
 		return nil, err
 	}
-	return c.features.values(o.Value) // copies: what the operation holds are its buffers
+	return c.features.values(o.Value, l.isOwn) // copies of the rest: what the operation holds is its memory
 }
 
 func (c *compiled) newState() states { return c.function.NewState() }

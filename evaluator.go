@@ -51,7 +51,8 @@ func (e *evaluator) run(ctx context.Context, inputs map[string]any, s states) (m
 	if err != nil {
 		return nil, err
 	}
-	return e.features.values(func(name string) (e5rt.Value, error) { return results[e.from.output(name)], nil })
+	return e.features.values(func(name string) (e5rt.Value, error) { return results[e.from.output(name)], nil },
+		func(string) bool { return false })
 }
 
 func (e *evaluator) bind(_ context.Context, inputs, outputs map[string]any) (bound, error) {

@@ -39,15 +39,15 @@ func (f *features) arguments(ctx context.Context, inputs map[string]any, argumen
 	return args, nil
 }
 
-// values makes the outputs of what a program gave, which is not kept.
-func (f *features) values(result func(name string) (e5rt.Value, error)) (map[string]*Value, error) {
+// values makes the outputs of what a program gave, which is not kept: it is copied, unless it is an array of its own.
+func (f *features) values(result func(name string) (e5rt.Value, error), isOwn func(name string) bool) (map[string]*Value, error) {
 	out := make(map[string]*Value, len(f.Outputs))
 	for _, d := range f.Outputs {
 		v, err := result(d.Name)
 		if err != nil {
 			return nil, err
 		}
-		if out[d.Name], err = newValue(d, v); err != nil {
+		if out[d.Name], err = valueOf(d, v, isOwn(d.Name)); err != nil {
 			return nil, fmt.Errorf("output %q: %w", d.Name, err)
 		}
 	}

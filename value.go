@@ -27,8 +27,11 @@ type Value struct {
 	Labels *tensor.Tensor
 }
 
-// newValue makes an output of what the evaluation gave.
-func newValue(d coreml.Feature, v ops.Value) (*Value, error) {
+// newValue makes an output of what the evaluation gave, which may be used for something else.
+func newValue(d coreml.Feature, v ops.Value) (*Value, error) { return valueOf(d, v, false) }
+
+// valueOf makes an output; one that is an array of its own is not copied.
+func valueOf(d coreml.Feature, v ops.Value, isOwn bool) (*Value, error) {
 	switch v := v.(type) {
 	case *ops.Dict:
 		labels := v.Keys
@@ -58,7 +61,7 @@ func newValue(d coreml.Feature, v ops.Value) (*Value, error) {
 		if err != nil {
 			return nil, fmt.Errorf("the program gives %v, but the description says %v", v, d.Type)
 		}
-		if t == v { // it may be an input, a constant, a state or a buffer of the runtime, or a view of one
+		if t == v && !isOwn { // it may be an input, a constant, a state or a buffer of the runtime, or a view of one
 			t = v.Clone()
 		}
 		return &Value{Feature: d, Tensor: t}, nil
