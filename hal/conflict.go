@@ -330,8 +330,8 @@ var conflicts = []Conflict{
 	{
 		Matter:  "state on the M1",
 		One:     "reading and writing of states is native (guide A)",
-		Other:   "circular state layers are gated hard (guide 26); a ring buffer written as a unit fails on the M5 (ANEForge)",
-		Choice:  "states run when converted; circular axes need A14, and an authored ring buffer fails everywhere",
+		Other:   "refused by the compiler: tasks have no form for it, and one buffer is bound as output and as the next input, which was run (guide 2 and 26); circular state layers are gated hard (guide 26); a ring buffer written as a unit fails on the M5 (ANEForge), and so does a Core ML state in a language model on the M5 Pro (mobius)",
+		Choice:  "a state is one buffer that is bound as source and as destination, with the masked or sliced write in tasks of ours: check, compile and run take it, and strictly it is refused; circular axes need A14, and an authored ring buffer fails everywhere",
 		Targets: []string{"h13"},
 	},
 	{

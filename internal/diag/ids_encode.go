@@ -12,9 +12,9 @@ var (
 	NativeDepth = encode("native-depth", Decoded, "A value has depth where the tasks have none",
 		"The registers have a depth, and no recorded program uses it but for one layer normalization. Layers that work on each element take depth as another batch.",
 		"reshape such that depth is part of the batch or of the channels")
-	NativeState = encode("native-state", Predicted, "A task would read or write a state",
-		"No recorded program has a state, so that it is not known how a task names one.",
-		"give the state as an input and an output, or copy it first")
+	NativeState = encode("native-state", Decoded, "A task would read or write a state",
+		"The M1 has no task that changes a held tensor in place, and its compiler refuses the operations for it. A state is one buffer there, bound as source and as destination, and tasks of ours name it. Strictly it is refused.",
+		"give the state as an input and an output, and bind one buffer to both: the run copies nothing of it")
 	NativeLayout = encode("native-layout", Decoded, "A value lies such that registers cannot say where",
 		"Rows, planes and groups begin on multiples of 64 bytes, elements of a row lie side by side, and a surface ends below 2 GiB. Views that break this are copied first where a task can; here none could.",
 		"avoid slices, transposes and concatenations along the width right before or after the operation")
