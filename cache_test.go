@@ -11,7 +11,9 @@ import (
 	"time"
 
 	"github.com/espalier-ane/espalier"
+	"github.com/espalier-ane/espalier/internal/osfile"
 	"github.com/espalier-ane/espalier/internal/testkit"
+	"github.com/espalier-ane/espalier/tensor"
 )
 
 // runCases predicts the cases of a model, and says how many functions were compiled, and how many taken from the cache.
@@ -152,6 +154,84 @@ func TestCacheAndReplacedFiles(t *testing.T) {
 	config.Cache = cache
 	if bits(open()) != want {
 		t.Error("the cache has what was there before the file was written to")
+	}
+}
+
+// A container that is too large for an entry is mapped, and released with the model.
+func TestCacheMapsLargeContainers(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "model.mil")
+	if err := os.WriteFile(path, []byte(`program(1.3)
+{
+    func main<ios18>(tensor<fp16, [1, 768, 1, 2]> x) {
+            tensor<fp16, [768, 768, 1, 1]> w = const()[name = string("w"), val = tensor<fp16, [768, 768, 1, 1]>(BLOBFILE(path = string("@model_path/w.bin"), offset = uint64(64)))];
+            tensor<int32, [2]> ones = const()[name = string("ones"), val = tensor<int32, [2]>([1, 1])];
+            tensor<int32, [4]> zeros = const()[name = string("zeros"), val = tensor<int32, [4]>([0, 0, 0, 0])];
+            int32 one = const()[name = string("one"), val = int32(1)];
+            string valid = const()[name = string("valid"), val = string("valid")];
+            tensor<fp16, [1, 768, 1, 2]> y = conv(dilations = ones, groups = one, pad = zeros, pad_type = valid, strides = ones, weight = w, x = x)[name = string("y")];
+        } -> (y);
+}
+`), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	seed := uint64(1)
+	config := espalier.Config{Target: "h13", RandomWeights: &seed, Cache: filepath.Join(dir, "cache")}
+	x := tensor.New(tensor.Float16, 1, 768, 1, 2)
+	for i := range x.Bytes() {
+		x.Bytes()[i] = byte(i % 50)
+	}
+	before := osfile.Mapped()
+	var want *tensor.Tensor
+	for i, c := range []struct {
+		weights espalier.Weights
+		maps    int
+	}{{espalier.MappedWeights, 1}, {espalier.MappedWeights, 2}, {espalier.CopiedWeights, 0}} {
+		config.Weights = c.weights
+		m, err := config.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var p espalier.Profile
+		out, err := m.Predict(p.Watch(context.Background()), map[string]any{"x": x})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want == nil {
+			want = out["y"].Tensor
+		}
+		if p.Fetched().Runs != min(i, 1) || !sameBits(out["y"].Tensor, want) {
+			t.Errorf("open %d: %d from the cache, or another result", i, p.Fetched().Runs)
+		}
+		if n := osfile.Mapped() - before; n != c.maps {
+			t.Errorf("open %d: %d files are mapped, expected %d", i, n, c.maps)
+		}
+		if i == 1 { // what is mapped may be removed
+			if _, err := espalier.CleanCache(config.Cache); err != nil {
+				t.Error(err)
+			}
+			again, err := m.Predict(context.Background(), map[string]any{"x": x})
+			if err != nil || !sameBits(again["y"].Tensor, want) {
+				t.Errorf("after the cache was removed: %v", err)
+			}
+		}
+		if err := m.Close(); err != nil {
+			t.Error(err)
+		}
+		if n := osfile.Mapped(); n != before {
+			t.Errorf("open %d: %d files stay mapped", i, n-before)
+		}
+		if i == 1 { // fill it again
+			config.Weights = espalier.MappedWeights
+			m, err := config.Open(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := m.Predict(context.Background(), map[string]any{"x": x}); err != nil {
+				t.Error(err)
+			}
+			m.Close()
+		}
 	}
 }
 
