@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
-	"fmt"
 
 	"github.com/espalier-ane/espalier/internal/osfile"
 	"github.com/espalier-ane/espalier/internal/pool"
@@ -152,5 +151,3 @@ func (h *hasher) sum() Key {
 	h.flush(0)
 	return Key(h.state.Sum(nil))
 }
-
-func shortDigest(d [32]byte) string { return fmt.Sprintf("%x", d[:6]) }

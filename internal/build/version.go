@@ -1,7 +1,6 @@
 package build
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"runtime"
@@ -25,7 +24,7 @@ func (c *Cache) compilerVersion() (string, error) {
 		if err != nil {
 			return "", fmt.Errorf("which compiler this is cannot be told: %w", err)
 		}
-		version = "executable " + shortDigest(d) + fmt.Sprintf(" %x", d[6:])
+		version = fmt.Sprintf("executable %x", d)
 	}
 	return version + " " + runtime.Version() + " " + runtime.GOARCH, nil
 }
@@ -64,10 +63,10 @@ func (c *Cache) executableDigest() (d [32]byte, err error) {
 	if err != nil {
 		return d, err
 	}
-	m, err := osfile.Map("/proc/self/exe")
-	if errors.Is(err, os.ErrNotExist) || runtime.GOOS != "linux" {
-		m, err = osfile.Map(path)
+	if runtime.GOOS == "linux" {
+		path = "/proc/self/exe"
 	}
+	m, err := osfile.Map(path)
 	if err != nil {
 		return d, err
 	}
