@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/espalier-ane/espalier/e5rt"
+	"github.com/espalier-ane/espalier/internal/build"
 	"github.com/espalier-ane/espalier/mil"
 	"github.com/espalier-ane/espalier/tensor"
 )
@@ -18,7 +19,7 @@ type compiled struct {
 	arguments  map[string]mil.Type // of the input ports
 	operations sync.Pool           // of *e5rt.Operation: one for each prediction under way
 	bound      sync.Pool           // of *boundOperation: likewise, with the memory of their last callers
-	origins    []segmentOrigins    // by segment; nil of what was compiled before
+	origins    []build.Origins     // by segment; nil of what was compiled before
 }
 
 func newCompiled(form string, described *features, f *e5rt.Function) *compiled {

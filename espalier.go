@@ -20,10 +20,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 
 	"github.com/espalier-ane/espalier/bundle"
 	"github.com/espalier-ane/espalier/coreml"
 	"github.com/espalier-ane/espalier/hwx"
+	"github.com/espalier-ane/espalier/internal/build"
 	"github.com/espalier-ane/espalier/internal/kernel/isa"
 	"github.com/espalier-ane/espalier/internal/osfile"
 )
@@ -59,10 +61,24 @@ type Config struct {
 	// RandomWeights is the seed of made-up weights, for a model whose weight files are absent or Git LFS pointers: to run it and
 	// to measure how long that takes, though not for what it says. nil leaves such a model an error.
 	RandomWeights *uint64
+	// Cache is where functions are kept once they are compiled, and taken from the next time, by this process or another: a
+	// folder, or NoCache. "" is what the environment variable ESPALIER_CACHE says, and else the folder that the system has for
+	// caches. It may be removed at any time, and has at most as many bytes as ESPALIER_CACHE_SIZE says, 4 GiB by default.
+	// Whether something is from there shows in nothing but the time that it takes, and in Pass.
+	Cache string
+	// Note is told of what is no error, and yet somebody may want to know: that the cache cannot be used. nil is not.
+	// Predictions may call it at the same time.
+	Note func(error)
 	// Pass is told of every pass of the compiler as it ends, when a function is compiled because shapes of its inputs come for
 	// the first time; nil is not. Predictions may call it at the same time.
 	Pass func(PassReport)
+
+	path string    // of the model that is opened
+	life *lifetime // of it; nil if it is all in memory
 }
+
+// NoCache is the Cache of who wants none.
+const NoCache = build.Off
 
 // Weights are how the files of a model are held while it is open. The zero value is MappedWeights.
 type Weights string
@@ -133,6 +149,10 @@ func (c Config) OpenContext(ctx context.Context, path string) (*Model, error) {
 		return nil, err
 	}
 	m := &Model{life: &lifetime{}}
+	c.path, c.life = path, m.life
+	if full, err := filepath.Abs(path); err == nil {
+		c.path = full
+	}
 	var err error
 	switch {
 	case hwx.IsContainerFile(path):

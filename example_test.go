@@ -6,6 +6,8 @@ import (
 	"embed"
 	"fmt"
 	"log"
+	"os"
+	"path/filepath"
 
 	"github.com/espalier-ane/espalier"
 	"github.com/espalier-ane/espalier/explain/check"
@@ -227,4 +229,37 @@ func ExampleState() {
 	// [0.75 1 1.25]
 	// [5.25 5.5 5.75]
 	// [0.875 1 1.125]
+}
+
+// A program that opens a model again, or another that does, takes what was compiled from the cache. By default it is in the
+// user's folder for caches.
+func ExampleConfig_cache() {
+	dir, err := os.MkdirTemp("", "cache")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	for range 2 {
+		m, err := espalier.Config{Cache: dir}.Open("testdata/models/linear_mlp/model.mlpackage")
+		if err != nil {
+			log.Fatal(err)
+		}
+		var p espalier.Profile
+		if _, err := m.Predict(p.Watch(context.Background()), map[string]any{"x": make([]float32, 4*32)}); err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println("compiled", p.Compiled().Runs, "from the cache", p.Fetched().Runs)
+		m.Close()
+	}
+	contents, err := espalier.ReadCache(dir)
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, e := range contents.Entries {
+		fmt.Println(filepath.Base(filepath.Dir(e.Model)), e.Function, e.Target)
+	}
+	// Output:
+	// compiled 1 from the cache 0
+	// compiled 0 from the cache 1
+	// linear_mlp main virtual
 }

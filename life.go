@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 
 	"github.com/espalier-ane/espalier/e5rt"
 	"github.com/espalier-ane/espalier/internal/gate"
@@ -39,6 +40,28 @@ type lifetime struct {
 		Changed() error // says of a mapped file that was written to that it was
 	}
 	gate gate.Gate
+
+	mu   sync.Mutex
+	kept []io.Closer // that are closed with the files
+}
+
+// keep closes something when the files are closed.
+func (l *lifetime) keep(c io.Closer) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.kept = append(l.kept, c)
+}
+
+// release closes everything.
+func (l *lifetime) release() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	all := []error{l.files.Close()}
+	for _, c := range l.kept {
+		all = append(all, c.Close())
+	}
+	l.kept = nil
+	return errors.Join(all...)
 }
 
 // enter begins a use of the files, which ends with the context if it has to.
@@ -69,7 +92,7 @@ func (l *lifetime) leave(place int, err *error) {
 }
 
 func (l *lifetime) close() error {
-	err := l.gate.Close(l.files.Close)
+	err := l.gate.Close(l.release)
 	if errors.Is(err, gate.ErrInside) {
 		err = fmt.Errorf("%w: %w", ErrBusy, err)
 	}

@@ -38,6 +38,7 @@ func (c Config) OpenFS(fsys fs.FS, name string) (*Model, error) {
 		return nil, err
 	}
 	m := &Model{life: &lifetime{}}
+	c.path = name
 	if bundle.IsBundleFS(folder) {
 		err = openWith(context.Background(), m, name, func(string) (*bundle.Bundle, error) { return bundle.OpenFS(folder, name) }, c.bundleFunctions)
 	} else {
@@ -58,6 +59,7 @@ func (c Config) OpenBytes(name string, data []byte) (*Model, error) {
 // openData reads a model of a file. What it refers to is beside it.
 func (c Config) openData(name string, data []byte, beside fs.FS) (*Model, error) {
 	m := &Model{life: &lifetime{}}
+	c.path = name
 	var err error
 	if hwx.IsContainer(data) {
 		open := func(string) (*hwx.File, error) { return containerOf(name, data) }

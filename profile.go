@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/espalier-ane/espalier/e5rt"
-	"github.com/espalier-ane/espalier/internal/compiler"
+	"github.com/espalier-ane/espalier/internal/build"
 	"github.com/espalier-ane/espalier/internal/trace"
 )
 
@@ -28,12 +28,16 @@ func (p *Profile) Compiled() e5rt.Spent { return e5rt.Spent(p.times.Sum(compilin
 // Loaded: see Compiled.
 func (p *Profile) Loaded() e5rt.Spent { return e5rt.Spent(p.times.Sum(loading, 0)) }
 
+// Fetched is the time that functions took which were compiled before to be taken from the cache: see Config.Cache.
+func (p *Profile) Fetched() e5rt.Spent { return e5rt.Spent(p.times.Sum(fetching, 0)) }
+
 // A stage is what comes before a function can run.
 type stage int
 
 const (
 	compiling stage = iota
 	loading
+	fetching
 )
 
 // A StepProfile is what a step of a function took: a segment on the engine or on the host, or a cast between them.
@@ -60,15 +64,15 @@ func (c *compiled) profile(p *trace.Times) []StepProfile {
 			continue
 		}
 		step := StepProfile{StepProfile: s}
-		var from segmentOrigins
+		var from build.Origins
 		if s.Segment >= 0 && s.Segment < len(c.origins) {
 			from = c.origins[s.Segment]
 		}
-		step.Operations = from.host
+		step.Operations = from.Host
 		for _, t := range s.Tasks {
 			task := TaskProfile{TaskProfile: t}
-			if t.Index < len(from.tasks) {
-				task.Operations = from.tasks[t.Index]
+			if t.Index < len(from.Tasks) {
+				task.Operations = from.Tasks[t.Index]
 			}
 			step.Tasks = append(step.Tasks, task)
 		}
@@ -103,27 +107,3 @@ func (p *pipeline) profile(of *trace.Times) []StepProfile {
 }
 
 func (e *evaluator) profile(*trace.Times) []StepProfile { return nil }
-
-// segmentOrigins are the operations of the model that a segment has: all of a segment on the host, and of one on the engine
-// those of each task.
-type segmentOrigins struct {
-	host  []string
-	tasks [][]string
-}
-
-// originsOf are those of the segments of a function.
-func originsOf(f *compiler.Function) []segmentOrigins {
-	list := make([]segmentOrigins, len(f.Segments))
-	for i, s := range f.Segments {
-		if s == nil {
-			for _, o := range f.Placement.Parts[i].Ops {
-				list[i].host = append(list[i].host, o.Op.Name())
-			}
-			continue
-		}
-		for _, t := range s.Tasks {
-			list[i].tasks = append(list[i].tasks, t.Layer.Origin)
-		}
-	}
-	return list
-}

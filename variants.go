@@ -14,6 +14,7 @@ import (
 	"github.com/espalier-ane/espalier/coreml"
 	"github.com/espalier-ane/espalier/e5rt"
 	"github.com/espalier-ane/espalier/hal"
+	"github.com/espalier-ane/espalier/internal/build"
 	"github.com/espalier-ane/espalier/internal/compiler"
 	"github.com/espalier-ane/espalier/internal/host"
 	"github.com/espalier-ane/espalier/internal/segment"
@@ -25,13 +26,12 @@ import (
 type variants struct {
 	from       *source
 	features   *features
+	config     Config
 	manifest   bundle.Function // what a manifest says of the features
 	target     *hal.Target
 	numerics   Numerics
 	engineOnly bool
 	trace      func(*compiler.Pass, *segment.Segment, time.Duration) // is told of passes; may be nil
-	threads    int                                                   // of a prediction
-	lowMemory  bool                                                  // of weights
 
 	only atomic.Pointer[compiled] // the variant of a function that leaves no input open, once it is there
 
@@ -247,30 +247,64 @@ func (v *variants) compile(ctx context.Context, shapes map[string][]int) (made *
 func (v *variants) compileWithin(ctx context.Context, shapes map[string][]int) (*compiled, error) {
 	times := trace.Of(ctx)
 	began := times.Begin()
-	result, err := compiler.Compile(ctx, &compiler.Job{
-		Target: v.target, Numerics: string(v.numerics), Program: v.from.program, EngineOnly: v.engineOnly, Trace: v.trace,
+	built, err := v.build(ctx, &compiler.Job{
+		Target: v.target, Numerics: string(v.numerics), Program: v.from.program, EngineOnly: v.engineOnly, Variant: true, Trace: v.trace,
 		Functions: []compiler.Entry{{Function: v.from.function, Shapes: shapes, Features: v.manifest}},
 	})
 	if err != nil {
 		return nil, err
 	}
-	times.End(compiling, 0, began)
+	if built.Cached {
+		times.End(fetching, 0, began)
+	} else {
+		times.End(compiling, 0, began)
+	}
 	began = times.Begin()
-	options := e5rt.Options{Threads: v.threads, LowMemory: v.lowMemory, Limits: v.features.limits.use()}
-	if result.Host != nil {
-		hosted, err := host.New(result.Host)
-		if err != nil {
-			return nil, err
-		}
+	options := e5rt.Options{Threads: v.config.Threads, LowMemory: v.config.LowMemory, Limits: v.features.limits.use()}
+	hosted, err := hostOf(built)
+	if err != nil {
+		return nil, err
+	}
+	if hosted != nil {
 		hosted.SetLimits(options.Limits)
 		options.Host = hosted
 	}
-	library, err := e5rt.OpenContext(ctx, result.Bundle, options)
+	library, err := e5rt.OpenContext(ctx, built.Bundle, options)
 	if err != nil {
 		return nil, err
 	}
 	times.End(loading, 0, began)
 	made := newCompiled("variant", v.features, library.Functions()[0])
-	made.origins = originsOf(result.Functions[0])
+	made.origins = built.Origins[0]
 	return made, nil
+}
+
+// build compiles a job, or takes it from the cache. What the cache has mapped of it is closed with the model.
+func (v *variants) build(ctx context.Context, job *compiler.Job) (*build.Built, error) {
+	c := &v.config
+	cache, err := build.At(c.Cache)
+	if err != nil && c.Note != nil {
+		c.Note(err)
+	}
+	built, err := cache.Build(ctx, build.Request{
+		Job: job, Model: c.path, Note: c.Note, Copy: c.life == nil || c.Weights == CopiedWeights,
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range built.Mapped {
+		if c.life != nil {
+			c.life.keep(m)
+		}
+	}
+	return built, nil
+}
+
+// hostOf makes the host program of a bundle ready, nil if it has none: the compiler's, or the text of one that was kept.
+func hostOf(built *build.Built) (*host.Host, error) {
+	if built.Host != nil {
+		return host.New(built.Host)
+	}
+	hosted, _, err := host.FromBundle(built.Bundle)
+	return hosted, err
 }

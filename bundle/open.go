@@ -266,6 +266,10 @@ func (b *Bundle) Weight(name string) ([]byte, bool) {
 // memory a container has no bytes yet.
 func (b *Bundle) Bytes(path string) []byte { return b.files[path] }
 
+// Hold makes a mapping, of which a bundle in memory was made, one of the bundle:
+// Changed asks it, and Close releases it.
+func (b *Bundle) Hold(m *osfile.Mapping) { b.mappings = append(b.mappings, m) }
+
 // Changed says of a file that was written to since it was mapped that it was. The
 // error wraps that of package osfile.
 func (b *Bundle) Changed() error {

@@ -214,6 +214,11 @@ func (a *archive) stat(name string) (int64, error) {
 	return int64(min(f.UncompressedSize64, 1<<62)), nil
 }
 
+func (a *archive) identity(name string) (osfile.Identity, string, bool) {
+	id, ok := a.mapping.Identity()
+	return id, name, ok
+}
+
 func (a *archive) changed() error { return a.mapping.Changed() }
 
 func (a *archive) close() error {

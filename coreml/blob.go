@@ -8,6 +8,7 @@ import (
 	"path"
 	"strings"
 
+	"github.com/espalier-ane/espalier/internal/osfile"
 	"github.com/espalier-ane/espalier/mil"
 	"github.com/espalier-ane/espalier/tensor"
 )
@@ -194,6 +195,18 @@ func (w *weightStore) Bytes(ref string) ([]byte, error) {
 		err = &MissingWeightsError{File: w.src.display(name), Path: ref}
 	}
 	return data, err
+}
+
+// Identity is what the file that the program calls ref is known by without reading it, once it was read: see package build.
+func (w *weightStore) Identity(ref string) (id osfile.Identity, within string, ok bool) {
+	if _, made := w.made[ref]; made {
+		return osfile.Identity{}, "", false
+	}
+	name, err := w.resolve(ref)
+	if err != nil {
+		return osfile.Identity{}, "", false
+	}
+	return w.src.identity(name)
 }
 
 // loadArray returns the array of a record of a weight file, without copying it.

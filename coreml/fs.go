@@ -117,6 +117,9 @@ func (d *tree) stat(name string) (int64, error) {
 	return d.find(name)
 }
 
+// identity: what is in memory has none.
+func (d *tree) identity(string) (osfile.Identity, string, bool) { return osfile.Identity{}, "", false }
+
 // changed: what is in memory does not change.
 func (d *tree) changed() error { return nil }
 

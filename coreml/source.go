@@ -23,6 +23,10 @@ type source interface {
 	peek(name string) (readerAtCloser, int64, error)
 	// stat returns the size of a file; the error is that of a missing file if name is a folder.
 	stat(name string) (int64, error)
+	// identity is what a file that was opened is known by. That of a file within an archive is the archive's, and
+	// within is its name there.
+	identity(name string) (id osfile.Identity, within string, ok bool)
+
 	// changed says of a file that was opened and written to since that it was.
 	changed() error
 	// display is what messages call a file.
@@ -176,6 +180,17 @@ func (d *folder) openAlone(name string) (*osfile.Mapping, error) {
 	}
 	defer f.Close()
 	return d.loadFile(f, name)
+}
+
+func (d *folder) identity(name string) (osfile.Identity, string, bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	m, ok := d.mappings[name]
+	if !ok {
+		return osfile.Identity{}, "", false
+	}
+	id, ok := m.Identity()
+	return id, "", ok
 }
 
 func (d *folder) changed() error {

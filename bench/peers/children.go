@@ -85,7 +85,7 @@ var errNoLowMemory = fmt.Errorf("Config has no LowMemory")
 // config makes the settings of a task. LowMemory is found by its name, so that the
 // program measures commits before it, too.
 func (t childTask) config() (espalier.Config, error) {
-	c := espalier.Config{Threads: t.Threads}
+	c := espalier.Config{Threads: t.Threads, Cache: espalier.NoCache}
 	if t.LowMemory {
 		f := reflect.ValueOf(&c).Elem().FieldByName("LowMemory")
 		if !f.IsValid() {

@@ -31,7 +31,7 @@ type oursSession struct {
 // openOurs compiles a model for a target, writes the bundle, and opens that. Its
 // inputs lie beside it.
 func openOurs(ctx context.Context, path, target string, threads int) (*oursSession, error) {
-	m, err := espalier.Config{Target: target}.Open(path)
+	m, err := espalier.Config{Target: target, Cache: espalier.NoCache}.Open(path)
 	if err != nil {
 		return nil, err
 	}

@@ -111,6 +111,8 @@ func completedCommands(root *kong.Node) []completedCommand {
 			for _, s := range completionScripts {
 				c.words = append(c.words, s.shell)
 			}
+		case "cache":
+			c.words = []string{cacheList, cacheVerify, cacheClean}
 		case "targets":
 			c.words = chipNames()
 		case "layers", "version":

@@ -45,6 +45,7 @@ func TestEveryFieldIsDocumented(t *testing.T) {
 		{"`espalier layers --json`", layers.Table{}},
 		{"`espalier layers --json`", layers.Kind{}},
 		{"`espalier targets --json`", targetsReport{}},
+		{"`espalier cache --json`", cacheReport{}},
 		{"`espalier version --json`", versionReport{}},
 	} {
 		text := ""

@@ -27,6 +27,7 @@ type commands struct {
 	Bench   benchCmd   `cmd:"" help:"Measure how fast a model runs, and say where the time goes."`
 	Layers  layersCmd  `cmd:"" help:"Show the native layers of the engine: fields, validators, and the first chip that has them."`
 	Targets targetsCmd `cmd:"" help:"Show the chips that there are and what is known of them."`
+	Cache   cacheCmd   `cmd:"" help:"Show what is kept of compiled models, check it, or remove it."`
 	Version versionCmd `cmd:"" help:"Show the version."`
 
 	Completion completionCmd `cmd:"" help:"Print a script that completes commands and flags in a shell."`
@@ -42,7 +43,7 @@ type invocation struct {
 	stdin           io.Reader
 	stdout          io.Writer
 	bar             *progress // on stderr if that is a terminal
-	notes           io.Writer // stderr: which reading of a disputed name was taken
+	notes           io.Writer // stderr: which reading of a disputed name was taken, why the cache is not used
 
 	input standardInput
 }
@@ -73,7 +74,7 @@ var errMismatch = errors.New("the outputs do not match")
 func main() { os.Exit(command(os.Args[1:], os.Stdout, os.Stderr)) }
 
 // command runs a command line and returns the exit code. Errors go to stderr, and nothing else does but progress, if it is a
-// terminal, and which target was taken for a name on which sources disagree.
+// terminal, which target was taken for a name on which sources disagree, and that the cache cannot be used.
 func command(args []string, stdout, stderr io.Writer) (code int) {
 	defer reportBug(args, stderr, &code)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)

@@ -33,6 +33,11 @@ func TestScripts(t *testing.T) {
 		Dir:                "testdata/script",
 		UpdateScripts:      testkit.Update(),
 		RequireUniqueNames: true,
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("ESPALIER_TESTING", "1")
+			env.Setenv("ESPALIER_CACHE", "off") // scripts about the cache name a folder
+			return nil
+		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits":    scriptExits,
 			"fixture":  func(ts *testscript.TestScript, neg bool, args []string) { scriptFixture(ts, models, args) },
@@ -81,8 +86,8 @@ func scriptExits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// onlyNotes is what a command that succeeds may say on stderr: which target it took for a name.
-var onlyNotes = regexp.MustCompile(`^(espalier: note: "[^\n]*" is taken for [^\n]*\n)+$`)
+// onlyNotes is what a command that succeeds may say on stderr: which target it took for a name, and why the cache is not used.
+var onlyNotes = regexp.MustCompile(`^(espalier: note: ("[^\n]*" is taken for|the cache:?) [^\n]*\n)+$`)
 
 // scriptFixture copies folders of testdata/models: fixture NAME….
 func scriptFixture(ts *testscript.TestScript, models string, args []string) {

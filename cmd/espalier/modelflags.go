@@ -15,6 +15,7 @@ type modelFlags struct {
 	Units    string `default:"all" placeholder:"U" help:"What may run the model: all, the engine and the host for what the engine does not take; ane, the engine alone; cpu, the host alone. Default: all."`
 	Target   string `short:"t" placeholder:"T" help:"The engine to compile for and run on: virtual, or a chip or device as m1, h13g or iPhone17,1, which espalier targets lists. Default: virtual; of a bundle or container the one that it is for."`
 	Numerics string `placeholder:"P" help:"How the engine computes: virtual, values are rounded to their declared type when they are stored; h13 or another target, with what the chip is known to do, where a rule can be changed as in h13,saturate-at-port=0; fp32, nothing is rounded, which is the host's. Default: as the target does; of a container without -t, virtual."`
+	NoCache  bool   `name:"no-cache" help:"Compile the model even if it was compiled before, and keep nothing of it. espalier cache shows what is kept, and where."`
 	Weights  string `placeholder:"random[:SEED]" help:"Weights whose file is absent, or a Git LFS pointer, become random: to run a model without them and see how long it takes. The same seed (0 by default) gives the same values."`
 }
 
@@ -41,6 +42,10 @@ func (c *modelFlags) config(call *invocation, resize string) (config espalier.Co
 	if config.Resize, err = espalier.ParseResize(resize); err != nil {
 		return config, usagef("--resize: %w", err)
 	}
+	if c.NoCache {
+		config.Cache = espalier.NoCache
+	}
+	config.Note = call.noteOnce()
 	if c.Weights != "" {
 		word, text, hasSeed := strings.Cut(c.Weights, ":")
 		seed := uint64(0)

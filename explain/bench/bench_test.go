@@ -153,3 +153,22 @@ func TestLabelsStayApart(t *testing.T) {
 		}
 	}
 }
+
+// What was compiled before is from the cache, and says so.
+func TestFromTheCache(t *testing.T) {
+	r := made()
+	r.First.CompileMS, r.First.FetchMS = 0, 1.5
+	r.Profile.FetchMS = 1.5
+	var text strings.Builder
+	if err := r.WriteText(&text); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"from cache", "1.500 ms", "once: taken from the cache in 1.500 ms"} {
+		if !strings.Contains(text.String(), want) {
+			t.Errorf("%q is missing in\n%s", want, text.String())
+		}
+	}
+	if strings.Contains(text.String(), "compile") {
+		t.Error("it speaks of compiling")
+	}
+}

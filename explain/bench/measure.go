@@ -127,10 +127,10 @@ func (m *measurement) first(ctx context.Context) error {
 		return err
 	}
 	took := time.Since(began)
-	compile, load := spent.Compiled().Total, spent.Loaded().Total
+	compile, fetch, load := spent.Compiled().Total, spent.Fetched().Total, spent.Loaded().Total
 	m.report.First = &First{
-		OpenMS: milliseconds(m.Opened), CompileMS: milliseconds(compile), LoadMS: milliseconds(load),
-		RunMS: milliseconds(took - compile - load), TotalMS: milliseconds(m.Opened + took),
+		OpenMS: milliseconds(m.Opened), CompileMS: milliseconds(compile), FetchMS: milliseconds(fetch), LoadMS: milliseconds(load),
+		RunMS: milliseconds(took - compile - fetch - load), TotalMS: milliseconds(m.Opened + took),
 	}
 	return nil
 }

@@ -18,6 +18,7 @@ type Profile struct {
 	Runs      int       `json:"runs"`
 	TotalMS   float64   `json:"total_ms"`
 	CompileMS float64   `json:"compile_ms"`
+	FetchMS   float64   `json:"fetch_ms,omitempty"`
 	LoadMS    float64   `json:"load_ms"`
 	EngineMS  float64   `json:"engine_ms"`
 	HostMS    float64   `json:"host_ms"`
@@ -62,10 +63,10 @@ func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Mi
 // NewProfile makes a profile of what predictions of a function took that together were so many and so long. The dearest tasks come first.
 func NewProfile(f *espalier.Function, spent *espalier.Profile, runs int, total time.Duration) *Profile {
 	p := &Profile{
-		Runs: runs, TotalMS: milliseconds(total), CompileMS: milliseconds(spent.Compiled().Total), LoadMS: milliseconds(spent.Loaded().Total),
-		Tasks: []Task{},
+		Runs: runs, TotalMS: milliseconds(total), CompileMS: milliseconds(spent.Compiled().Total), FetchMS: milliseconds(spent.Fetched().Total),
+		LoadMS: milliseconds(spent.Loaded().Total), Tasks: []Task{},
 	}
-	running := total - spent.Compiled().Total - spent.Loaded().Total
+	running := total - spent.Compiled().Total - spent.Fetched().Total - spent.Loaded().Total
 	share := func(d time.Duration) float64 { return float64(d) / float64(max(running, d, 1)) }
 	for _, s := range f.Profile(spent) {
 		switch s.Backend {
@@ -104,9 +105,12 @@ func (p *Profile) WriteText(to io.Writer, most int) error {
 func (p *Profile) writeText(w *bufio.Writer, most int) {
 	runs := float64(max(p.Runs, 1))
 	each := func(ms float64) string { return fmt.Sprintf("%.3f ms", ms/runs) }
-	once := p.CompileMS + p.LoadMS
+	once := p.CompileMS + p.FetchMS + p.LoadMS
 	rest := max(0, p.TotalMS-once-p.EngineMS-p.HostMS-p.CastMS)
-	if once > 0 {
+	switch {
+	case p.FetchMS > 0:
+		fmt.Fprintf(w, "once: taken from the cache in %.3f ms, loaded in %.3f ms\n", p.FetchMS, p.LoadMS)
+	case once > 0:
 		fmt.Fprintf(w, "once: compiled in %.3f ms, loaded in %.3f ms\n", p.CompileMS, p.LoadMS)
 	}
 	fmt.Fprintf(w, "%s, on average %s: engine %s, host %s, casts %s, the rest %s\n",

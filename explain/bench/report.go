@@ -56,6 +56,7 @@ type Machine struct {
 type First struct {
 	OpenMS    float64 `json:"open_ms"`
 	CompileMS float64 `json:"compile_ms"`
+	FetchMS   float64 `json:"fetch_ms,omitempty"` // of what was compiled before, and is in the cache
 	LoadMS    float64 `json:"load_ms"`
 	RunMS     float64 `json:"run_ms"`
 	TotalMS   float64 `json:"total_ms"`

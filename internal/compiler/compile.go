@@ -25,6 +25,10 @@ type Job struct {
 	// EngineOnly refuses a program of which the host would have to run an operation.
 	EngineOnly bool
 
+	// Variant leaves the whole function of one that takes other shapes too out of the host program: who asks for the bundle has
+	// it.
+	Variant bool
+
 	// Strict refuses a program with tasks that the chip itself could not run: a *StrictError.
 	Strict bool
 

@@ -30,6 +30,8 @@ type Mapping struct {
 	data []byte
 	sys  *mapped // nil when nothing is mapped: an empty file, or a copy
 	was  stamp   // what the file was like when it was mapped
+
+	copied Identity // of the file that this is a copy of; zero if there is none
 }
 
 // A stamp is what changes with the content of a file. Renaming and removing the
@@ -158,8 +160,12 @@ func CopyFile(f *os.File) (*Mapping, error) {
 		return nil, &fs.PathError{Op: "read", Path: f.Name(), Err: fmt.Errorf("%d bytes do not fit into the memory of the machine, which has %d", size, most)}
 	}
 	m := &Mapping{path: f.Name(), data: make([]byte, size)}
+	before, _ := IdentityOf(f)
 	if _, err := io.ReadFull(io.NewSectionReader(f, 0, int64(size)), m.data); err != nil {
 		return nil, &fs.PathError{Op: "read", Path: f.Name(), Err: err}
+	}
+	if after, ok := IdentityOf(f); ok && after == before && after.Size == int64(size) {
+		m.copied = after
 	}
 	return m, nil
 }

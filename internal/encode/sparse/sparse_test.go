@@ -15,6 +15,7 @@ import (
 	"github.com/espalier-ane/espalier/internal/encode"
 	v7 "github.com/espalier-ane/espalier/internal/encode/v7"
 	"github.com/espalier-ane/espalier/internal/engine"
+	_ "github.com/espalier-ane/espalier/internal/testkit" // no cache
 	"github.com/espalier-ane/espalier/td"
 	"github.com/espalier-ane/espalier/tensor"
 )
