@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"unsafe"
 
 	"github.com/espalier-ane/espalier/internal/engine"
@@ -27,6 +28,9 @@ type Operation struct {
 	bound    bool             // the steps are bound to the buffers
 	steps    []boundStep
 	turn     chan struct{} // full while somebody has the operation
+	streams  atomic.Int32  // that it is encoded in: its ports keep their memory meanwhile
+	work     Work          // of the run under way
+	counts   operationCounts
 }
 
 // A boundStep is a step on the buffers of an operation.
@@ -99,6 +103,46 @@ func (o *Operation) await(ctx context.Context) error {
 
 func (o *Operation) release() { <-o.turn }
 
+// claimPorts is claim to change what ports are bound to.
+func (o *Operation) claimPorts() error {
+	err := o.claim()
+	if err == nil && o.streams.Load() > 0 {
+		o.release()
+		err = &Error{Function: o.function.name, Err: ErrInUse}
+	}
+	return err
+}
+
+// encode makes the operation ready to be run by a stream, which has it from now on.
+func (o *Operation) encode(s *State) error {
+	if err := o.Prepare(s); err != nil {
+		return err
+	}
+	o.streams.Add(1)
+	return nil
+}
+
+// Prepare does what the first run on a state would do before it computes: it binds the steps to the buffers. What cannot be
+// bound so is an error here already.
+func (o *Operation) Prepare(s *State) error {
+	if err := o.claim(); err != nil {
+		return err
+	}
+	defer o.release()
+	return o.prepare(s)
+}
+
+// prepare is Prepare of who has the operation.
+func (o *Operation) prepare(s *State) error {
+	if s == nil && len(o.function.states) > 0 {
+		return &Error{Function: o.function.name, Err: fmt.Errorf("it has states, and none are given: %w", ErrState)}
+	}
+	if o.bound && s == o.state {
+		return nil
+	}
+	return o.bind(s)
+}
+
 // find returns the slot of an input or output.
 func (o *Operation) find(name string, lists ...[]int) (int, error) {
 	f := o.function
@@ -121,7 +165,7 @@ func (o *Operation) find(name string, lists ...[]int) (int, error) {
 // outputs and states, no two may share memory: Run returns an error that wraps
 // ErrOverlap.
 func (o *Operation) Bind(port string, t *tensor.Tensor) error {
-	if err := o.claim(); err != nil {
+	if err := o.claimPorts(); err != nil {
 		return err
 	}
 	defer o.release()
@@ -233,7 +277,13 @@ func (o *Operation) Value(port string) (Value, error) {
 // or a step fails, what outputs and states hold is not defined, and o may be used
 // again. A run of another goroutine on o is waited for; a state that another run
 // has is ErrBusy. A file of the bundle that was written to is ErrFileChanged.
-func (o *Operation) Run(ctx context.Context, s *State) (err error) {
+func (o *Operation) Run(ctx context.Context, s *State) error {
+	var w Work
+	return o.run(ctx, s, &w)
+}
+
+// run is Run that adds to the work.
+func (o *Operation) run(ctx context.Context, s *State, w *Work) (err error) {
 	lib := o.function.library
 	place, open := lib.gate.Enter(ctx)
 	if !open {
@@ -248,23 +298,20 @@ func (o *Operation) Run(ctx context.Context, s *State) (err error) {
 		return err
 	}
 	defer osfile.Protect().Catch(&err)
-	switch {
-	case s == nil && len(o.function.states) > 0:
-		return &Error{Function: o.function.name, Err: fmt.Errorf("it has states, and none are given: %w", ErrState)}
-	case s != nil:
+	if s != nil {
 		if !s.busy.CompareAndSwap(false, true) {
 			return &Error{Function: o.function.name, Err: fmt.Errorf("the state: %w", ErrBusy)}
 		}
 		defer s.busy.Store(false)
 	}
-	if !o.bound || s != o.state {
-		if err := o.bind(s); err != nil {
-			return err
-		}
+	if err := o.prepare(s); err != nil {
+		return err
 	}
+	o.work = Work{}
+	defer o.count(w)
 	for i, t := range o.instead {
 		if t != nil {
-			copy(t.Bytes(), o.buffers[i].Bytes())
+			o.work.Copied += int64(copy(t.Bytes(), o.buffers[i].Bytes()))
 		}
 	}
 	times := trace.Of(ctx)
@@ -280,6 +327,12 @@ func (o *Operation) Run(ctx context.Context, s *State) (err error) {
 		}
 	}
 	return nil
+}
+
+// count adds the work of the run under way to all sums.
+func (o *Operation) count(w *Work) {
+	w.add(&o.work)
+	o.counts.add(&o.work)
 }
 
 // failed says which step it was, unless the caller ended the run.
@@ -362,22 +415,27 @@ func (o *Operation) step(ctx context.Context, i int) error {
 	b := &o.steps[i]
 	switch s := o.function.steps[i].do.(type) {
 	case castStep:
+		o.work.Copied += int64(len(b.from.Bytes()))
 		convert(b.to, b.from, o.function.threads)
 		return nil
 	case *engineStep:
 		for port, memory := range b.surfaces {
 			if padded := s.padded[port]; padded != nil && padded.direction != engine.Output {
+				o.work.Copied += int64(len(b.dense[port]))
 				padded.fill(memory, b.dense[port])
 			}
 		}
 		if err := b.context.BindAll(b.surfaces); err != nil {
 			return err
 		}
+		o.work.Dispatches++
+		o.work.Tasks += int64(len(s.program.Tasks()))
 		if err := s.program.RunAll(ctx, b.context); err != nil {
 			return err
 		}
 		for port, memory := range b.surfaces {
 			if padded := s.padded[port]; padded != nil && padded.direction != engine.Input {
+				o.work.Copied += int64(len(b.dense[port]))
 				padded.drain(b.dense[port], memory)
 			}
 		}
