@@ -19,6 +19,7 @@ type boundOperation struct {
 	of              *compiled
 	operation       *e5rt.Operation
 	inputs, outputs []boundPort
+	taken           bool // the ports have what a caller gave
 }
 
 // A boundPort is a port with what the caller gave for it.
@@ -66,23 +67,22 @@ func newBoundOperation(c *compiled) (*boundOperation, error) {
 
 // bind takes an operation that a call before has released, or makes one.
 func (c *compiled) bind(ctx context.Context, inputs, outputs map[string]any) (bound, error) {
-	b, _ := c.bound.Get().(*boundOperation)
-	if b == nil {
-		var err error
-		if b, err = newBoundOperation(c); err != nil {
-			return nil, err
-		}
-	} else if b.has(inputs, outputs) {
+	b, err := c.bound.TakeOut()
+	if err != nil {
+		return nil, err
+	}
+	if b.taken && b.has(inputs, outputs) {
 		return b, nil
 	}
 	if err := b.take(ctx, inputs, outputs); err != nil {
 		return nil, err // it has memory of two callers now, and is dropped
 	}
+	b.taken = true
 	return b, nil
 }
 
 // release keeps the operation for the next call.
-func (b *boundOperation) release() { b.of.bound.Put(b) }
+func (b *boundOperation) release() { b.of.bound.PutBack(b) }
 
 // has reports whether the operation has this memory already.
 func (b *boundOperation) has(inputs, outputs map[string]any) bool {

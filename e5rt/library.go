@@ -24,6 +24,9 @@ type Options struct {
 	// Threads bounds the goroutines that a run computes on; 0 is GOMAXPROCS. A host
 	// finds it in its context (internal/pool). Results do not depend on it.
 	Threads int
+	// Concurrency is how many runs of a function there will be at once, about: Function.Load makes so many operations, and
+	// TakeOut and PutBack keep them. Others stay until the collector comes.
+	Concurrency int
 	// LowMemory holds constant operands in about as many bytes as they are stored in.
 	LowMemory bool
 
@@ -71,6 +74,7 @@ func OpenContext(ctx context.Context, b *bundle.Bundle, o Options) (lib *Library
 		if err != nil {
 			return nil, err
 		}
+		f.operations = newOperations(f, o.Concurrency)
 		lib.functions = append(lib.functions, f)
 	}
 	b.BeforeClose(lib.Close)
@@ -120,6 +124,7 @@ type Function struct {
 	symbols                 map[string]int
 	steps                   []step
 	threads                 int // of a run; 0: GOMAXPROCS
+	operations              *Pool[*Operation]
 }
 
 // Name returns the name of the function.

@@ -28,6 +28,7 @@ type Operation struct {
 	bound    bool             // the steps are bound to the buffers
 	steps    []boundStep
 	turn     chan struct{} // full while somebody has the operation
+	lent     bool          // a port is bound to memory of a caller
 	streams  atomic.Int32  // that it is encoded in: its ports keep their memory meanwhile
 	work     Work          // of the run under way
 	counts   operationCounts
@@ -190,7 +191,7 @@ func (o *Operation) Bind(port string, t *tensor.Tensor) error {
 	if o.buffers[s.root], err = tensor.FromBytes(root.typ, root.shape, memory); err != nil {
 		return fmt.Errorf("port %q of function %s: %w", port, f.name, err)
 	}
-	o.bound = false
+	o.bound, o.lent = false, true
 	return nil
 }
 
