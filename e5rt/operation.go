@@ -298,6 +298,11 @@ func (o *Operation) run(ctx context.Context, s *State, w *Work) (err error) {
 	if err := lib.bundle.Changed(); err != nil {
 		return err
 	}
+	if lib.changed != nil {
+		if err := lib.changed(); err != nil {
+			return err
+		}
+	}
 	defer osfile.Protect().Catch(&err)
 	if s != nil {
 		if !s.busy.CompareAndSwap(false, true) {

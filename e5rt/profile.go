@@ -1,7 +1,6 @@
 package e5rt
 
 import (
-	"slices"
 	"time"
 
 	"github.com/espalier-ane/espalier/internal/trace"
@@ -45,7 +44,7 @@ type TaskProfile struct {
 func (f *Function) Profile(times *trace.Times) []StepProfile {
 	var list []StepProfile
 	counted := map[string]bool{"": true}
-	segments := f.library.bundle.Manifest.Functions[slices.Index(f.library.functions, f)].Segments
+	segments := f.library.manifest(f).Segments
 	segment := 0
 	for i, s := range f.steps {
 		step := StepProfile{Name: s.operation, Backend: "cast", Segment: -1, Spent: Spent(times.Sum(f, i))}
