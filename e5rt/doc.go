@@ -7,6 +7,18 @@
 //	err = op.Run(ctx, nil)
 //	y, err := op.Value("y")
 //
+// Several operations run as one stream, here or on a goroutine of the stream:
+//
+//	s := e5rt.NewStream()
+//	err = s.Encode(op, nil)                    // its ports stay as they are bound, until Reset
+//	err = s.Encode(next, nil, e5rt.Signals(done, 1))
+//	err = s.Submit(ctx, func(err error) { … }) // or Execute
+//	err = done.Wait(ctx, 1)
+//	err = s.Reset()
+//
+// Models are compiled by a Compiler that is injected, also for shapes of inputs that come
+// later: Compile, Library.Specialize.
+//
 // A function with states takes a State that its NewState made. Each of its buffers
 // is bound as source and as destination, and stays where it is. A function with
 // engine segments only runs without allocating, from the second time on.
@@ -65,6 +77,11 @@
 //	plan.go       from the symbols of the descriptor to slots
 //	steps.go      from its operations to steps
 //	operation.go  buffers, and running the steps on them
+//	stream.go     operations one after the other, here or on another goroutine
+//	event.go      what orders operations of several streams, and wakes callers
+//	pool.go       operations and streams that are used again
+//	stats.go      what runs copied and dispatched, and where the time went
+//	compiler.go   the interface to the compiler, and functions for other shapes
 //	state.go      the buffers that outlive a run
 //	cast.go       conversion of element types
 //	surface.go    elements with gaps between them

@@ -45,13 +45,18 @@ func (g *graph) add(name string, shape []int, call string) *graph {
 
 // conv appends a convolution to so many channels, with a kernel k×k and as much padding as keeps the size, and random weights.
 func (g *graph) conv(channels, k int) *graph {
-	name := fmt.Sprintf("c%d", len(g.lines))
-	x := g.shape
-	values := make([]string, channels*x[1]*k*k)
+	weight := fmt.Sprintf("w%d", len(g.lines))
+	values := make([]string, channels*g.shape[1]*k*k)
 	for i := range values {
 		values[i] = fmt.Sprintf("%g", float32(g.rng.IntN(17)-8)/32)
 	}
-	g.constant(name+"_w", fmt.Sprintf("tensor<fp16, [%d, %d, %d, %d]>", channels, x[1], k, k), "["+strings.Join(values, ", ")+"]")
+	g.constant(weight, fmt.Sprintf("tensor<fp16, [%d, %d, %d, %d]>", channels, g.shape[1], k, k), "["+strings.Join(values, ", ")+"]")
+	return g.convOf(weight, channels, k)
+}
+
+// convOf is conv with a weight that is there.
+func (g *graph) convOf(weight string, channels, k int) *graph {
+	name, x := fmt.Sprintf("c%d", len(g.lines)), g.shape
 	for _, c := range []struct{ name, typ, value string }{
 		{"pt", "string", `"custom"`}, {"pad", "tensor<int32, [4]>", fmt.Sprintf("[%d, %d, %d, %d]", k/2, k/2, k/2, k/2)},
 		{"st", "tensor<int32, [2]>", "[1, 1]"}, {"di", "tensor<int32, [2]>", "[1, 1]"}, {"gr", "int32", "1"},
@@ -59,7 +64,8 @@ func (g *graph) conv(channels, k int) *graph {
 		g.constant(name+"_"+c.name, c.typ, c.value)
 	}
 	g.shape = []int{x[0], channels, x[2], x[3]}
-	return g.add(name, g.shape, fmt.Sprintf("conv(dilations = %[1]s_di, groups = %[1]s_gr, pad = %[1]s_pad, pad_type = %[1]s_pt, strides = %[1]s_st, weight = %[1]s_w, x = %[2]s)", name, g.last))
+	return g.add(name, g.shape, fmt.Sprintf("conv(dilations = %[1]s_di, groups = %[1]s_gr, pad = %[1]s_pad, pad_type = %[1]s_pt, strides = %[1]s_st, weight = %[2]s, x = %[3]s)",
+		name, weight, g.last))
 }
 
 func (g *graph) relu() *graph {

@@ -431,12 +431,7 @@ func (o *Operation) step(ctx context.Context, i int) error {
 				padded.fill(memory, b.dense[port])
 			}
 		}
-		if err := b.context.BindAll(b.surfaces); err != nil {
-			return err
-		}
-		o.work.Dispatches++
-		o.work.Tasks += int64(len(s.program.Tasks()))
-		if err := s.program.RunAll(ctx, b.context); err != nil {
+		if err := o.dispatch(ctx, s.program, b); err != nil {
 			return err
 		}
 		for port, memory := range b.surfaces {
@@ -450,6 +445,16 @@ func (o *Operation) step(ctx context.Context, i int) error {
 		return o.runHost(ctx, s, b)
 	}
 	panic("bug: a step of no kind")
+}
+
+// dispatch hands a program to the engine and waits for it: every run on the engine, of a stream or not, comes by here.
+func (o *Operation) dispatch(ctx context.Context, p *engine.Program, b *boundStep) error {
+	if err := b.context.BindAll(b.surfaces); err != nil {
+		return err
+	}
+	o.work.Dispatches++
+	o.work.Tasks += int64(len(p.Tasks()))
+	return p.RunAll(ctx, b.context)
 }
 
 func (o *Operation) runHost(ctx context.Context, s *hostStep, b *boundStep) error {

@@ -30,6 +30,7 @@ type Stream struct {
 	phase   phase
 	encoded []encoded
 	needs   []Dependency // of all operations, in their order
+	left    []Dependency // memory for what is signalled when the stream is done
 	last    Dispatch
 	total   StreamStats
 
@@ -179,31 +180,52 @@ func (s *Stream) run() (completion func(error), err error) {
 			err = e.operation.run(ctx, e.state, &d.Work)
 		}
 		if err != nil {
-			for _, n := range needs { // those of operations that will not run, too
-				if n.Signal {
-					n.Event.Fail(n.Value, err)
-				}
-			}
 			break
 		}
-		for _, n := range own {
-			if n.Signal {
-				n.Event.Signal(n.Value)
-			}
+		if d.Operations++; d.Operations < len(s.encoded) {
+			signal(own, nil)
+			needs = needs[e.needs:]
 		}
-		needs = needs[e.needs:]
-		d.Operations++
 	}
 	d.Ran = time.Since(began) - d.Waited
 	if s.cancel != nil {
 		s.cancel()
 	}
+	completion = s.completion
+	s.finish(&d, needs, err)
+	return completion, err
+}
+
+// finish says that the stream is done, and only then signals what is left, so that who waits for that can reset it. After
+// an error, that is also what the operations that have not run were to signal.
+func (s *Stream) finish(d *Dispatch, left []Dependency, err error) {
+	s.mu.Lock()
+	own := append(s.left[:0], left...) // somebody may clear the list as soon as the stream is done
+	s.left = nil
+	s.phase, s.submission, s.last = done, submission{}, *d
+	s.total.add(d, err)
+	s.mu.Unlock()
+	if len(left) == 0 {
+		return
+	}
+	signal(own, err)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	completion = s.completion
-	s.phase, s.submission, s.last = done, submission{}, d
-	s.total.add(&d, err)
-	return completion, err
+	clear(own)
+	s.left = own
+}
+
+// signal signals the events among dependencies, or says that they will not be.
+func signal(list []Dependency, err error) {
+	for _, n := range list {
+		switch {
+		case !n.Signal:
+		case err != nil:
+			n.Event.Fail(n.Value, err)
+		default:
+			n.Event.Signal(n.Value)
+		}
+	}
 }
 
 // waitFor waits for the events that an operation needs.

@@ -2,7 +2,9 @@ package e5rt_test
 
 import (
 	"context"
+	"fmt"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -118,4 +120,89 @@ func BenchmarkCycle(b *testing.B) {
 			check(b, s.Reset())
 		}
 	})
+}
+
+// BenchmarkTwoStreams has each of two streams run a graph again and again on one thread, and says how much more there is done
+// than by one.
+func BenchmarkTwoStreams(b *testing.B) {
+	f := openText(b, newGraph(1, 32, 32, 32).conv(32, 3).relu().conv(32, 3).relu().mean().text(1, 32, 32, 32))
+	ctx := context.Background()
+	const submissions = 100
+	var ratios []float64
+	for b.Loop() {
+		var took [2]time.Duration
+		for n := 1; n <= 2; n++ {
+			began := time.Now()
+			var wg sync.WaitGroup
+			for range n {
+				wg.Go(func() {
+					s, o := e5rt.NewStream(), f.NewOperation()
+					e := e5rt.NewEvent()
+					for i := range uint64(submissions) {
+						check(b, s.Encode(o, nil, e5rt.Signals(e, i+1)))
+						check(b, s.Submit(ctx, nil))
+						check(b, e.Wait(ctx, i+1))
+						check(b, s.Reset())
+					}
+				})
+			}
+			wg.Wait()
+			took[n-1] = time.Since(began)
+		}
+		ratios = append(ratios, 2*float64(took[0])/float64(took[1]))
+	}
+	b.ReportMetric(median(ratios), "x-of-one")
+	b.ReportMetric(slices.Max(ratios), "x-at-best")
+}
+
+// BenchmarkPools is what W1 measured as 8 µs for a stream, and less than 1 µs for an operation.
+func BenchmarkPools(b *testing.B) {
+	f := openText(b, tiny())
+	b.Run("streams", func(b *testing.B) {
+		p := e5rt.NewStreamPool(1)
+		for b.Loop() {
+			s, err := p.TakeOut()
+			check(b, err)
+			p.PutBack(s)
+		}
+	})
+	b.Run("operations", func(b *testing.B) {
+		for b.Loop() {
+			f.PutBack(f.TakeOut())
+		}
+	})
+}
+
+// BenchmarkExperimentU runs the kernels of the research, convolutions 1×1 of 256 to 2048 channels, one after the other and as
+// one stream.
+func BenchmarkExperimentU(b *testing.B) {
+	ctx := context.Background()
+	var operations []*e5rt.Operation
+	for _, channels := range []int{256, 512, 1024, 2048} {
+		g := newGraph(1, channels, 1, 16)
+		g.constant("shape", "tensor<int32, [4]>", fmt.Sprintf("[%d, %d, 1, 1]", channels, channels))
+		g.constant("value", "fp16", "0.03125")
+		g.add("w", []int{channels, channels, 1, 1}, "fill(shape = shape, value = value)")
+		g.last = "x"
+		operations = append(operations, openText(b, g.convOf("w", channels, 1).text(1, channels, 1, 16)).NewOperation())
+	}
+	for n := 1; n <= len(operations); n++ {
+		b.Run(fmt.Sprintf("apart/%d", n), func(b *testing.B) {
+			for b.Loop() {
+				for _, o := range operations[:n] {
+					check(b, o.Run(ctx, nil))
+				}
+			}
+		})
+		b.Run(fmt.Sprintf("stream/%d", n), func(b *testing.B) {
+			s := e5rt.NewStream()
+			for b.Loop() {
+				for _, o := range operations[:n] {
+					check(b, s.Encode(o, nil))
+				}
+				check(b, s.Execute(ctx))
+				check(b, s.Reset())
+			}
+		})
+	}
 }
