@@ -248,7 +248,7 @@ func (v *variants) compileWithin(ctx context.Context, shapes map[string][]int) (
 	times := trace.Of(ctx)
 	began := times.Begin()
 	result, err := compiler.Compile(ctx, &compiler.Job{
-		Target: v.target, Numerics: string(v.numerics), Program: v.from.program, EngineOnly: v.engineOnly, Trace: v.trace,
+		Target: v.target, Numerics: string(v.numerics), Program: v.from.program, EngineOnly: v.engineOnly, Trace: traced(times, v.trace),
 		Functions: []compiler.Entry{{Function: v.from.function, Shapes: shapes, Features: v.manifest}},
 	})
 	if err != nil {

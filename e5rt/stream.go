@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/espalier-ane/espalier/internal/pool"
+	"github.com/espalier-ane/espalier/internal/trace"
 )
 
 // A Stream runs operations one after the other: encode them, execute or submit, reset, and again.
@@ -169,14 +170,16 @@ func (s *Stream) begin(what submission) error {
 func (s *Stream) run() (completion func(error), err error) {
 	ctx, began := s.ctx, time.Now()
 	var d Dispatch
+	times := trace.Of(ctx)
 	if !s.since.IsZero() {
 		d.Queued = began.Sub(s.since)
+		times.Add(queued, s.since, began)
 	}
 	needs := s.needs
 	for i := range s.encoded {
 		e := &s.encoded[i]
 		own := needs[:e.needs]
-		if err = waitFor(ctx, own, &d); err == nil {
+		if err = waitFor(ctx, own, &d, times); err == nil {
 			err = e.operation.run(ctx, e.state, &d.Work)
 		}
 		if err != nil {
@@ -229,7 +232,7 @@ func signal(list []Dependency, err error) {
 }
 
 // waitFor waits for the events that an operation needs.
-func waitFor(ctx context.Context, needs []Dependency, d *Dispatch) error {
+func waitFor(ctx context.Context, needs []Dependency, d *Dispatch, times *trace.Times) error {
 	var began time.Time
 	for _, n := range needs {
 		if n.Signal || n.Event.Value() >= n.Value {
@@ -243,10 +246,18 @@ func waitFor(ctx context.Context, needs []Dependency, d *Dispatch) error {
 		}
 	}
 	if !began.IsZero() {
-		d.Waited += time.Since(began)
+		ended := time.Now()
+		d.Waited += ended.Sub(began)
+		times.Add(waited, began, ended)
 	}
 	return nil
 }
+
+// What a timeline shows of a stream, beside its operations.
+var (
+	queued = trace.Label{Category: "queue", Name: "submitted"}
+	waited = trace.Label{Category: "queue", Name: "waiting for events"}
+)
 
 func (s *Stream) submit(what submission) error {
 	if what.completion == nil {
