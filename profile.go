@@ -52,11 +52,10 @@ const (
 	predicting
 )
 
+func (s stage) String() string { return [...]string{"compile", "load", predictCategory}[s] }
+
 // Label says what a stage is, for a timeline.
-func (s stage) Label(int) trace.Label {
-	name := [...]string{"compile", "load", "predict"}[s]
-	return trace.Label{Category: name, Name: name}
-}
+func (s stage) Label(int) trace.Label { return trace.Label{Category: s.String(), Name: s.String()} }
 
 // traced makes passes of the compiler part of the timeline, beside what else is told of them.
 func traced(times *trace.Times, tell func(*compiler.Pass, *segment.Segment, time.Duration)) func(*compiler.Pass, *segment.Segment, time.Duration) {
