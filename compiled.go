@@ -19,16 +19,16 @@ type compiled struct {
 	origins   []segmentOrigins            // by segment; nil of what was compiled before
 }
 
-func newCompiled(form string, described *features, f *e5rt.Function) *compiled {
+func newCompiled(form string, described *features, f *e5rt.Function) (*compiled, error) {
 	c := &compiled{form: form, features: described, function: f, arguments: map[string]mil.Type{}}
-	c.bound = e5rt.NewPool(0, func() (*boundOperation, error) { return newBoundOperation(c) })
+	c.bound = e5rt.NewPool(f.Concurrency(), func() (*boundOperation, error) { return newBoundOperation(c) })
 	for _, p := range f.Inputs() {
 		c.arguments[p.Name] = mil.Tensor(tensor.String) // a port without a layout: the host's
 		if p.Type != tensor.Invalid {
 			c.arguments[p.Name] = mil.Tensor(p.Type, tensor.ShapeOf(p.Shape...)...)
 		}
 	}
-	return c
+	return c, f.Load(context.Background()) // it allocates, and waits for nobody
 }
 
 func (c *compiled) run(ctx context.Context, inputs map[string]any, s states) (map[string]*Value, error) {

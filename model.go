@@ -93,7 +93,7 @@ func (c Config) programFunction(from *source, described *features, known ...*com
 		return nil, err
 	}
 	v := newVariants(from, described, target, f.numerics, units == EngineOnly)
-	v.threads, v.lowMemory = c.Threads, c.LowMemory
+	v.threads, v.concurrency, v.lowMemory = c.Threads, c.Concurrency, c.LowMemory
 	v.trace = tracer(c.Pass)
 	for _, one := range known {
 		v.add(one)

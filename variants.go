@@ -23,15 +23,16 @@ import (
 // variants run a function of a program: for each set of shapes that its inputs come with there is a variant, compiled on
 // first use.
 type variants struct {
-	from       *source
-	features   *features
-	manifest   bundle.Function // what a manifest says of the features
-	target     *hal.Target
-	numerics   Numerics
-	engineOnly bool
-	trace      func(*compiler.Pass, *segment.Segment, time.Duration) // is told of passes; may be nil
-	threads    int                                                   // of a prediction
-	lowMemory  bool                                                  // of weights
+	from        *source
+	features    *features
+	manifest    bundle.Function // what a manifest says of the features
+	target      *hal.Target
+	numerics    Numerics
+	engineOnly  bool
+	trace       func(*compiler.Pass, *segment.Segment, time.Duration) // is told of passes; may be nil
+	threads     int                                                   // of a prediction
+	concurrency int                                                   // how many there are at once, about
+	lowMemory   bool                                                  // of weights
 
 	only atomic.Pointer[compiled] // the variant of a function that leaves no input open, once it is there
 
@@ -256,7 +257,7 @@ func (v *variants) compileWithin(ctx context.Context, shapes map[string][]int) (
 	}
 	times.End(compiling, 0, began)
 	began = times.Begin()
-	options := e5rt.Options{Threads: v.threads, LowMemory: v.lowMemory, Limits: v.features.limits.use()}
+	options := e5rt.Options{Threads: v.threads, Concurrency: v.concurrency, LowMemory: v.lowMemory, Limits: v.features.limits.use()}
 	if result.Host != nil {
 		hosted, err := host.New(result.Host)
 		if err != nil {
@@ -270,7 +271,10 @@ func (v *variants) compileWithin(ctx context.Context, shapes map[string][]int) (
 		return nil, err
 	}
 	times.End(loading, 0, began)
-	made := newCompiled("variant", v.features, library.Functions()[0])
+	made, err := newCompiled("variant", v.features, library.Functions()[0])
+	if err != nil {
+		return nil, err
+	}
 	made.origins = originsOf(result.Functions[0])
 	return made, nil
 }

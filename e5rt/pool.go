@@ -110,6 +110,9 @@ func (f *Function) Load(ctx context.Context) error {
 	return f.operations.Preload()
 }
 
+// Concurrency is how many operations the function keeps for good.
+func (f *Function) Concurrency() int { return f.operations.keep }
+
 // TakeOut takes an operation of the function from those that others have put back, or makes one. What its ports hold is left
 // open.
 func (f *Function) TakeOut() *Operation {
