@@ -123,14 +123,13 @@ func BenchmarkCycle(b *testing.B) {
 }
 
 // BenchmarkTwoStreams has each of two streams run a graph again and again on one thread, and says how much more there is done
-// than by one.
+// than by one: in the median, and by the fastest times of both, which others who use the machine spoil less.
 func BenchmarkTwoStreams(b *testing.B) {
-	f := openText(b, newGraph(1, 32, 32, 32).conv(32, 3).relu().conv(32, 3).relu().mean().text(1, 32, 32, 32))
+	f := openText(b, newGraph(1, 32, 32, 32).conv(32, 3).relu().conv(32, 3).relu().mean().text(1, 32, 32, 32)) // some 160 µs
 	ctx := context.Background()
-	const submissions = 100
-	var ratios []float64
+	const submissions = 20
+	var all [2][]float64
 	for b.Loop() {
-		var took [2]time.Duration
 		for n := 1; n <= 2; n++ {
 			began := time.Now()
 			var wg sync.WaitGroup
@@ -147,12 +146,11 @@ func BenchmarkTwoStreams(b *testing.B) {
 				})
 			}
 			wg.Wait()
-			took[n-1] = time.Since(began)
+			all[n-1] = append(all[n-1], float64(time.Since(began)))
 		}
-		ratios = append(ratios, 2*float64(took[0])/float64(took[1]))
 	}
-	b.ReportMetric(median(ratios), "x-of-one")
-	b.ReportMetric(slices.Max(ratios), "x-at-best")
+	b.ReportMetric(2*median(all[0])/median(all[1]), "x-of-one")
+	b.ReportMetric(2*all[0][0]/all[1][0], "x-by-the-fastest") // median has sorted them
 }
 
 // BenchmarkPools is what W1 measured as 8 µs for a stream, and less than 1 µs for an operation.
