@@ -21,7 +21,9 @@ import (
 type boundOperation struct {
 	of              *compiled
 	operation       *e5rt.Operation
+	execute         func(context.Context, *e5rt.State) error // runs the operation
 	inputs, outputs []boundPort
+	taken           bool // the ports have what a caller gave
 }
 
 // A boundPort is a port with what the caller gave for it.
@@ -37,6 +39,7 @@ type boundPort struct {
 
 func newBoundOperation(c *compiled) (*boundOperation, error) {
 	b := &boundOperation{of: c, operation: c.function.NewOperation()}
+	b.execute = b.operation.Run
 	owners := map[*byte]int{}
 	for _, side := range []struct {
 		ports    *[]boundPort
@@ -69,23 +72,22 @@ func newBoundOperation(c *compiled) (*boundOperation, error) {
 
 // bind takes an operation that a call before has released, or makes one.
 func (c *compiled) bind(ctx context.Context, inputs, outputs map[string]any) (bound, error) {
-	b, _ := c.bound.Get().(*boundOperation)
-	if b == nil {
-		var err error
-		if b, err = newBoundOperation(c); err != nil {
-			return nil, err
-		}
-	} else if b.has(inputs, outputs) {
+	b, err := c.bound.TakeOut()
+	if err != nil {
+		return nil, err
+	}
+	if b.taken && b.has(inputs, outputs) {
 		return b, nil
 	}
 	if err := b.take(ctx, inputs, outputs); err != nil {
 		return nil, err // it has memory of two callers now, and is dropped
 	}
+	b.taken = true
 	return b, nil
 }
 
 // release keeps the operation for the next call.
-func (b *boundOperation) release() { b.of.bound.Put(b) }
+func (b *boundOperation) release() { b.of.bound.PutBack(b) }
 
 // has reports whether the operation has this memory already.
 func (b *boundOperation) has(inputs, outputs map[string]any) bool {
@@ -250,7 +252,7 @@ func (b *boundOperation) run(ctx context.Context, s states) error {
 		}
 	}
 	held, _ := s.(*e5rt.State)
-	if err := b.operation.Run(ctx, held); err != nil {
+	if err := b.execute(ctx, held); err != nil {
 		return err
 	}
 	for i := range b.outputs {

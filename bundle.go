@@ -18,7 +18,7 @@ func (c Config) bundleFunctions(ctx context.Context, b *bundle.Bundle) ([]*Funct
 	if err != nil {
 		return nil, err
 	}
-	options := e5rt.Options{Limits: c.Limits.use(), Threads: c.Threads, LowMemory: c.LowMemory}
+	options := e5rt.Options{Limits: c.Limits.use(), Threads: c.Threads, Concurrency: c.Concurrency, LowMemory: c.LowMemory}
 	if hosted != nil {
 		hosted.SetLimits(c.Limits.use())
 		options.Host = hosted
@@ -51,7 +51,10 @@ func (c Config) bundleFunction(m *bundle.Function, f *e5rt.Function, program *mi
 		return nil, err
 	}
 	described := c.features(description)
-	first := newCompiled("bundle", described, f)
+	first, err := newCompiled("bundle", described, f)
+	if err != nil {
+		return nil, err
+	}
 	var made *Function
 	if m.Source == "" {
 		made = &Function{config: c, features: described, numerics: c.Numerics, runner: first}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/espalier-ane/espalier/coreml"
 	"github.com/espalier-ane/espalier/internal/osfile"
+	"github.com/espalier-ane/espalier/internal/trace"
 )
 
 // OutputError is what is wrong with the memory for an output of a prediction.
@@ -91,7 +92,7 @@ func (c *Call) run(ctx context.Context, s states) error {
 		return c.function.about(ctx.Err())
 	}
 	defer func() { <-c.turn }()
-	return c.function.about(c.function.whileOpen(ctx, func() error { return c.bound.run(ctx, s) }))
+	return c.function.about(c.function.called(ctx, func() error { return c.bound.run(ctx, s) }))
 }
 
 // whileOpen does something while the model stays open, and makes an error of a fault in its files.
@@ -103,6 +104,13 @@ func (f *Function) whileOpen(ctx context.Context, do func() error) (err error) {
 	defer f.life.leave(place, &err)
 	defer osfile.Protect().Catch(&err)
 	return do()
+}
+
+// called is whileOpen for a prediction.
+func (f *Function) called(ctx context.Context, do func() error) error {
+	times := trace.Of(ctx)
+	defer times.End(predicting, 0, times.Begin())
+	return f.whileOpen(ctx, do)
 }
 
 // PredictInto is Predict into memory of the caller: see Bind. When the next one has the same memory it allocates nothing
@@ -129,7 +137,7 @@ func (m *Model) PredictInto(ctx context.Context, inputs, outputs map[string]any)
 }
 
 func (f *Function) predictInto(ctx context.Context, inputs, outputs map[string]any, s states) error {
-	return f.about(f.whileOpen(ctx, func() error {
+	return f.about(f.called(ctx, func() error {
 		b, err := f.bind(ctx, inputs, outputs)
 		if err != nil {
 			return err

@@ -5,9 +5,12 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"os"
+	"slices"
 
 	"github.com/espalier-ane/espalier/bundle"
+	"github.com/espalier-ane/espalier/coreml"
 	"github.com/espalier-ane/espalier/hwx"
 	"github.com/espalier-ane/espalier/internal/compiler"
 	"github.com/espalier-ane/espalier/internal/osfile"
@@ -23,6 +26,8 @@ type CompileOptions struct {
 	Strict bool
 	// Function is the one to compile; "" is all of them.
 	Function string
+	// Shapes are those of inputs that may have several, by function and input: others than the default ones.
+	Shapes map[string]map[string][]int
 	// Pass is told of every pass as it ends; nil is not.
 	Pass func(PassReport)
 }
@@ -34,8 +39,8 @@ type Program struct {
 	version string // of MIL, in which the model is written
 }
 
-// Compile compiles a model that was read from a program, or a pipeline of such: for the default shapes of its inputs. The
-// program is valid as long as the model is open: writing it afterwards gives ErrClosed. The functions of that of a pipeline
+// Compile compiles a model that was read from a program, or a pipeline of such: for the default shapes of its inputs, or those
+// of the options. The program is valid as long as the model is open: writing it afterwards gives ErrClosed. The functions of that of a pipeline
 // are its stages.
 func (m *Model) Compile(ctx context.Context, o CompileOptions) (p *Program, err error) {
 	place, err := m.life.enter(ctx)
@@ -60,6 +65,9 @@ func (m *Model) Compile(ctx context.Context, o CompileOptions) (p *Program, err 
 			continue
 		}
 		entries, pipeline, err := f.entries()
+		if err == nil && o.Shapes[f.Name()] != nil {
+			err = f.chooseShapes(entries, o.Shapes[f.Name()])
+		}
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", f.path, err)
 		}
@@ -105,6 +113,26 @@ func (f *Function) entry() (compiler.Entry, error) {
 	}
 	features := manifestFunction(&f.features.FunctionDescription)
 	return compiler.Entry{Function: from.function, Program: from.program, Shapes: shapes, Features: features}, nil
+}
+
+// chooseShapes makes the one entry of a function one for shapes of its inputs that are not the default ones.
+func (f *Function) chooseShapes(entries []compiler.Entry, shapes map[string][]int) error {
+	entry := &entries[0]
+	for name, shape := range shapes {
+		i := slices.IndexFunc(f.Inputs(), func(d coreml.Feature) bool { return d.Name == name })
+		if i < 0 || len(entries) > 1 {
+			return &InputError{Name: name, Err: fmt.Errorf("there is no such input to choose the shape of: expected %s", featureNames(f.Inputs()))}
+		}
+		array, ok := f.Inputs()[i].Type.(*coreml.ArrayType)
+		if !ok || !array.Admits(shape) {
+			return &InputError{Name: name, Err: fmt.Errorf("it cannot have the shape %v: it is %v", shape, f.Inputs()[i].Type)}
+		}
+		if slices.ContainsFunc(entry.Function.OpenInputs(), func(v *mil.Value) bool { return v.Name == name }) {
+			entry.Shapes = maps.Clone(entry.Shapes)
+			entry.Shapes[name] = shape
+		}
+	}
+	return nil
 }
 
 // PassInfo is a row of the compiler's table of passes.

@@ -3,7 +3,6 @@ package espalier
 import (
 	"context"
 	"fmt"
-	"sync"
 
 	"github.com/espalier-ane/espalier/e5rt"
 	"github.com/espalier-ane/espalier/internal/build"
@@ -13,25 +12,24 @@ import (
 
 // A compiled function runs on the runtime: a function of a bundle, or a variant of one of a program.
 type compiled struct {
-	form       string // what it was opened from, for errors
-	features   *features
-	function   *e5rt.Function
-	arguments  map[string]mil.Type // of the input ports
-	operations sync.Pool           // of *e5rt.Operation: one for each prediction under way
-	bound      sync.Pool           // of *boundOperation: likewise, with the memory of their last callers
-	origins    []build.Origins     // by segment; nil of what was compiled before
+	form      string // what it was opened from, for errors
+	features  *features
+	function  *e5rt.Function
+	arguments map[string]mil.Type         // of the input ports
+	bound     *e5rt.Pool[*boundOperation] // one for each prediction under way, with the memory of their last callers
+	origins   []build.Origins             // by segment; nil of what was compiled before
 }
 
-func newCompiled(form string, described *features, f *e5rt.Function) *compiled {
+func newCompiled(form string, described *features, f *e5rt.Function) (*compiled, error) {
 	c := &compiled{form: form, features: described, function: f, arguments: map[string]mil.Type{}}
-	c.operations.New = func() any { return f.NewOperation() }
+	c.bound = e5rt.NewPool(f.Concurrency(), func() (*boundOperation, error) { return newBoundOperation(c) })
 	for _, p := range f.Inputs() {
 		c.arguments[p.Name] = mil.Tensor(tensor.String) // a port without a layout: the host's
 		if p.Type != tensor.Invalid {
 			c.arguments[p.Name] = mil.Tensor(p.Type, tensor.ShapeOf(p.Shape...)...)
 		}
 	}
-	return c
+	return c, f.Load(context.Background()) // it allocates, and waits for nobody
 }
 
 func (c *compiled) run(ctx context.Context, inputs map[string]any, s states) (map[string]*Value, error) {
@@ -44,8 +42,8 @@ func (c *compiled) run(ctx context.Context, inputs map[string]any, s states) (ma
 
 // compute runs the function on arrays of the types and shapes of its ports.
 func (c *compiled) compute(ctx context.Context, args map[string]*tensor.Tensor, s states) (map[string]*Value, error) {
-	o := c.operations.Get().(*e5rt.Operation)
-	defer c.operations.Put(o)
+	o := c.function.TakeOut()
+	defer c.function.PutBack(o)
 	l := loan{operation: o}
 	defer l.end()
 	for _, p := range c.function.Inputs() {

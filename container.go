@@ -30,7 +30,7 @@ func (c Config) containerFunctions(ctx context.Context, file *hwx.File) ([]*Func
 	if err != nil {
 		return nil, err
 	}
-	library, err := e5rt.OpenContext(ctx, b, e5rt.Options{Limits: c.Limits.use(), Threads: c.Threads, LowMemory: c.LowMemory})
+	library, err := e5rt.OpenContext(ctx, b, e5rt.Options{Limits: c.Limits.use(), Threads: c.Threads, Concurrency: c.Concurrency, LowMemory: c.LowMemory})
 	if err != nil {
 		return nil, ofContainer(err)
 	}
@@ -39,7 +39,10 @@ func (c Config) containerFunctions(ctx context.Context, file *hwx.File) ([]*Func
 		return nil, err
 	}
 	described := c.features(description)
-	runner := newCompiled("hardware container", described, library.Functions()[0])
+	runner, err := newCompiled("hardware container", described, library.Functions()[0])
+	if err != nil {
+		return nil, err
+	}
 	return []*Function{{config: c, features: described, numerics: numerics, runner: runner}}, nil
 }
 

@@ -53,6 +53,9 @@ type Config struct {
 	// Threads bounds the goroutines that a prediction is computed on, the caller's among them. 0 is GOMAXPROCS. The
 	// results are the same for any number.
 	Threads int
+	// Concurrency is how many predictions there will be at once, about. Buffers for so many are made as soon as a function is
+	// compiled or opened, and kept; others come and go with the predictions.
+	Concurrency int
 	// LowMemory holds weights in as little memory as they are fast in, rather than as they are fastest: about as many
 	// bytes as their file. Results are those of other machines, to the last bits.
 	LowMemory bool

@@ -113,7 +113,7 @@ func (f *Function) named(out map[string]*Value, err error) (map[string]*Value, e
 
 // predict is where all runners meet.
 func (f *Function) predict(ctx context.Context, inputs map[string]any, s states) (out map[string]*Value, err error) {
-	err = f.whileOpen(ctx, func() (err error) {
+	err = f.called(ctx, func() (err error) {
 		if err := f.checkInputNames(inputs); err != nil {
 			return err
 		}

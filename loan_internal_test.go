@@ -6,7 +6,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/espalier-ane/espalier/e5rt"
 	"github.com/espalier-ane/espalier/tensor"
 )
 
@@ -60,7 +59,7 @@ func main<ios17>(tensor<fp16, [1, 4, 128, 128]> x) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		o := one.operations.Get().(*e5rt.Operation)
+		o := one.function.TakeOut()
 		for _, name := range []string{"x", "y"} {
 			held, err := o.Value(name)
 			if err != nil {

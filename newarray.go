@@ -63,8 +63,8 @@ func (f *Function) newArray(ctx context.Context, d coreml.Feature) (*tensor.Tens
 
 // layoutOf is how the memory for a feature lies best; false if it has no layout.
 func (c *compiled) layoutOf(d coreml.Feature) (e5rt.Layout, bool) {
-	o := c.operations.Get().(*e5rt.Operation)
-	defer c.operations.Put(o)
+	o := c.function.TakeOut()
+	defer c.function.PutBack(o)
 	p, err := o.Port(d.Name)
 	if err != nil {
 		return e5rt.Layout{}, false

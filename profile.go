@@ -2,11 +2,15 @@ package espalier
 
 import (
 	"context"
+	"io"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/espalier-ane/espalier/e5rt"
 	"github.com/espalier-ane/espalier/internal/build"
+	"github.com/espalier-ane/espalier/internal/compiler"
+	"github.com/espalier-ane/espalier/internal/segment"
 	"github.com/espalier-ane/espalier/internal/trace"
 )
 
@@ -20,6 +24,18 @@ type Profile struct{ times trace.Times }
 
 // Watch makes predictions with the context add to the profile.
 func (p *Profile) Watch(ctx context.Context) context.Context { return trace.With(ctx, &p.times) }
+
+// Record makes the profile keep the timeline from now on: when each phase of the compiler, load, dispatch and task began and
+// ended. It takes memory for each.
+func (p *Profile) Record() { p.times.Record() }
+
+// Mark adds something of the caller's to the timeline, that ends now.
+func (p *Profile) Mark(what string, began time.Time) {
+	p.times.Add(trace.Label{Category: "caller", Name: what}, began, time.Now())
+}
+
+// WriteTimeline writes what was recorded as trace events in JSON, for Perfetto (ui.perfetto.dev) and the tracing page of Chrome.
+func (p *Profile) WriteTimeline(w io.Writer) error { return p.times.WriteTimeline(w, "espalier") }
 
 // Compiled and Loaded are the time that functions took to be compiled, and their programs to be loaded, because shapes of inputs
 // came for the first time.
@@ -38,7 +54,27 @@ const (
 	compiling stage = iota
 	loading
 	fetching
+	predicting
 )
+
+func (s stage) String() string { return [...]string{"compile", "load", predictCategory}[s] }
+
+// Label says what a stage is, for a timeline.
+func (s stage) Label(int) trace.Label { return trace.Label{Category: s.String(), Name: s.String()} }
+
+// traced makes passes of the compiler part of the timeline, beside what else is told of them.
+func traced(times *trace.Times, tell func(*compiler.Pass, *segment.Segment, time.Duration)) func(*compiler.Pass, *segment.Segment, time.Duration) {
+	if times == nil {
+		return tell
+	}
+	return func(p *compiler.Pass, s *segment.Segment, took time.Duration) {
+		ended := time.Now()
+		times.Add(trace.Label{Category: "compile", Name: p.Name, Args: []trace.Arg{{Name: "phase", Value: p.Phase.String()}, {Name: "segment", Value: s.Name}}}, ended.Add(-took), ended)
+		if tell != nil {
+			tell(p, s, took)
+		}
+	}
+}
 
 // A StepProfile is what a step of a function took: a segment on the engine or on the host, or a cast between them.
 type StepProfile struct {

@@ -248,7 +248,7 @@ func (v *variants) compileWithin(ctx context.Context, shapes map[string][]int) (
 	times := trace.Of(ctx)
 	began := times.Begin()
 	built, err := v.build(ctx, &compiler.Job{
-		Target: v.target, Numerics: string(v.numerics), Program: v.from.program, EngineOnly: v.engineOnly, Variant: true, Trace: v.trace,
+		Target: v.target, Numerics: string(v.numerics), Program: v.from.program, EngineOnly: v.engineOnly, Variant: true, Trace: traced(times, v.trace),
 		Functions: []compiler.Entry{{Function: v.from.function, Shapes: shapes, Features: v.manifest}},
 	})
 	if err != nil {
@@ -260,7 +260,7 @@ func (v *variants) compileWithin(ctx context.Context, shapes map[string][]int) (
 		times.End(compiling, 0, began)
 	}
 	began = times.Begin()
-	options := e5rt.Options{Threads: v.config.Threads, LowMemory: v.config.LowMemory, Limits: v.features.limits.use()}
+	options := e5rt.Options{Threads: v.config.Threads, Concurrency: v.config.Concurrency, LowMemory: v.config.LowMemory, Limits: v.features.limits.use()}
 	hosted, err := hostOf(built)
 	if err != nil {
 		return nil, err
@@ -274,7 +274,10 @@ func (v *variants) compileWithin(ctx context.Context, shapes map[string][]int) (
 		return nil, err
 	}
 	times.End(loading, 0, began)
-	made := newCompiled("variant", v.features, library.Functions()[0])
+	made, err := newCompiled("variant", v.features, library.Functions()[0])
+	if err != nil {
+		return nil, err
+	}
 	made.origins = built.Origins[0]
 	return made, nil
 }

@@ -7,6 +7,18 @@
 //	err = op.Run(ctx, nil)
 //	y, err := op.Value("y")
 //
+// Several operations run as one stream, here or on a goroutine of the stream:
+//
+//	s := e5rt.NewStream()
+//	err = s.Encode(op, nil)                    // its ports stay as they are bound, until Reset
+//	err = s.Encode(next, nil, e5rt.Signals(done, 1))
+//	err = s.Submit(ctx, func(err error) { … }) // or Execute
+//	err = done.Wait(ctx, 1)
+//	err = s.Reset()
+//
+// Models are compiled by a Compiler that is injected, also for shapes of inputs that come
+// later: Compile, Library.Specialize.
+//
 // A function with states takes a State that its NewState made. What it holds is
 // bound as source and as destination, as the engine wants it, and is not copied. A function with
 // engine segments only runs without allocating, from the second time on.
@@ -77,9 +89,13 @@
 //	buffer.go     memory in a layout: made, of the caller, or a mapped file
 //	direct.go     ports bound on the engine's side of their cast
 //	alias.go      ports that share memory
+//	stream.go     operations one after the other, here or on another goroutine
+//	event.go      what orders operations of several streams, and wakes callers
+//	pool.go       operations and streams that are used again
+//	stats.go      what runs copied and dispatched, and where the time went
+//	compiler.go   the interface to the compiler, and functions for other shapes
 //	state.go      the memory that outlives a run
 //	layout.go     how elements lie
-//	stats.go      what is counted
 //	move.go       from one layout to another
 //	cast.go       conversion of element types
 //	host.go       the interface to the host

@@ -31,6 +31,12 @@ var (
 	// ErrFileChanged is wrapped by errors about a file of the bundle that was written
 	// to while it was in use. The error is a *FileError.
 	ErrFileChanged = osfile.ErrChanged
+	// ErrInUse is wrapped by the error about a port that is to be bound while the operation is encoded in a stream.
+	ErrInUse = errors.New("Port bindings cannot be changed while operation is in use in an execution stream")
+	// ErrNotReset is wrapped by the error about a stream that is to take or to run operations, and was not reset since it ran.
+	ErrNotReset = errors.New("Reset stream to add more operations to stream. (2)")
+	// ErrNothingEncoded is the error of a stream that is to run, and has no operations.
+	ErrNothingEncoded = errors.New("the stream has no operations: encode some first")
 	// ErrState is wrapped by errors about states that are missing or that another
 	// function has.
 	ErrState = errors.New("the state is not that of the function")

@@ -2,8 +2,10 @@ package e5rt
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
 
 	"github.com/espalier-ane/espalier/bundle"
 	"github.com/espalier-ane/espalier/e5"
@@ -23,6 +25,9 @@ type Options struct {
 	// Threads bounds the goroutines that a run computes on; 0 is GOMAXPROCS. A host
 	// finds it in its context (internal/pool). Results do not depend on it.
 	Threads int
+	// Concurrency is how many runs of a function there will be at once, about: Function.Load makes so many operations, and
+	// TakeOut and PutBack keep them. Others stay until the collector comes.
+	Concurrency int
 	// LowMemory holds constant operands in about as many bytes as they are stored in.
 	LowMemory bool
 
@@ -37,6 +42,12 @@ type Library struct {
 	functions []*Function
 	programs  []*engine.Program
 	gate      gate.Gate // of the runs
+
+	// Of a library that a compiler made; nil of others.
+	special *specializer
+	changed func() error // a file that the bundle stands on was written to
+	under   func() error // closes what it stands on
+	closed  atomic.Bool
 }
 
 // Open makes a bundle ready to run: it loads the containers, and finds the
@@ -70,6 +81,7 @@ func OpenContext(ctx context.Context, b *bundle.Bundle, o Options) (lib *Library
 		if err != nil {
 			return nil, err
 		}
+		f.operations = newOperations(f, o.Concurrency)
 		lib.functions = append(lib.functions, f)
 	}
 	b.BeforeClose(lib.Close)
@@ -77,13 +89,22 @@ func OpenContext(ctx context.Context, b *bundle.Bundle, o Options) (lib *Library
 }
 
 // Close waits for the runs under way, which end by their contexts, gives back the
-// memory of weights and leaves the rest to the collector; the bundle stays open. Later runs give ErrClosed. Where a
+// memory of weights and leaves the rest to the collector; the bundle stays open, unless Compile made it. Later runs give ErrClosed. Where a
 // run that was told to end does not, as one whose host function calls Close, it
 // returns an error that wraps ErrBusy after a while. Further calls wait likewise.
 func (l *Library) Close() error {
-	err := l.gate.Close(l.release)
-	if err != nil {
-		err = fmt.Errorf("%w: %w", ErrBusy, err)
+	if err := l.gate.Close(l.release); err != nil {
+		return fmt.Errorf("%w: %w", ErrBusy, err)
+	}
+	if l.special == nil && l.under == nil || !l.closed.CompareAndSwap(false, true) {
+		return nil
+	}
+	var err error
+	if l.special != nil {
+		err = l.special.close()
+	}
+	if l.under != nil {
+		err = errors.Join(err, l.under()) // which closes the bundle, and so calls us again
 	}
 	return err
 }
@@ -94,6 +115,11 @@ func (l *Library) release() error {
 		p.Close()
 	}
 	return nil
+}
+
+// manifest is what the manifest says of a function.
+func (l *Library) manifest(f *Function) *bundle.Function {
+	return &l.bundle.Manifest.Functions[slices.Index(l.functions, f)]
 }
 
 // Functions returns the functions in the order of the bundle.
@@ -120,6 +146,7 @@ type Function struct {
 	steps                   []step
 	direct                  map[int]direct // by slot, of ports: what the engine takes in their stead
 	threads                 int            // of a run; 0: GOMAXPROCS
+	operations              *Pool[*Operation]
 }
 
 // Name returns the name of the function.

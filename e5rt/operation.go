@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"unsafe"
 
 	"github.com/espalier-ane/espalier/internal/engine"
@@ -35,6 +36,7 @@ type Operation struct {
 	work     Work // of the run under way
 	counts   operationCounts
 	turn     chan struct{} // full while somebody has the operation
+	streams  atomic.Int32  // that it is encoded in: its ports keep their memory meanwhile
 }
 
 // A boundStep is a step on the memory of an operation.
@@ -94,6 +96,46 @@ func (o *Operation) await(ctx context.Context) error {
 }
 
 func (o *Operation) release() { <-o.turn }
+
+// claimPorts is claim to change what ports are bound to.
+func (o *Operation) claimPorts() error {
+	err := o.claim()
+	if err == nil && o.streams.Load() > 0 {
+		o.release()
+		err = &Error{Function: o.function.name, Err: ErrInUse}
+	}
+	return err
+}
+
+// encode makes the operation ready to be run by a stream, which has it from now on.
+func (o *Operation) encode(s *State) error {
+	if err := o.Prepare(s); err != nil {
+		return err
+	}
+	o.streams.Add(1)
+	return nil
+}
+
+// Prepare does what the first run on a state would do before it computes: it binds the steps to the buffers. What cannot be
+// bound so is an error here already.
+func (o *Operation) Prepare(s *State) error {
+	if err := o.claim(); err != nil {
+		return err
+	}
+	defer o.release()
+	return o.prepare(s)
+}
+
+// prepare is Prepare of who has the operation.
+func (o *Operation) prepare(s *State) error {
+	if s == nil && len(o.function.states) > 0 {
+		return &Error{Function: o.function.name, Err: fmt.Errorf("it has states, and none are given: %w", ErrState)}
+	}
+	if o.bound && s == o.state && (s == nil || s.version == o.version) {
+		return nil
+	}
+	return o.bind(s)
+}
 
 // find returns the slot of an input or output.
 func (o *Operation) find(name string, lists ...[]int) (int, error) {
@@ -155,7 +197,7 @@ func (o *Operation) home(port int) int {
 // outputs and states, no two may share memory: Run returns an error that wraps
 // ErrOverlap.
 func (o *Operation) Bind(port string, t *tensor.Tensor) error {
-	if err := o.claim(); err != nil {
+	if err := o.claimPorts(); err != nil {
 		return err
 	}
 	defer o.release()
@@ -311,7 +353,13 @@ func (o *Operation) Value(port string) (Value, error) {
 // or a step fails, what outputs and states hold is not defined, and o may be used
 // again. A run of another goroutine on o is waited for; a state that another run
 // has is ErrBusy. A file of the bundle that was written to is ErrFileChanged.
-func (o *Operation) Run(ctx context.Context, s *State) (err error) {
+func (o *Operation) Run(ctx context.Context, s *State) error {
+	var w Work
+	return o.run(ctx, s, &w)
+}
+
+// run is Run that adds to the work.
+func (o *Operation) run(ctx context.Context, s *State, w *Work) (err error) {
 	lib := o.function.library
 	place, open := lib.gate.Enter(ctx)
 	if !open {
@@ -325,20 +373,20 @@ func (o *Operation) Run(ctx context.Context, s *State) (err error) {
 	if err := lib.bundle.Changed(); err != nil {
 		return err
 	}
+	if lib.changed != nil {
+		if err := lib.changed(); err != nil {
+			return err
+		}
+	}
 	defer osfile.Protect().Catch(&err)
-	switch {
-	case s == nil && len(o.function.states) > 0:
-		return &Error{Function: o.function.name, Err: fmt.Errorf("it has states, and none are given: %w", ErrState)}
-	case s != nil:
+	if s != nil {
 		if !s.busy.CompareAndSwap(false, true) {
 			return &Error{Function: o.function.name, Err: fmt.Errorf("the state: %w", ErrBusy)}
 		}
 		defer s.busy.Store(false)
 	}
-	if !o.bound || s != o.state || s != nil && s.version != o.version {
-		if err := o.bind(s); err != nil {
-			return err
-		}
+	if err := o.prepare(s); err != nil {
+		return err
 	}
 	if len(o.users) > 0 {
 		if err := o.users.enter(ctx); err != nil {
@@ -347,7 +395,7 @@ func (o *Operation) Run(ctx context.Context, s *State) (err error) {
 		defer o.users.leave()
 	}
 	o.work = Work{}
-	defer func() { o.counts.add(&o.work) }()
+	defer o.count(w)
 	for root, copied := range o.instead {
 		if copied != nil {
 			o.work.Copied += int64(copy(copied, o.memory(root)))
@@ -369,6 +417,12 @@ func (o *Operation) Run(ctx context.Context, s *State) (err error) {
 		}
 	}
 	return nil
+}
+
+// count adds the work of the run under way to all sums.
+func (o *Operation) count(w *Work) {
+	w.add(&o.work)
+	o.counts.add(&o.work)
 }
 
 // failed says which step it was, unless the caller ended the run.
@@ -457,17 +511,22 @@ func (o *Operation) step(ctx context.Context, i int) error {
 		s.move.do(b.to, b.from, o.function.threads)
 		return nil
 	case *engineStep:
-		if err := b.context.BindAll(b.surfaces); err != nil {
-			return err
-		}
-		o.work.Dispatches++
-		o.work.Tasks += int64(s.tasks)
-		o.work.Copied += b.context.CopiedPerRun()
-		return s.program.RunAll(ctx, b.context)
+		return o.dispatch(ctx, s, b)
 	case *hostStep:
 		return o.runHost(ctx, s, b)
 	}
 	panic("bug: a step of no kind")
+}
+
+// dispatch hands a program to the engine and waits for it: every run on the engine, of a stream or not, comes by here.
+func (o *Operation) dispatch(ctx context.Context, s *engineStep, b *boundStep) error {
+	if err := b.context.BindAll(b.surfaces); err != nil {
+		return err
+	}
+	o.work.Dispatches++
+	o.work.Tasks += int64(s.tasks)
+	o.work.Copied += b.context.CopiedPerRun()
+	return s.program.RunAll(ctx, b.context)
 }
 
 func (o *Operation) runHost(ctx context.Context, s *hostStep, b *boundStep) error {

@@ -79,7 +79,7 @@ func (p *BoundPort) Mode() (Mode, error) {
 // Operation.Bind.
 func (p *BoundPort) Bind(b *Buffer) error {
 	o := p.operation
-	if err := o.claim(); err != nil {
+	if err := o.claimPorts(); err != nil {
 		return err
 	}
 	defer o.release()
@@ -101,7 +101,7 @@ func (p *BoundPort) Bind(b *Buffer) error {
 // Unbind gives the port memory of the operation again.
 func (p *BoundPort) Unbind() error {
 	o := p.operation
-	if err := o.claim(); err != nil {
+	if err := o.claimPorts(); err != nil {
 		return err
 	}
 	defer o.release()
@@ -121,6 +121,11 @@ func (o *Operation) unbind(i int) {
 		o.left[d.cast] = false
 	}
 	o.bound = false
+}
+
+// isLent reports whether a port is bound to memory of a caller.
+func (o *Operation) isLent() bool {
+	return slices.ContainsFunc(o.given, func(memory []byte) bool { return memory != nil })
 }
 
 // drop forgets the memory of the caller that a root has.

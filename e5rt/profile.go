@@ -1,7 +1,6 @@
 package e5rt
 
 import (
-	"slices"
 	"time"
 
 	"github.com/espalier-ane/espalier/internal/trace"
@@ -41,11 +40,32 @@ type TaskProfile struct {
 	Spent
 }
 
+// Label says what a step is, for a timeline: an engine segment is a dispatch.
+func (f *Function) Label(i int) trace.Label {
+	s := &f.steps[i]
+	segment := 0
+	for _, before := range f.steps[:i] {
+		if _, isCast := before.do.(castStep); !isCast {
+			segment++
+		}
+	}
+	of := f.library.manifest(f).Segments
+	switch do := s.do.(type) {
+	case *engineStep:
+		return trace.Label{Category: "dispatch", Name: of[segment].Procedure, Args: []trace.Arg{{Name: "tasks", Value: len(do.program.Tasks())}}}
+	case *hostStep:
+		return trace.Label{Category: "host", Name: of[segment].Function}
+	case castStep:
+		return trace.Label{Category: "cast", Name: f.slots[do.from].symbol + " to " + f.slots[do.to].symbol, Args: []trace.Arg{{Name: "bytes", Value: f.slots[do.from].size}}}
+	}
+	panic("bug: a step of no kind")
+}
+
 // Profile returns what the steps of the function took, in order, of all runs that added to the times.
 func (f *Function) Profile(times *trace.Times) []StepProfile {
 	var list []StepProfile
 	counted := map[string]bool{"": true}
-	segments := f.library.bundle.Manifest.Functions[slices.Index(f.library.functions, f)].Segments
+	segments := f.library.manifest(f).Segments
 	segment := 0
 	for i, s := range f.steps {
 		step := StepProfile{Name: s.operation, Backend: "cast", Segment: -1, Spent: Spent(times.Sum(f, i))}

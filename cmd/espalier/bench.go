@@ -24,6 +24,7 @@ type benchCmd struct {
 	Batch    []int         `placeholder:"N,…" help:"How many examples a prediction has, if the model takes several. Default: 1,2,4,8."`
 	Duration time.Duration `default:"1s" placeholder:"D" help:"How long each measurement goes on, as 500ms or 3s. Default: 1s."`
 	Repeat   int           `placeholder:"N" help:"Instead, how many predictions each measurement has."`
+	Budget   bool          `help:"Measure instead where the time of a prediction goes: binding and copies, building the request, kick, engine, completion; on the caller's thread and through a stream, the first prediction apart."`
 	Compare  string        `placeholder:"FILE" help:"Hold the figures against those of an earlier bench --json of the model: a ratio above 1 is better now."`
 	JSON     bool          `name:"json" help:"Print JSON; docs/json.md has the schema."`
 	Format   string        `placeholder:"F" help:"text, json, or html: one page with the tasks under the roofline of the machine. Default: text, or what the name of -o says."`
@@ -69,7 +70,7 @@ func (c *benchCmd) Run(call *invocation) error {
 	defer closeModel()
 	o := bench.Options{
 		Model: shown(c.Model), Target: c.Target, Opened: time.Since(began),
-		Duration: c.Duration, Repeat: c.Repeat, Threads: c.Threads, Streams: c.Streams, Batches: c.Batch, Progress: call.bar.set,
+		Duration: c.Duration, Repeat: c.Repeat, Threads: c.Threads, Streams: c.Streams, Batches: c.Batch, Budget: c.Budget, Progress: call.bar.set,
 	}
 	cases, err := c.cases(call, f, c.filled(specs))
 	if err != nil {
@@ -102,6 +103,9 @@ func (c *benchCmd) check() error {
 	}
 	if c.Duration <= 0 {
 		return usagef("--duration %v: expected more than 0", c.Duration)
+	}
+	if c.Budget && c.Compare != "" {
+		return usagef("--budget and --compare: expected one of them")
 	}
 	if c.Repeat < 0 {
 		return usagef("--repeat %d: expected 1 or more", c.Repeat)

@@ -21,9 +21,10 @@ type runCmd struct {
 
 	modelFlags `embed:""`
 
-	Repeat  int  `default:"1" placeholder:"N" help:"Run everything N times, each time on a fresh state, and show the time that it takes."`
-	Profile bool `help:"Show where the time goes: the ten dearest tasks of the engine with the operations of the model that they compute, and the segments of the host. With --repeat, over all runs."`
-	JSON    bool `name:"json" help:"Print JSON; docs/json.md has the schema."`
+	Repeat  int       `default:"1" placeholder:"N" help:"Run everything N times, each time on a fresh state, and show the time that it takes."`
+	Profile bool      `help:"Show where the time goes: the ten dearest tasks of the engine with the operations of the model that they compute, and the segments of the host. With --repeat, over all runs."`
+	Trace   traceFile `placeholder:"F" help:"Write a timeline: phases of the compiler, load, dispatches and tasks. Open it at ui.perfetto.dev. A timeline is replaced, nothing else is."`
+	JSON    bool      `name:"json" help:"Print JSON; docs/json.md has the schema."`
 }
 
 // result is what a case gave.
@@ -45,6 +46,9 @@ func (c *runCmd) Run(call *invocation) error {
 	if c.Repeat < 1 {
 		return usagef("--repeat %d: expected 1 or more", c.Repeat)
 	}
+	if err := c.Trace.check(); err != nil {
+		return err
+	}
 	if c.toStandard() {
 		if c.JSON || len(c.Expect) > 0 || c.Repeat > 1 || c.Profile {
 			return usagef("outputs go to standard output, where --json, --expect, --repeat and --profile print what they have to say: send them to a file")
@@ -53,6 +57,7 @@ func (c *runCmd) Run(call *invocation) error {
 			return err
 		}
 	}
+	began := time.Now()
 	f, closeModel, err := c.open(call, config, c.Model)
 	if err != nil {
 		return err
@@ -76,8 +81,12 @@ func (c *runCmd) Run(call *invocation) error {
 
 	var profile espalier.Profile
 	watch := call.Context
-	if c.Profile {
+	if c.Profile || c.Trace != "" {
 		watch = profile.Watch(call)
+	}
+	if c.Trace != "" {
+		profile.Record()
+		profile.Mark("open", began)
 	}
 	results, times, err := c.predictOrStop(call, watch, f, cases)
 	if err != nil {
@@ -104,6 +113,9 @@ func (c *runCmd) Run(call *invocation) error {
 		}
 	}
 	if err := call.Err(); err != nil {
+		return err
+	}
+	if err := c.Trace.write(&profile); err != nil {
 		return err
 	}
 	if err := c.report(call, f, results, times, spent); err != nil {

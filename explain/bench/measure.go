@@ -28,6 +28,9 @@ type Options struct {
 	Streams []int // how many predictions are under way at once; nil: 1, 2, 4 … up to GOMAXPROCS
 	Batches []int // how many examples a prediction has; nil: 1, 2, 4, 8, as far as the model takes them
 
+	// Budget measures nothing but the first prediction and where the time of later ones goes, by stage.
+	Budget bool
+
 	// Progress is told what is measured now; nil is not.
 	Progress func(done, all int, what string)
 }
@@ -42,9 +45,13 @@ func Measure(ctx context.Context, f *espalier.Function, inputs map[string]any, o
 	if m.Batches == nil {
 		m.Batches = doublings(8)
 	}
-	for i, part := range measurements {
+	list := measurements
+	if o.Budget {
+		list = budgetMeasurements
+	}
+	for i, part := range list {
 		if o.Progress != nil {
-			o.Progress(i, len(measurements), part.what)
+			o.Progress(i, len(list), part.what)
 		}
 		err := ctx.Err()
 		if err == nil {
@@ -72,13 +79,18 @@ type measurement struct {
 	f      *espalier.Function
 	inputs map[string]any
 	report *Report
+
+	firstStages []espalier.Stages // of the first prediction
+}
+
+// A part is one of the things that are measured.
+type part struct {
+	what string
+	do   func(*measurement, context.Context) error
 }
 
 // measurements are in their order: the first prediction is the cold one, and memory is asked for before the roofline needs some.
-var measurements = []struct {
-	what string
-	do   func(*measurement, context.Context) error
-}{
+var measurements = []part{
 	{"the first prediction", (*measurement).first},
 	{"latency", (*measurement).latency},
 	{"tasks", (*measurement).tasks},
@@ -86,6 +98,12 @@ var measurements = []struct {
 	{"streams", (*measurement).streams},
 	{"batches", (*measurement).batches},
 	{"what the machine can do", (*measurement).roofline},
+}
+
+// budgetMeasurements are those of Options.Budget.
+var budgetMeasurements = []part{
+	{"the first prediction", (*measurement).first},
+	{"stages", (*measurement).budget},
 }
 
 // A stream runs the function again and again: on memory that stays, where the function takes that, and on a state of its own.
@@ -122,11 +140,15 @@ func (s *stream) run(ctx context.Context) error {
 
 func (m *measurement) first(ctx context.Context) error {
 	var spent espalier.Profile
+	if m.Budget {
+		spent.Record()
+	}
 	began := time.Now()
 	if _, err := m.f.PredictWithState(spent.Watch(ctx), m.inputs, m.f.NewState()); err != nil {
 		return err
 	}
 	took := time.Since(began)
+	m.firstStages = spent.Stages()
 	compile, fetch, load := spent.Compiled().Total, spent.Fetched().Total, spent.Loaded().Total
 	m.report.First = &First{
 		OpenMS: milliseconds(m.Opened), CompileMS: milliseconds(compile), FetchMS: milliseconds(fetch), LoadMS: milliseconds(load),

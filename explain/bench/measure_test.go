@@ -10,9 +10,13 @@ import (
 	"github.com/espalier-ane/espalier/internal/testkit"
 )
 
+func testModel(t *testing.T) string {
+	return filepath.Join(testkit.Root(t), "testdata", "models", "conv2d_basic", "model.mlpackage")
+}
+
 func convolutions(t *testing.T) (*espalier.Function, map[string]any) {
 	t.Helper()
-	m, err := espalier.Open(filepath.Join(testkit.Root(t), "testdata", "models", "conv2d_basic", "model.mlpackage"))
+	m, err := espalier.Open(testModel(t))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -35,6 +35,7 @@ type Report struct {
 
 	First     *First       `json:"first,omitempty"`
 	Latency   *Latency     `json:"latency,omitempty"`
+	Budget    *Budget      `json:"budget,omitempty"`
 	Streams   []Throughput `json:"streams,omitempty"`
 	Batches   []Throughput `json:"batches,omitempty"`
 	BatchNote string       `json:"batch_note,omitempty"`

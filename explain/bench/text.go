@@ -69,6 +69,9 @@ func (r *Report) sections() []section {
 			{ms(f.OpenMS), ms(took), ms(f.LoadMS), ms(f.RunMS), ms(f.TotalMS)},
 		}})
 	}
+	if r.Budget != nil {
+		list = append(list, r.Budget.section())
+	}
 	if l := r.Latency; l != nil {
 		list = append(list, section{"latency of " + report.Count(l.Runs, "run"), [][]string{
 			{"min", "median", "90 %", "99 %", "max", "mean"},

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/espalier-ane/espalier/internal/trace"
 	"github.com/espalier-ane/espalier/internal/units"
 	"github.com/espalier-ane/espalier/td"
 	"github.com/espalier-ane/espalier/tensor"
@@ -25,6 +26,12 @@ type Task struct {
 // Tasks are the tasks that every run executes, in order. Those that are done once, when the program is loaded, are not among
 // them.
 func (p *Program) Tasks() []Task { return p.tasks }
+
+// Label says what a task is, for a timeline.
+func (p *Program) Label(i int) trace.Label {
+	t := &p.tasks[i]
+	return trace.Label{Category: "task", Name: t.What, Args: []trace.Arg{{Name: "task", Value: t.Index}, {Name: "result", Value: t.Result}, {Name: "flops", Value: t.FLOPs}, {Name: "bytes", Value: t.Bytes}}}
+}
 
 // Bytes are the sizes of the program's memory: constants of its own and those that the caller gave, as they are stored; what is
 // made of them when it is loaded; and what each run under way needs beside its ports.

@@ -38,3 +38,23 @@ func (t *spinTime) left() bool {
 	}
 	return true
 }
+
+// Await spins until ready says so, and reports whether it did. It gives up after a short time, and at once where those
+// who compute and those who wait so are more than there are processors: then they are needed for something better, and
+// the caller parks. First of all it lets those run who wait for the processor, for one of them may be the one to be
+// waited for.
+func Await(ready func() bool) bool {
+	if ready() {
+		return true
+	}
+	set.waiters.Add(1)
+	defer set.waiters.Add(-1)
+	runtime.Gosched()
+	t := spinTime{limit: spinFor}
+	for set.callers.Load()+set.awake.Load()+set.waiters.Load() <= set.procs.Load() && t.left() {
+		if ready() {
+			return true
+		}
+	}
+	return ready()
+}

@@ -33,6 +33,7 @@ var set struct {
 	end     atomic.Int64                 // the place after the last that there was ever a job in
 
 	woken, joined atomic.Int64
+	waiters       atomic.Int64 // goroutines in Await
 
 	mu     sync.Mutex
 	parked []*helper

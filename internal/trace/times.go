@@ -1,5 +1,5 @@
-// Package trace measures where the time of runs goes. A run finds in its context who wants to know; most have nobody, and measure
-// nothing.
+// Package trace measures where the time of runs goes: sums (Times), and the timeline, if it is recorded. A run finds in its
+// context who wants to know; most have nobody, and measure nothing.
 package trace
 
 import (
@@ -12,6 +12,10 @@ import (
 type Times struct {
 	mu   sync.Mutex
 	sums map[part]*Sum
+
+	record  bool // the timeline, too
+	spans   []Span
+	dropped int // of them, because there were too many
 }
 
 // A part is one of the parts of something that runs: a task of a program, a step of a function.
@@ -52,7 +56,8 @@ func (t *Times) End(of any, index int, began time.Time) {
 	if t == nil {
 		return
 	}
-	took := time.Since(began)
+	ended := time.Now()
+	took := ended.Sub(began)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.sums == nil {
@@ -66,6 +71,7 @@ func (t *Times) End(of any, index int, began time.Time) {
 	s.Runs++
 	s.Total += took
 	s.Best = min(s.Best, took)
+	t.keep(Span{Begin: began, End: ended, of: of, index: index})
 }
 
 // Sum is what a part took until now.

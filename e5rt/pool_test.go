@@ -1,0 +1,90 @@
+package e5rt_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/espalier-ane/espalier/e5rt"
+	"github.com/espalier-ane/espalier/internal/testkit"
+	"github.com/espalier-ane/espalier/tensor"
+)
+
+// Operations are used again, unless somebody else might still have a hand on them.
+func TestOperationPool(t *testing.T) {
+	ctx := patience(t)
+	b := bracketed(t, tensor.Float16).bundle()
+	lib, err := e5rt.Open(b, e5rt.Options{Concurrency: 2})
+	check(t, err)
+	f := lib.Functions()[0]
+	check(t, f.Load(ctx))
+	first, second := f.TakeOut(), f.TakeOut()
+	if third := f.TakeOut(); first == second || first == third || second == third {
+		t.Error("an operation is taken out twice")
+	}
+	f.PutBack(first)
+	if again := f.TakeOut(); again != first {
+		t.Error("what was put back is not taken out")
+	}
+	if n := testkit.Allocs(100, func() { f.PutBack(first); first = f.TakeOut() }); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+
+	s := e5rt.NewStream()
+	check(t, s.Encode(first, nil))
+	f.PutBack(first)
+	check(t, second.Bind("x", tensor.New(tensor.Float16, 2, 3)))
+	f.PutBack(second)
+	for range 4 {
+		if o := f.TakeOut(); o == first || o == second {
+			t.Error("an operation that a stream or a caller has is taken out")
+		}
+	}
+	check(t, b.Close())
+	if err := f.Load(ctx); !errors.Is(err, e5rt.ErrClosed) {
+		t.Errorf("Load of what is closed: %v", err)
+	}
+}
+
+func TestPoolKeeps(t *testing.T) {
+	made := 0
+	p := e5rt.NewPool(3, func() (*int, error) { made++; return new(int), nil })
+	check(t, p.Preload())
+	check(t, p.Preload())
+	if made != 3 || p.Made() != 3 {
+		t.Errorf("%d are made, %d counted", made, p.Made())
+	}
+	boom := errors.New("boom")
+	if _, err := e5rt.NewPool(0, func() (int, error) { return 0, boom }).TakeOut(); err != boom {
+		t.Errorf("got %v", err)
+	}
+}
+
+// A stream that comes back is ready; one that is under way does not come back.
+func TestStreamPool(t *testing.T) {
+	ctx := patience(t)
+	p := e5rt.NewStreamPool(1)
+	s, err := p.TakeOut()
+	check(t, err)
+	o := bracketed(t, tensor.Float16).open(nil).NewOperation()
+	check(t, s.Encode(o, nil))
+	check(t, s.Execute(ctx))
+	p.PutBack(s)
+	again, err := p.TakeOut()
+	check(t, err)
+	if again != s || len(s.Operations()) != 0 {
+		t.Error("the stream is another one, or not reset")
+	}
+	check(t, o.Bind("x", tensor.New(tensor.Float16, 2, 3)))
+
+	slow := newSlow(t)
+	check(t, s.Encode(slow.function.NewOperation(), slow.function.NewState()))
+	done := make(chan error, 1)
+	check(t, s.Submit(ctx, func(err error) { done <- err }))
+	<-slow.entered
+	p.PutBack(s)
+	if other, _ := p.TakeOut(); other == s {
+		t.Error("a stream that is under way is taken out")
+	}
+	slow.leave <- true
+	check(t, <-done)
+}
