@@ -15,7 +15,7 @@ import (
 //	├─ bind ─┤─ request ─┤─ kick ─┤──── engine ────┤─ completion ─┤─ bind ─┤
 //	           a dispatch          its tasks
 //
-// A prediction with several dispatches has the sums. Compiling and loading are in none of them.
+// A prediction with several dispatches has the sums. Compiling, what the cache takes instead, and loading are in none of them.
 type Stages struct {
 	Bind       time.Duration // what the caller gave is bound and checked; inputs and outputs are copied and converted
 	Request    time.Duration // the ports are bound and the program is begun
@@ -51,7 +51,7 @@ func stagesOf(whole trace.Span, parts []trace.Span) Stages {
 	for i, part := range parts {
 		took := part.End.Sub(part.Begin)
 		switch part.Category {
-		case compiling.String(), loading.String():
+		case compiling.String(), loading.String(), fetching.String():
 			if part.Name == part.Category { // not one of its phases
 				s.Total -= took
 			}

@@ -3,6 +3,7 @@ package espalier
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/espalier-ane/espalier/coreml"
 	"github.com/espalier-ane/espalier/e5rt"
@@ -14,7 +15,7 @@ import (
 // elements with CopyFrom, and read them with Float32s. Where the engine has nothing to do with it, or the function
 // takes several shapes, it is what the model declares.
 func (f *Function) NewArray(ctx context.Context, name string) (t *tensor.Tensor, err error) {
-	for _, d := range append(f.Inputs()[:len(f.Inputs()):len(f.Inputs())], f.Outputs()...) {
+	for _, d := range slices.Concat(f.Inputs(), f.Outputs()) {
 		if d.Name != name {
 			continue
 		}
@@ -63,20 +64,16 @@ func (f *Function) newArray(ctx context.Context, d coreml.Feature) (*tensor.Tens
 
 // layoutOf is how the memory for a feature lies best; false if it has no layout.
 func (c *compiled) layoutOf(d coreml.Feature) (e5rt.Layout, bool) {
-	o := c.function.TakeOut()
-	defer c.function.PutBack(o)
-	p, err := o.Port(d.Name)
-	if err != nil {
-		return e5rt.Layout{}, false
+	for _, p := range slices.Concat(c.function.Inputs(), c.function.Outputs()) {
+		if p.Name != d.Name || p.Type == tensor.Invalid {
+			continue
+		}
+		if l, err := c.function.EngineLayout(p.Name); err == nil && mayBe(l.Type, outputDType(d, p.Type)) {
+			return l, true
+		}
+		return p.Layout(), true
 	}
-	l := p.Layout()
-	if l.Type == tensor.Invalid {
-		return l, false
-	}
-	if e := p.EngineLayout(); mayBe(e.Type, outputDType(d, l.Type)) {
-		l = e
-	}
-	return l, true
+	return e5rt.Layout{}, false
 }
 
 // mayBe reports whether memory of an element type may be given for a feature that declares another and be used as it is: nothing

@@ -47,7 +47,7 @@ func (p *Profile) Loaded() e5rt.Spent { return e5rt.Spent(p.times.Sum(loading, 0
 // Fetched is the time that functions took which were compiled before to be taken from the cache: see Config.Cache.
 func (p *Profile) Fetched() e5rt.Spent { return e5rt.Spent(p.times.Sum(fetching, 0)) }
 
-// A stage is what comes before a function can run.
+// A stage is what comes before a function can run, or that it does.
 type stage int
 
 const (
@@ -57,7 +57,7 @@ const (
 	predicting
 )
 
-func (s stage) String() string { return [...]string{"compile", "load", predictCategory}[s] }
+func (s stage) String() string { return [...]string{"compile", "load", "fetch", predictCategory}[s] }
 
 // Label says what a stage is, for a timeline.
 func (s stage) Label(int) trace.Label { return trace.Label{Category: s.String(), Name: s.String()} }

@@ -39,12 +39,23 @@ func (p *BoundPort) Layout() Layout { return p.operation.function.layoutOf(p.slo
 
 // EngineLayout returns how the value lies where the engine uses it. The caller must not
 // change it.
-func (p *BoundPort) EngineLayout() Layout {
-	f := p.operation.function
-	if d, ok := f.direct[p.slot]; ok {
+func (p *BoundPort) EngineLayout() Layout { return p.operation.function.engineLayout(p.slot) }
+
+// EngineLayout returns how the value of an input or output lies where the engine uses it. The
+// caller must not change it.
+func (f *Function) EngineLayout(port string) (Layout, error) {
+	i, ok := f.symbols[port]
+	if !ok || !slices.Contains(f.inputs, i) && !slices.Contains(f.outputs, i) {
+		return Layout{}, fmt.Errorf("port %q of function %s: %w", port, f.name, ErrNotFound)
+	}
+	return f.engineLayout(i), nil
+}
+
+func (f *Function) engineLayout(port int) Layout {
+	if d, ok := f.direct[port]; ok {
 		return f.layoutOf(d.slot)
 	}
-	return p.Layout()
+	return f.layoutOf(port)
 }
 
 // A Mode says whether a value is copied on its way between a port and its user.

@@ -45,7 +45,7 @@ func (f *Function) Label(i int) trace.Label {
 	s := &f.steps[i]
 	segment := 0
 	for _, before := range f.steps[:i] {
-		if _, isCast := before.do.(castStep); !isCast {
+		if _, isCast := before.do.(*castStep); !isCast {
 			segment++
 		}
 	}
@@ -55,7 +55,7 @@ func (f *Function) Label(i int) trace.Label {
 		return trace.Label{Category: "dispatch", Name: of[segment].Procedure, Args: []trace.Arg{{Name: "tasks", Value: len(do.program.Tasks())}}}
 	case *hostStep:
 		return trace.Label{Category: "host", Name: of[segment].Function}
-	case castStep:
+	case *castStep:
 		return trace.Label{Category: "cast", Name: f.slots[do.from].symbol + " to " + f.slots[do.to].symbol, Args: []trace.Arg{{Name: "bytes", Value: f.slots[do.from].size}}}
 	}
 	panic("bug: a step of no kind")
