@@ -2,6 +2,7 @@ package e5rt
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -176,28 +177,35 @@ func (s *Stream) run() (completion func(error), err error) {
 		times.Add(queued, s.since, began)
 	}
 	needs := s.needs
+	err = errPanicked // until it returns
+	defer func() {
+		completion = s.completion
+		if s.cancel != nil {
+			s.cancel()
+		}
+		d.Ran = time.Since(began) - d.Waited
+		s.finish(&d, needs, err)
+	}()
 	for i := range s.encoded {
 		e := &s.encoded[i]
 		own := needs[:e.needs]
-		if err = waitFor(ctx, own, &d, times); err == nil {
-			err = e.operation.run(ctx, e.state, &d.Work)
+		failed := waitFor(ctx, own, &d, times)
+		if failed == nil {
+			failed = e.operation.run(ctx, e.state, &d.Work)
 		}
-		if err != nil {
-			break
+		if failed != nil {
+			return nil, failed
 		}
 		if d.Operations++; d.Operations < len(s.encoded) {
 			signal(own, nil)
 			needs = needs[e.needs:]
 		}
 	}
-	d.Ran = time.Since(began) - d.Waited
-	if s.cancel != nil {
-		s.cancel()
-	}
-	completion = s.completion
-	s.finish(&d, needs, err)
-	return completion, err
+	return nil, nil
 }
+
+// errPanicked is what the others hear of a run that panics, as a host function may. The panic itself goes on.
+var errPanicked = errors.New("an operation of the stream has panicked")
 
 // finish says that the stream is done, and only then signals what is left, so that who waits for that can reset it. After
 // an error, that is also what the operations that have not run were to signal.

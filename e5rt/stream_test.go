@@ -155,6 +155,41 @@ func TestStreamOrderAndFailure(t *testing.T) {
 	}
 }
 
+// A panic is the caller's who recovers it; the stream is done, and can be used again.
+func TestStreamPanics(t *testing.T) {
+	ctx := patience(t)
+	angry := true
+	m := newMaker(t)
+	m.onHost("f", nil, nil)
+	o := m.open(functions{"f": {run: func(context.Context, []e5rt.Value, []e5rt.Value) error {
+		if angry {
+			panic("so")
+		}
+		return nil
+	}}}).NewOperation()
+	s, e := e5rt.NewStream(), e5rt.NewEvent()
+	check(t, s.Encode(o, nil, e5rt.Signals(e, 1)))
+	func() {
+		defer func() {
+			if v := recover(); v != "so" {
+				t.Errorf("recovered %v", v)
+			}
+		}()
+		s.Execute(ctx)
+	}()
+	if err := e.Wait(ctx, 1); err == nil {
+		t.Error("what the operation was to signal is signalled")
+	}
+	check(t, s.Reset())
+	angry = false
+	check(t, s.Encode(o, nil, e5rt.Signals(e, 2)))
+	check(t, s.Execute(ctx))
+	check(t, e.Wait(ctx, 2))
+	if got := s.Stats(); got.Runs != 2 || got.Failed != 1 || got.Operations != 1 {
+		t.Errorf("stats %+v", got)
+	}
+}
+
 // Two streams hand values to each other by events, wherever they run.
 func TestStreamsInStep(t *testing.T) {
 	ctx := patience(t)
