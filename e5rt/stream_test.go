@@ -43,6 +43,12 @@ func TestStreamStates(t *testing.T) {
 		check(t, s.Encode(o, nil))
 		check(t, s.Encode(o, nil))
 		is("bind", o.Bind("x", x), e5rt.ErrInUse)
+		p, err := o.Port("x")
+		check(t, err)
+		b, err := e5rt.NewBuffer(p.Layout())
+		check(t, err)
+		is("bind a buffer", p.Bind(b), e5rt.ErrInUse)
+		is("unbind", p.Unbind(), e5rt.ErrInUse)
 		check(t, o.Set("x", tensor.FromFloat32s(tensor.Float16, slices.Clone(someInput), 2, 3)))
 		if round == 1 {
 			check(t, submit())
