@@ -49,6 +49,23 @@ func (m *Model) Compile(ctx context.Context, o CompileOptions) (p *Program, err 
 	}
 	defer m.life.leave(place, &err)
 	defer osfile.Protect().Catch(&err)
+	job, err := m.job(o)
+	if err != nil {
+		return nil, err
+	}
+	var result *compiler.Result
+	err = m.functions[0].config.Limits.compile(ctx, func(ctx context.Context) (err error) {
+		result, err = compiler.Compile(ctx, job)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", m.functions[0].path, err)
+	}
+	return &Program{m.life, result, job.Functions[0].Program.Version}, nil
+}
+
+// job is what the compiler takes of the model.
+func (m *Model) job(o CompileOptions) (*compiler.Job, error) {
 	config := m.functions[0].config
 	config.Target = cmp.Or(o.Target, config.Target)
 	target, err := config.target()
@@ -79,15 +96,7 @@ func (m *Model) Compile(ctx context.Context, o CompileOptions) (p *Program, err 
 		return nil, err
 	}
 	job.Trace = tracer(o.Pass)
-	var result *compiler.Result
-	err = config.Limits.compile(ctx, func(ctx context.Context) (err error) {
-		result, err = compiler.Compile(ctx, job)
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", m.functions[0].path, err)
-	}
-	return &Program{m.life, result, job.Functions[0].Program.Version}, nil
+	return job, nil
 }
 
 // entries are what the compiler takes of the function: of a pipeline, which is then the second result, its stages.

@@ -13,14 +13,17 @@ import (
 	"github.com/espalier-ane/espalier/bundle"
 	"github.com/espalier-ane/espalier/e5rt"
 	"github.com/espalier-ane/espalier/hwx"
+	"github.com/espalier-ane/espalier/internal/build"
 	"github.com/espalier-ane/espalier/internal/host"
+	"github.com/espalier-ane/espalier/internal/osfile"
 )
 
 // NewCompiler makes the compiler that package e5rt asks for: of models as Open takes them, with a configuration that its
 // options may change.
 //
-// A bundle and a container are compiled already. Of other models, FindPrecompiled looks at CompilerOptions.Bundle, as make does:
-// a bundle there is taken if it is for the target and the numerics, and no file of the model is newer.
+// A bundle and a container are compiled already. Of other models, FindPrecompiled looks at the cache of the configuration; or, if
+// there is a CompilerOptions.Bundle, at that, as make does: a bundle there is taken if it is for the target and the
+// numerics, and no file of the model is newer.
 func NewCompiler(c Config) e5rt.Compiler { return runtimeCompiler{c} }
 
 type runtimeCompiler struct{ config Config }
@@ -37,57 +40,104 @@ func (r runtimeCompiler) with(o e5rt.CompilerOptions) Config {
 }
 
 func (r runtimeCompiler) Compile(ctx context.Context, model string, o e5rt.CompilerOptions) (*e5rt.Compiled, error) {
-	if !o.ForceRecompilation {
-		if found, err := r.FindPrecompiled(ctx, model, o); !errors.Is(err, e5rt.ErrNotFound) {
-			return found, err
-		}
-	}
 	c := r.with(o)
+	path, err := r.precompiled(model, o)
+	if err != nil {
+		return nil, err
+	}
+	if path != "" && (path == model || !o.ForceRecompilation) {
+		return c.openCompiled(ctx, path)
+	}
+	if o.Bundle == "" || len(o.Shapes) > 0 {
+		return c.compileModel(ctx, model, o, (*build.Cache).Build)
+	}
 	m, err := c.OpenContext(ctx, model)
 	if err != nil {
 		return nil, err
 	}
-	p, err := m.Compile(ctx, CompileOptions{Shapes: o.Shapes})
-	if err != nil {
-		return nil, errors.Join(err, m.Close())
+	p, err := m.Compile(ctx, CompileOptions{})
+	if err == nil {
+		_, err = p.WriteBundle(ctx, o.Bundle)
 	}
-	if o.Bundle != "" && len(o.Shapes) == 0 {
-		_, err := p.WriteBundle(ctx, o.Bundle)
-		if err := errors.Join(err, m.Close()); err != nil {
-			return nil, err
-		}
-		return c.openCompiled(ctx, o.Bundle)
+	if err := errors.Join(err, m.Close()); err != nil {
+		return nil, err
 	}
-	made := &e5rt.Compiled{Bundle: p.result.Bundle, Changed: m.life.files.Changed}
-	made.Close = func() error { return errors.Join(made.Bundle.Close(), m.Close()) }
-	if p.result.Host != nil {
-		hosted, err := host.New(p.result.Host)
-		if err != nil {
-			return nil, errors.Join(err, made.Close())
-		}
-		hosted.SetLimits(c.Limits.use())
-		made.Host = hosted
-	}
-	return made, nil
+	return c.openCompiled(ctx, o.Bundle)
 }
 
-func (r runtimeCompiler) IsNewCompileRequired(_ context.Context, model string, o e5rt.CompilerOptions) (bool, error) {
+func (r runtimeCompiler) IsNewCompileRequired(ctx context.Context, model string, o e5rt.CompilerOptions) (bool, error) {
 	if o.ForceRecompilation {
 		return true, nil
 	}
-	path, err := r.precompiled(model, o)
-	return path == "", err
+	found, err := r.FindPrecompiled(ctx, model, o)
+	if errors.Is(err, e5rt.ErrNotFound) {
+		return true, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	return false, found.Close()
 }
 
 func (r runtimeCompiler) FindPrecompiled(ctx context.Context, model string, o e5rt.CompilerOptions) (*e5rt.Compiled, error) {
 	path, err := r.precompiled(model, o)
+	switch {
+	case err != nil:
+		return nil, err
+	case path != "":
+		return r.with(o).openCompiled(ctx, path)
+	case o.Bundle != "" && len(o.Shapes) == 0:
+		return nil, fmt.Errorf("%s: a bundle of the model: %w", model, e5rt.ErrNotFound)
+	}
+	o.ForceRecompilation = false // which does not matter here
+	return r.with(o).compileModel(ctx, model, o, (*build.Cache).Find)
+}
+
+// compileModel makes a bundle in memory of what the cache builds, or finds.
+func (c Config) compileModel(ctx context.Context, model string, o e5rt.CompilerOptions, ask func(*build.Cache, context.Context, build.Request) (*build.Built, error)) (*e5rt.Compiled, error) {
+	m, err := c.OpenContext(ctx, model)
 	if err != nil {
 		return nil, err
 	}
-	if path == "" {
-		return nil, fmt.Errorf("%s: a bundle of the model: %w", model, e5rt.ErrNotFound)
+	fail := func(err error) (*e5rt.Compiled, error) {
+		return nil, fmt.Errorf("%s: %w", model, errors.Join(err, m.Close()))
 	}
-	return r.with(o).openCompiled(ctx, path)
+	job, err := m.job(CompileOptions{Shapes: o.Shapes})
+	if err != nil {
+		return fail(err)
+	}
+	var cache *build.Cache
+	if !o.ForceRecompilation {
+		if cache, err = build.At(c.Cache); err != nil && c.Note != nil {
+			c.Note(err)
+		}
+	}
+	var built *build.Built
+	err = c.Limits.compile(ctx, func(ctx context.Context) (err error) {
+		defer osfile.Protect().Catch(&err)
+		built, err = ask(cache, ctx, build.Request{Job: job, Model: model, Note: c.Note, Copy: c.Weights == CopiedWeights})
+		return err
+	})
+	if err == nil && built == nil {
+		err = fmt.Errorf("a bundle of the model: %w", e5rt.ErrNotFound)
+	}
+	if err != nil {
+		return fail(err)
+	}
+	for _, mapped := range built.Mapped {
+		m.life.keep(mapped)
+	}
+	made := &e5rt.Compiled{Bundle: built.Bundle, Changed: m.life.files.Changed}
+	made.Close = func() error { return errors.Join(made.Bundle.Close(), m.Close()) }
+	hosted, err := hostOf(built)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", model, errors.Join(err, made.Close()))
+	}
+	if hosted != nil {
+		hosted.SetLimits(c.Limits.use())
+		made.Host = hosted
+	}
+	return made, nil
 }
 
 // precompiled finds the bundle or container to take; "" if there is none.

@@ -46,7 +46,7 @@ func doubled(t *testing.T, o *e5rt.Operation, n int) []float32 {
 // The runtime compiles a function for shapes that come, each once, unless it is forced to.
 func TestRuntimeCompilesForShapes(t *testing.T) {
 	ctx := t.Context()
-	count := &countingCompiler{Compiler: espalier.NewCompiler(espalier.Config{})}
+	count := &countingCompiler{Compiler: espalier.NewCompiler(espalier.Config{Cache: espalier.NoCache})}
 	lib, err := e5rt.Compile(ctx, count, writeModel(t, rangeModel), e5rt.CompilerOptions{}, e5rt.Options{Concurrency: 1})
 	if err != nil {
 		t.Fatal(err)
@@ -118,7 +118,7 @@ func (c *countingCompiler) Compile(ctx context.Context, model string, o e5rt.Com
 func TestFindPrecompiled(t *testing.T) {
 	ctx := t.Context()
 	model, kept := writeModel(t, rangeModel), filepath.Join(t.TempDir(), "kept.bundle")
-	c := espalier.NewCompiler(espalier.Config{})
+	c := espalier.NewCompiler(espalier.Config{Cache: espalier.NoCache})
 	o := e5rt.CompilerOptions{Bundle: kept}
 	required := func(what string, o e5rt.CompilerOptions, want bool) {
 		t.Helper()
@@ -172,5 +172,43 @@ func TestFindPrecompiled(t *testing.T) {
 	model = filepath.Join(t.TempDir(), "absent.mil")
 	if _, err := c.Compile(ctx, model, o); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("of a model that is not there: %v", err)
+	}
+}
+
+// What the cache has is precompiled, for each set of shapes.
+func TestFindPrecompiledInTheCache(t *testing.T) {
+	ctx := t.Context()
+	model := writeModel(t, rangeModel)
+	c := espalier.NewCompiler(espalier.Config{Cache: t.TempDir()})
+	nine := e5rt.CompilerOptions{Shapes: map[string]map[string][]int{"main": {"x": {1, 9}}}}
+	for _, o := range []e5rt.CompilerOptions{{}, nine, {Target: "h13"}} {
+		for _, want := range []bool{true, false} {
+			if required, err := c.IsNewCompileRequired(ctx, model, o); required != want || err != nil {
+				t.Errorf("%+v: a new compile is required: %v, %v", o, required, err)
+			}
+			lib, err := e5rt.Compile(ctx, c, model, o, e5rt.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			n := 4
+			if o.Shapes != nil {
+				n = 9
+			}
+			if got := doubled(t, lib.Functions()[0].NewOperation(), n); len(got) != n || got[n-1] != float32(2*n) {
+				t.Errorf("got %v", got)
+			}
+			if err := lib.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+		o.ForceRecompilation = true
+		if required, err := c.IsNewCompileRequired(ctx, model, o); !required || err != nil {
+			t.Errorf("by force: %v, %v", required, err)
+		}
+		if found, err := c.FindPrecompiled(ctx, model, o); err != nil {
+			t.Errorf("%+v: %v", o, err)
+		} else {
+			found.Close()
+		}
 	}
 }

@@ -49,7 +49,7 @@ func newKernels(t *testing.T, target string, channels ...int) []*kernel {
 	for _, n := range channels {
 		k := &kernel{path: filepath.Join(t.TempDir(), "model.mil"), x: someHalves(uint64(n), 1, n, 1, 16)}
 		check(t, os.WriteFile(k.path, []byte(kernelText(n)), 0o666))
-		m, err := espalier.Config{Target: target}.Open(k.path)
+		m, err := espalier.Config{Target: target, Cache: espalier.NoCache}.Open(k.path)
 		check(t, err)
 		out, err := m.Predict(context.Background(), map[string]any{"x": k.x})
 		check(t, err)
@@ -61,7 +61,7 @@ func newKernels(t *testing.T, target string, channels ...int) []*kernel {
 		if bytes.Equal(k.want.Bytes(), make([]byte, len(k.want.Bytes()))) {
 			t.Fatal("the result is zero, so that nothing can be told from it")
 		}
-		k.library, err = e5rt.Compile(context.Background(), espalier.NewCompiler(espalier.Config{}), k.path,
+		k.library, err = e5rt.Compile(context.Background(), espalier.NewCompiler(espalier.Config{Cache: espalier.NoCache}), k.path,
 			e5rt.CompilerOptions{Target: target}, e5rt.Options{})
 		check(t, err)
 		t.Cleanup(func() { k.library.Close() })

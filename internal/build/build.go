@@ -87,6 +87,18 @@ func (c *Cache) Build(ctx context.Context, r Request) (*Built, error) {
 	return built, nil
 }
 
+// Find is Build of a job that is in the cache; nil if it is not, or if there is no cache.
+func (c *Cache) Find(ctx context.Context, r Request) (*Built, error) {
+	if c == nil {
+		return nil, nil
+	}
+	key, weights, err := c.keyOf(ctx, r.Job)
+	if err != nil {
+		return nil, err
+	}
+	return c.load(key, weights, r.Copy), nil
+}
+
 func compile(ctx context.Context, job *compiler.Job) (*Built, error) {
 	result, err := compiler.Compile(ctx, job)
 	if err != nil {
