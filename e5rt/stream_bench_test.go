@@ -17,7 +17,7 @@ import (
 //	go test ./e5rt -run - -bench Overhead
 //
 // Each way to run it is measured in turn with the kernels alone, so that all have the same machine. The figures are medians
-// of calls back to back; "overhead" is what is left when that of the kernels is taken away, and "wake" what it is if the worker
+// of calls back to back; "at most" is what a call takes beside its own kernels, with the cost of measuring them; "overhead" is what is left when that of the kernels is taken away, and "wake" what it is if the worker
 // of the stream has parked, which depends on the system.
 func BenchmarkOverhead(b *testing.B) {
 	f := openText(b, tiny())
@@ -46,14 +46,13 @@ func BenchmarkOverhead(b *testing.B) {
 		check(b, s.Reset())
 		check(b, s.Encode(encodedOperation, nil))
 	}
-	var spent time.Duration // of kernels, in the last call
-	kernels := func() {
-		var times trace.Times
-		check(b, o.Run(trace.With(ctx, &times), nil))
-		spent = 0
+	var times trace.Times
+	watched := trace.With(ctx, &times)
+	inKernels := func() (spent time.Duration) {
 		for _, t := range f.Profile(&times)[0].Tasks {
 			spent += t.Total
 		}
+		return spent
 	}
 	ways := []struct {
 		name   string
@@ -61,15 +60,25 @@ func BenchmarkOverhead(b *testing.B) {
 		before time.Duration // it sleeps for so long
 		took   []float64
 	}{{"inline", inline, 0, nil}, {"cycle", cycle, 0, nil}, {"stream", submit, 0, nil}, {"wake", submit, 2 * time.Millisecond, nil}}
-	var alone []float64
-	for b.Loop() {
-		for range 32 { // a turn of each, so that caches are warm
-			kernels()
-			alone = append(alone, float64(spent))
+	warm := func(run func()) {
+		for range 8 {
+			run()
 		}
+	}
+	var alone, beside []float64
+	for b.Loop() {
+		const turn = 32 // of each
+		warm(inline)
+		before, began := inKernels(), time.Now()
+		for range turn {
+			check(b, o.Run(watched, nil))
+		}
+		took, kernels := time.Since(began), inKernels()-before
+		alone, beside = append(alone, float64(kernels/turn)), append(beside, float64((took-kernels)/turn))
 		for i := range ways {
 			w := &ways[i]
-			for k := range 32 {
+			warm(w.run)
+			for k := range turn {
 				if w.before > 0 && k >= 4 {
 					break
 				}
@@ -82,6 +91,7 @@ func BenchmarkOverhead(b *testing.B) {
 	}
 	b.ReportMetric(0, "ns/op")
 	b.ReportMetric(median(alone)/1e3, "kernels-µs")
+	b.ReportMetric(median(beside)/1e3, "inline-at-most-µs")
 	for i := range ways {
 		b.ReportMetric((median(ways[i].took)-median(alone))/1e3, ways[i].name+"-overhead-µs")
 	}
