@@ -167,6 +167,7 @@ func TestBufferClosed(t *testing.T) {
 		}
 	}
 	check(t, x.Unbind())
+	check(t, o.Set("x", tensor.New(tensor.Float32, 2, 3)))
 	check(t, o.Run(context.Background(), nil))
 }
 

@@ -78,3 +78,31 @@ func testGaps(t *testing.T, f *e5rt.Function) {
 		t.Errorf("%v allocations", n)
 	}
 }
+
+// A state that lies otherwise is laid out anew once, by who has it: not while another run does. What it held stays.
+func TestStateIsLaidOut(t *testing.T) {
+	f := padded(t, rowGaps).open(nil)
+	p := f.States()[0]
+	s := e5rt.NewState(e5rt.Port{Name: p.Name, Type: p.Type, Shape: p.Shape}) // dense
+	was := []float32{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}
+	check(t, s.Set("sum", tensor.FromFloat32s(p.Type, slices.Clone(was), p.Shape...)))
+	dense, err := s.Tensor("sum")
+	check(t, err)
+	o := f.NewOperation()
+	e5rt.WhileBusy(s, func() { check(t, o.Prepare(s)) })
+	if now, err := s.Tensor("sum"); err != nil || &now.From()[0] != &dense.From()[0] || !now.Contiguous() {
+		t.Errorf("the state of another run was moved (%v)", err)
+	}
+	check(t, o.Prepare(s))
+	for range 2 {
+		check(t, o.Run(context.Background(), s)) // x is 0
+	}
+	now, err := s.Tensor("sum")
+	check(t, err)
+	if now.Contiguous() || !slices.Equal(now.Float32s(), was) || !slices.Equal(get(t, o, "y").Float32s(), was) {
+		t.Errorf("the state is %v with strides %v, y is %v", now.Float32s(), now.Strides(), get(t, o, "y").Float32s())
+	}
+	if n := o.Stats().Copied; n != 2*2*12*2 { // x and y, as they are cast in two runs
+		t.Errorf("%d bytes were copied", n)
+	}
+}

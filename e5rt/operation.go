@@ -123,6 +123,12 @@ func (o *Operation) Prepare(s *State) error {
 		return err
 	}
 	defer o.release()
+	if s != nil {
+		if !s.busy.CompareAndSwap(false, true) {
+			return nil // the run binds: a state may have to be laid out anew, which only who has it does
+		}
+		defer s.busy.Store(false)
+	}
 	return o.prepare(s)
 }
 

@@ -131,6 +131,7 @@ func (o *Operation) unbind(i int) {
 		o.drop(d.slot)
 		o.left[d.cast] = false
 	}
+	o.listUsers(nil)
 	o.bound = false
 }
 

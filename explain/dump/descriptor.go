@@ -60,6 +60,16 @@ type Operand struct {
 	Shape         []uint64 `json:"shape"`
 	Strides       []uint64 `json:"strides"`
 	ComponentPack int32    `json:"component_pack,omitempty"`
+
+	// Port is how it lies in the port of a container, by the fields that have names: batch, channels, height, width. nil if they
+	// are all 0.
+	Port *OperandPort `json:"port,omitempty"`
+}
+
+// An OperandPort is the extents and strides that an operand has by name.
+type OperandPort struct {
+	Shape   [4]uint64 `json:"shape"`
+	Strides [4]uint64 `json:"strides"`
 }
 
 // An Alias is another name for a place behind a symbol.
@@ -127,7 +137,15 @@ func e5Operands(operands []e5.Operand) []Operand {
 		if d := t.StorageType.DType(); d != tensor.Invalid {
 			typ = d.String()
 		}
-		list = append(list, Operand{o.Symbol, typ, t.Dim, t.Stride, t.ComponentPack})
+		operand := Operand{Symbol: o.Symbol, Type: typ, Shape: t.Dim, Strides: t.Stride, ComponentPack: t.ComponentPack}
+		port := OperandPort{
+			[4]uint64{t.BatchNumber, t.Channels, t.Height, t.Width},
+			[4]uint64{t.StrideBatchNumber, t.StrideChannels, t.StrideHeight, t.StrideWidth},
+		}
+		if port != (OperandPort{}) {
+			operand.Port = &port
+		}
+		list = append(list, operand)
 	}
 	return list
 }
@@ -215,7 +233,11 @@ func (op *DescriptorOperation) writeText(w *bufio.Writer) {
 	var rows [][]string
 	add := func(direction string, list []Operand) {
 		for _, o := range list {
-			rows = append(rows, []string{direction, o.Symbol, fmt.Sprintf("%s %v", o.Type, o.Shape), "strides " + strings.Trim(fmt.Sprint(o.Strides), "[]")})
+			row := []string{direction, o.Symbol, fmt.Sprintf("%s %v", o.Type, o.Shape), "strides " + strings.Trim(fmt.Sprint(o.Strides), "[]")}
+			if p := o.Port; p != nil {
+				row = append(row, fmt.Sprintf("port %v", p.Shape), "strides "+strings.Trim(fmt.Sprint(p.Strides), "[]"))
+			}
+			rows = append(rows, row)
 		}
 	}
 	add("in", op.Inputs)
