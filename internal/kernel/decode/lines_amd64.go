@@ -91,6 +91,8 @@ func callLines8(m *lines8, kind int) {
 //
 //	…0 000   …0 100   …1 000   …1 100   …10 000
 //	  │ down    │ down  │ down    │ up up  │
+//
+//lint:ignore U1000 machine code reads them
 var roundings, lows = func() (r, l [32]uint16) {
 	parts := [5]uint16{1: 102 << 7, 2: 103 << 7, 3: 103<<7 | 0x40, 4: 104 << 7} // of 1 to 4 steps, of exponent 0
 	for i := range r {
