@@ -2,7 +2,7 @@
 
 // With arithmetic on fp16 numbers, a number is one product of an integer, which is
 // exact, and the factor: rounded once, as it should be. The assembler does not know the
-// instructions: they are spelled as bytes, and tests hold what they do to plain Go.
+// instructions: they are spelled as bytes, and a test holds them to a disassembler.
 
 #define VCVTW2PH_Z0 BYTE $0x62; BYTE $0xf5; BYTE $0x7e; BYTE $0x48; BYTE $0x7d; BYTE $0xc0 // VCVTW2PH Z0, Z0
 
