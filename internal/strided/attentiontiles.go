@@ -186,7 +186,7 @@ func (a *attentionTiles) block(w *Scratch, row *gemm.Row, queries []float32, hea
 	})
 	attention.Powers(scores, n, rows, a.scale, state)
 	powers := f[a.powersAt:a.biasAt]
-	row.B.Pack(powers, len(powers), &gemm.Source{Floats: scores, Line: 1, Step: attention.Lanes, Lines: attention.Lanes, Depth: n, Near: true})
+	row.B.Pack(powers, len(powers), &gemm.Source{Floats: scores, Line: 1, Step: attention.Lanes, Lines: attention.Lanes, Depth: n})
 	attention.Down(results, a.width, state)
 	row.Run(&gemm.Tile{
 		A: f[a.valuesAt:a.scoresAt], DistA: row.A.Words(n), B: powers, Depth: n,

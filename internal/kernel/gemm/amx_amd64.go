@@ -188,7 +188,7 @@ func packGroup(group []float32, s *Source, l, k int, columns bool) bool {
 		if !columns {
 			exchangeTiles(group)
 		}
-		return p.bad == 0 || s.Near
+		return p.bad == 0
 	}
 	if lines < 2*tileLines {
 		clear(group)
@@ -203,7 +203,7 @@ func packGroup(group []float32, s *Source, l, k int, columns bool) bool {
 	if columns {
 		exchangeTiles(group)
 	}
-	return bad == 0 || s.Near
+	return bad == 0
 }
 
 // splitTile is a call of its own for the same reason.
@@ -230,7 +230,7 @@ func packGroupSlowly(group []float32, s *Source, l, k, lines, depth int, columns
 			buf[i*tileFactors+j] = s.float(l+i, k+j)
 		}
 	}
-	dense := Source{Floats: buf[:], Line: tileFactors, Step: 1, Lines: lines, Depth: depth, Near: s.Near}
+	dense := Source{Floats: buf[:], Line: tileFactors, Step: 1, Lines: lines, Depth: depth}
 	return packGroup(group, &dense, 0, 0, columns)
 }
 

@@ -87,8 +87,9 @@ type Panel struct {
 	Takes []Elem
 
 	// Pack makes panels, so many words apart, or parts of them from some group
-	// on. It reports whether they hold all factors; if not, lines with a factor that
-	// they do not hold are of no use, and the others are.
+	// on. It reports whether they hold all factors; if not, they have in the place of
+	// finite ones what is nearest, within 2^-17 of them. Other lines are as they
+	// should be.
 	Pack func(panels []float32, apart int, s *Source) bool
 
 	// Holds reports whether panels hold a factor; nil: all.
@@ -153,10 +154,6 @@ type Source struct {
 	Palette      *Palette
 	Codes        *decode.Lines8 // Scaled: all but where to
 	Lines, Depth int
-
-	// Near: panels may hold what is nearest to factors that they do not hold. Of
-	// tiles it is within 2^-17 of a factor.
-	Near bool
 }
 
 // A Tile is a part of a product, over one block of depth: C += A·B, or C = A·B of a
