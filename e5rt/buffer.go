@@ -79,10 +79,15 @@ func (l *Layout) check(bytes int) error {
 	case bytes < l.Bytes:
 		return fmt.Errorf("%d bytes of memory, and %v takes %d", bytes, *l, l.Bytes)
 	}
+	left := l.Bytes - l.Type.Size() // behind the first element
 	for i, s := range l.Strides {
-		if l.Type.Size() > 0 && n > 0 && (s < 0 || s%l.Type.Size() != 0 || l.Shape[i] > 1 && s > l.Bytes/(l.Shape[i]-1)) {
+		if l.Type.Size() == 0 || n == 0 {
+			break
+		}
+		if s < 0 || s%l.Type.Size() != 0 || l.Shape[i] > 1 && s > left/(l.Shape[i]-1) {
 			return fmt.Errorf("strides %v of %v%v do not stay in %d bytes", l.Strides, l.Type, tensor.ShapeOf(l.Shape...), l.Bytes)
 		}
+		left -= s * (l.Shape[i] - 1)
 	}
 	return nil
 }

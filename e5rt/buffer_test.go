@@ -247,3 +247,66 @@ func TestConnectedPorts(t *testing.T) {
 		t.Errorf("%d and %d bytes were copied", a, b)
 	}
 }
+
+// Set does not write into a file that was mapped to be read.
+func TestSetReadOnly(t *testing.T) {
+	for _, layoutOf := range []func(*e5rt.BoundPort) e5rt.Layout{(*e5rt.BoundPort).Layout, (*e5rt.BoundPort).EngineLayout} {
+		o := bracketed(t, tensor.Float32).open(nil).NewOperation()
+		p := portOf(t, o, "x")
+		path := filepath.Join(t.TempDir(), "x")
+		check(t, os.WriteFile(path, make([]byte, layoutOf(p).Bytes), 0o666))
+		b, err := e5rt.MapBuffer(layoutOf(p), path, false)
+		check(t, err)
+		check(t, p.Bind(b))
+		if err := o.Set("x", tensor.FromFloat32s(tensor.Float32, slices.Clone(someInput), 2, 3)); err == nil {
+			t.Error("a file that is mapped to be read was written to")
+		}
+		check(t, o.Run(context.Background(), nil))
+		check(t, b.Close())
+	}
+}
+
+// Elements of less than a byte may lie anywhere.
+func TestBindLessThanAByte(t *testing.T) {
+	m := newMaker(t)
+	m.value("x", tensor.Int4, 4)
+	m.inputs("x")
+	m.onHost("f", []string{"x"}, nil)
+	host := functions{"f": {inputs: []e5rt.HostType{known("x", tensor.Int4, 4)}, run: func(context.Context, []e5rt.Value, []e5rt.Value) error { return nil }}}
+	o := m.open(host).NewOperation()
+	b, err := e5rt.WrapBuffer(e5rt.DenseLayout(tensor.Int4, 4), make([]byte, 3)[1:])
+	check(t, err)
+	check(t, portOf(t, o, "x").Bind(b))
+	check(t, o.Run(context.Background(), nil))
+}
+
+// The strides of all axes together stay in the buffer.
+func TestBufferStrides(t *testing.T) {
+	for _, strides := range [][]int{{16, 4}, {12, 8}, {8, 16}} {
+		if _, err := e5rt.NewBuffer(e5rt.Layout{Type: tensor.Float32, Shape: []int{2, 2}, Strides: strides, Bytes: 16}); err == nil {
+			t.Errorf("strides %v in 16 bytes are let pass", strides)
+		}
+	}
+}
+
+// A state in use may just be moved: nobody looks at how it lies.
+func TestStateBusyFirst(t *testing.T) {
+	s := e5rt.NewState(e5rt.Port{Name: "s", Type: tensor.Float32, Shape: []int{2}})
+	e5rt.WhileBusy(s, func() {
+		if err := s.Bind("s", newBuffer(t, e5rt.DenseLayout(tensor.Float32, 3))); !errors.Is(err, e5rt.ErrBusy) {
+			t.Errorf("Bind: %v", err)
+		}
+		if err := s.Set("none", tensor.New(tensor.Float32, 2)); !errors.Is(err, e5rt.ErrBusy) {
+			t.Errorf("Set: %v", err)
+		}
+	})
+}
+
+// A function does not take the operation of another.
+func TestPutBackOfAnother(t *testing.T) {
+	f, g := bracketed(t, tensor.Float32).open(nil), bracketed(t, tensor.Float16).open(nil)
+	f.PutBack(g.NewOperation())
+	if f.TakeOut().Function() != f {
+		t.Error("it gives out an operation of another function")
+	}
+}

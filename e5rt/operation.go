@@ -235,7 +235,7 @@ func (o *Operation) bindMemory(i int, l Layout, memory []byte, of *Buffer) error
 		return o.misfit(i, l)
 	}
 	size := min(f.slots[root].size, len(memory))
-	if width := uintptr(l.Type.Size()); uintptr(unsafe.Pointer(unsafe.SliceData(memory)))%width != 0 {
+	if width := uintptr(max(l.Type.Size(), 1)); uintptr(unsafe.Pointer(unsafe.SliceData(memory)))%width != 0 {
 		return &layoutError{fmt.Sprintf("port %q of function %s: the memory of %v does not begin at a multiple of %d bytes", s.symbol, f.name, l, width)}
 	}
 	o.unbind(i)
@@ -318,7 +318,11 @@ func (o *Operation) Set(port string, v Value) error {
 		return fmt.Errorf("port %q of function %s: %w", port, f.name, err)
 	}
 	defer o.users.leave()
-	memory := o.memory(f.slots[o.home(i)].root)
+	root := f.slots[o.home(i)].root
+	if b := o.buffers[root]; b != nil && b.readOnly {
+		return fmt.Errorf("port %q of function %s: %w", port, f.name, errReadOnly)
+	}
+	memory := o.memory(root)
 	switch s := &f.slots[i]; {
 	case o.isDirect(i):
 		f.steps[f.direct[i].cast].do.(*castStep).move.do(memory, t.Bytes(), f.threads)

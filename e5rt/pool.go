@@ -93,10 +93,10 @@ func (p *Pool[T]) Made() int {
 }
 
 // newOperations makes the pool of a function's operations. One that is bound to memory of a caller, or encoded in a stream, is
-// not taken back.
+// not taken back, nor one of another function.
 func newOperations(f *Function, keep int) *Pool[*Operation] {
 	p := NewPool(keep, func() (*Operation, error) { return f.NewOperation(), nil })
-	p.clean = func(o *Operation) bool { return !o.isLent() && o.streams.Load() == 0 }
+	p.clean = func(o *Operation) bool { return o.function == f && !o.isLent() && o.streams.Load() == 0 }
 	return p
 }
 

@@ -11,6 +11,10 @@ import (
 // Set gives a state another value: the elements of a tensor of its shape, converted to its type. The buffer stays where
 // it is. A state in use is left alone.
 func (s *State) Set(name string, t *tensor.Tensor) error {
+	if !s.busy.CompareAndSwap(false, true) { // first: a run may move the state
+		return fmt.Errorf("state %q: %w", name, ErrBusy)
+	}
+	defer s.busy.Store(false)
 	held, err := s.Tensor(name)
 	if err != nil {
 		return err
@@ -18,10 +22,6 @@ func (s *State) Set(name string, t *tensor.Tensor) error {
 	if t, err = t.Convert(held.DType()); err != nil {
 		return fmt.Errorf("state %q: %w", name, err)
 	}
-	if !s.busy.CompareAndSwap(false, true) {
-		return fmt.Errorf("state %q: %w", name, ErrBusy)
-	}
-	defer s.busy.Store(false)
 	if b := s.buffers[slices.Index(s.names, name)]; b != nil {
 		place, open := b.gate.Enter(context.Background())
 		if !open {

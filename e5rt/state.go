@@ -60,6 +60,10 @@ func (s *State) Bind(name string, b *Buffer) error {
 		return fmt.Errorf("state %q: %w", name, ErrNotFound)
 	}
 	fail := func(err error) error { return fmt.Errorf("state %q: %w", name, err) }
+	if !s.busy.CompareAndSwap(false, true) {
+		return fail(ErrBusy)
+	}
+	defer s.busy.Store(false)
 	if l := &s.layouts[i]; l.Type != b.layout.Type || !slices.Equal(l.Shape, b.layout.Shape) {
 		return fail(fmt.Errorf("found %v, want %v", b.layout, *l))
 	}
@@ -70,10 +74,6 @@ func (s *State) Bind(name string, b *Buffer) error {
 	if err != nil {
 		return fail(err)
 	}
-	if !s.busy.CompareAndSwap(false, true) {
-		return fail(ErrBusy)
-	}
-	defer s.busy.Store(false)
 	s.layouts[i], s.memory[i], s.buffers[i] = b.layout, memory, b
 	s.version++
 	return nil

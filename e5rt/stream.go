@@ -294,10 +294,26 @@ func (s *Stream) submit(what submission) error {
 //	               ┌─────── a submission ────────┐
 //	started ── under way ── spinning ── 50 µs ── parked ── 10 s ── gone
 func (s *Stream) work() {
+	gone := false
+	defer func() {
+		if !gone {
+			s.replace()
+		}
+	}()
 	for s.next() {
 		s.pending.Store(false)
 		completion, err := s.run()
 		completion(err)
+	}
+	gone = true
+}
+
+// replace is for a worker that somebody's code has ended, by runtime.Goexit: the next submission needs another.
+func (s *Stream) replace() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.worker = s.pending.Load(); s.worker {
+		go s.work()
 	}
 }
 

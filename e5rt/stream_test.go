@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -347,5 +348,29 @@ func TestStreamsAllocateNothing(t *testing.T) {
 		check(t, s.Reset())
 	}); n != 0 {
 		t.Errorf("Submit: %v allocations", n)
+	}
+}
+
+// A completion that ends its goroutine, as t.Fatal does, leaves a stream that goes on, also if it has submitted again.
+func TestStreamGoexit(t *testing.T) {
+	o := bracketed(t, tensor.Float16).open(nil).NewOperation()
+	s, done := e5rt.NewStream(), make(chan bool, 1)
+	again := func(completion func(error)) {
+		check(t, s.Reset())
+		check(t, s.Encode(o, nil))
+		check(t, s.Submit(context.Background(), completion))
+	}
+	last := func(error) { done <- true }
+	for _, first := range []func(error){
+		func(error) { again(last); runtime.Goexit() },
+		func(error) { defer func() { done <- true }(); runtime.Goexit() },
+		last,
+	} {
+		again(first)
+		select {
+		case <-done:
+		case <-time.After(10 * time.Second):
+			t.Fatal("the stream does nothing")
+		}
 	}
 }
