@@ -2,6 +2,7 @@ package e5rt
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -50,6 +51,9 @@ func (e *Event) Signal(value uint64) {
 // Fail says that the values up to this one will not be signalled, as far as they have not been: who waits for them gets the
 // error. So does a stream of which an operation fails for what its operations were to signal. Signal may still raise the value.
 func (e *Event) Fail(value uint64, err error) {
+	if err == nil {
+		err = errGivenUp
+	}
 	e.mu.Lock()
 	if value > e.givenUp.Load() && value > e.value.Load() {
 		e.err = err
@@ -57,6 +61,9 @@ func (e *Event) Fail(value uint64, err error) {
 	}
 	e.tell()
 }
+
+// errGivenUp is why a value will not be reached, if nobody says it better.
+var errGivenUp = errors.New("it was given up")
 
 // tell wakes and calls those whose value is there, one by one. It is called with the lock held, and gives it up.
 func (e *Event) tell() {

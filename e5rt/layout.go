@@ -66,6 +66,21 @@ func (l *Layout) extent() int {
 	return end
 }
 
+// shared reports whether elements may lie on each other: along some axis the next one
+// comes before the end of those along shorter strides.
+func (l *Layout) shared() bool {
+	loops := loopsOf(l.Shape, l.Strides)
+	slices.SortFunc(loops, func(a, b loop) int { return a.stride - b.stride })
+	end := l.Type.Size()
+	for _, axis := range loops {
+		if axis.stride < end {
+			return true
+		}
+		end += (axis.n - 1) * axis.stride
+	}
+	return false
+}
+
 // tensor is the memory of a value as an array.
 func (l *Layout) tensor(memory []byte) (*tensor.Tensor, error) {
 	if l.Type.Size() == 0 { // of less than a byte: they lie side by side

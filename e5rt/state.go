@@ -70,6 +70,9 @@ func (s *State) Bind(name string, b *Buffer) error {
 	if b.readOnly {
 		return fail(errReadOnly)
 	}
+	if b.layout.shared() {
+		return fail(fmt.Errorf("elements of %v lie on each other", b.layout))
+	}
 	memory, err := b.Bytes()
 	if err != nil {
 		return fail(err)
