@@ -183,3 +183,63 @@ func TestFindValues(t *testing.T) {
 		t.Error("bytes that nobody writes")
 	}
 }
+
+// A read sees no write beside it, and none to the same place of another memory.
+func TestFindValuesApart(t *testing.T) {
+	p := new(Program)
+	add := func(writes bool, memory, offset int) int {
+		i := len(p.own)
+		p.own = append(p.own, touch{step: i, writes: writes, memory: memory, region: newRegion(offset, 32, nil, nil), value: i})
+		p.own[i].lo, p.own[i].hi = p.own[i].region.hull()
+		return i
+	}
+	seen := add(true, 0, 32)
+	others := []int{add(true, 0, 0), add(true, 0, 64), add(true, 1, 32)}
+	read := add(false, 0, 32)
+	if !p.findValues() {
+		t.Fatal("it gave up")
+	}
+	if p.root(seen) != p.root(read) {
+		t.Error("the read is not joined with what it sees")
+	}
+	for _, i := range others {
+		if p.root(i) == p.root(read) {
+			t.Errorf("the read is joined with write %d", i)
+		}
+	}
+	add(false, 2, 32)
+	if p.findValues() {
+		t.Error("bytes that are written in other memories alone")
+	}
+}
+
+// What lies in a way that is not known stays where it is.
+func TestTouchMoves(t *testing.T) {
+	for _, test := range []struct {
+		what   string
+		change func(*touch)
+		want   bool
+	}{
+		{"rows", func(*touch) {}, true},
+		{"no operand", func(t *touch) { t.operand = nil }, false},
+		{"interleaved", func(t *touch) { t.operand.Interleave = 2 }, false},
+		{"less than a byte", func(t *touch) { t.operand.Type = tensor.Int4 }, false},
+		{"backwards", func(t *touch) { t.operand.Strides[td.AxisH] = -64 }, false},
+		{"one row backwards", func(t *touch) { t.operand.Dims[td.AxisH], t.operand.Strides[td.AxisH] = 1, -64 }, true},
+		{"weights", func(t *touch) { t.weights = &strided.RuntimeWeights{Stride: 2} }, true},
+		{"weights in one place", func(t *touch) { t.weights = new(strided.RuntimeWeights) }, false},
+	} {
+		var dims [td.NumAxes]int
+		for a := range dims {
+			dims[a] = 1
+		}
+		dims[td.AxisH], dims[td.AxisW] = 4, 8
+		var strides [td.NumAxes]int64
+		strides[td.AxisH], strides[td.AxisW] = 64, 2
+		to := touch{operand: halves(0, dims, strides)}
+		test.change(&to)
+		if got := to.moves(); got != test.want {
+			t.Errorf("%s: %v", test.what, got)
+		}
+	}
+}

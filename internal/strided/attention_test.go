@@ -72,6 +72,30 @@ func TestAttentionByTiles(t *testing.T) {
 	}
 }
 
+// Keys and values that were packed are not used again by a run after that, which may
+// find others there.
+func TestAttentionByTilesAgain(t *testing.T) {
+	op := attentionOf(func(base int, dims ...int) Operand { return dense(base, tensor.Float16, dims...) }, 1, 64, 64, 64)
+	if !tilesAttention(op) {
+		t.Skip("there are no tiles here")
+	}
+	for _, changed := range []int{2, 3} {
+		b := bindDense(t, op)
+		b.run()
+		before := string(b.w.Memory[0])
+		clear(b.w.Memory[changed])
+		b.run()
+		again := string(b.w.Memory[0])
+		w := NewScratch(b.kernel.Need())
+		w.Memory = b.w.Memory
+		b.w = w
+		b.run()
+		if again == before || again != string(w.Memory[0]) {
+			t.Errorf("operand %d has changed, and results are not those of what is there", changed)
+		}
+	}
+}
+
 func halvesOf(b []byte) []float32 {
 	floats := make([]float32, len(b)/2)
 	half.Floats(floats, b)

@@ -79,3 +79,33 @@ func smallPacks(t *testing.T, row *gemm.Row) {
 		t.Error("small packs give other bits")
 	}
 }
+
+// A large matrix for a few rows is left where it lies, too, with the same bits.
+func TestSmallPacksFewRows(t *testing.T) { forRows(t, smallPacksFewRows) }
+
+func smallPacksFewRows(t *testing.T, row *gemm.Row) {
+	if !hasFew(row) {
+		t.Skip("there is no kernel for a few rows")
+	}
+	const rows, cols, n = 2, 320, 1024
+	var bits [2][]byte
+	for i, small := range []bool{false, true} {
+		weights := dense(2, tensor.Float16, 1, 1, 1, cols, n)
+		weights.Constant = true
+		op := &Op{Params: &td.MatMul{TransposeZ: true}, Gemm: row, Operands: []Operand{
+			dense(0, tensor.Float16, 1, 1, 1, rows, cols), dense(1, tensor.Float16, 1, 1, 1, rows, n), weights,
+		}}
+		b := bindPacked(t, op, &Packs{Small: small})
+		if _, is := b.kernel.(*fewRows); !is {
+			t.Fatalf("%T, not a few rows", b.kernel)
+		}
+		b.run()
+		bits[i] = b.w.Memory[0]
+		if got := op.Packs.Bytes(); small && got != 0 {
+			t.Errorf("%d bytes for %d weights that stay where they lie", got, n*cols)
+		}
+	}
+	if string(bits[0]) != string(bits[1]) {
+		t.Error("small packs give other bits")
+	}
+}
