@@ -12,6 +12,9 @@ import (
 // rows.
 type standardRows struct{ *layerNorm }
 
+// rowsTogether is how many rows are one call at most: a stop takes effect between calls.
+const rowsTogether = 64
+
 // isStandard reports whether a normalization is one.
 func isStandard(op *Op) bool {
 	if op.Rules != nil || len(op.Epilogue) > 0 {
@@ -47,16 +50,31 @@ func (k standardRows) Run(w *Scratch, lo, hi int) {
 	fill(w, beta, k.beta, index{}, k.inner.axis, 0)
 	dst, src := k.sink.out.memory(w), k.x.memory(w)
 	at := k.outer.place(lo)
-	for range hi - lo {
+	apart := k.x.strides[k.inner.axis]
+	for t := lo; t < hi; {
 		if w.stop() {
 			return
 		}
-		row, apart := src[k.x.at(&at):], k.x.strides[k.inner.axis]
-		if apart != 2 {
-			row = w.decoded[:2*k.count]
-			gatherHalves(row, src, k.x.at(&at), apart)
-		}
-		vec.Standardize(dst[k.sink.out.at(&at):], row, gamma, beta, k.epsilon)
+		to, from := k.sink.out.at(&at), k.x.at(&at)
+		rows := vec.Rows{N: 1}
 		k.outer.next(&at)
+		if apart == 2 { // rows as far from each other as the first two go together
+			for ; t+rows.N < hi && rows.N < rowsTogether; rows.N++ {
+				toNext, fromNext := k.sink.out.at(&at)-to, k.x.at(&at)-from
+				if rows.N == 1 {
+					rows.DstStep, rows.SrcStep = toNext, fromNext
+				}
+				if toNext != rows.N*rows.DstStep || fromNext != rows.N*rows.SrcStep || min(toNext, fromNext) < 0 {
+					break
+				}
+				k.outer.next(&at)
+			}
+			vec.Standardize(dst[to:], src[from:], rows, gamma, beta, k.epsilon)
+		} else {
+			row := w.decoded[:2*k.count]
+			gatherHalves(row, src, from, apart)
+			vec.Standardize(dst[to:], row, rows, gamma, beta, k.epsilon)
+		}
+		t += rows.N
 	}
 }

@@ -20,7 +20,7 @@ func TestAVX2(t *testing.T) {
 		test func(*testing.T)
 	}{
 		{"pairs", TestPairs}, {"rows", TestRows}, {"limits", TestLimits}, {"curve", TestCurve}, {"functions", TestFunctions},
-		{"reductions", TestReductions}, {"square", TestSquare}, {"standardize", TestStandardize}, {"finish", TestFinish},
+		{"reductions", TestReductions}, {"square", TestSquare}, {"standardize", TestStandardize}, {"rows", TestStandardizeRows}, {"finish", TestFinish},
 		{"places", TestPlaces}, {"guard", TestGuard}, {"guard finish", TestGuardFinish}, {"guard places", TestGuardPlaces},
 		{"refuses", TestGuardRefuses}, {"short", TestCallsAreShort},
 	} {

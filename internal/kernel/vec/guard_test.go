@@ -72,7 +72,10 @@ func TestGuard(t *testing.T) {
 			m.Check(func() { Normalize(m.Floats(n), m.Floats(n), m.Floats(n), 1, 2, odd) }, "Normalize of %d, odd %v", n, odd)
 		}
 		if Standardizes(n) {
-			m.Check(func() { Standardize(m.Bytes(2*n), m.Bytes(2*n), m.Floats(n), m.Floats(n), 1) }, "Standardize of %d", n)
+			m.Check(func() { Standardize(m.Bytes(2*n), m.Bytes(2*n), Rows{N: 1}, m.Floats(n), m.Floats(n), 1) }, "Standardize of %d", n)
+			m.Check(func() {
+				Standardize(m.Bytes(6*n+4), m.Bytes(6*n+8), Rows{3, 2*n + 2, 2*n + 4}, m.Floats(n), m.Floats(n), 1)
+			}, "Standardize of 3 rows of %d", n)
 		}
 	}
 }

@@ -1,6 +1,6 @@
-// Layer normalization of a row of fp16 numbers, with AVX2: as with AVX-512, eight
+// Layer normalization of rows of fp16 numbers, with AVX2: as with AVX-512, eight
 // elements at a time. Those after the last eight are in the arguments, filled up with
-// 0, and so are their results.
+// 0, and so are their results: such rows come one by one.
 
 //go:build amd64
 
@@ -54,9 +54,17 @@ TEXT ·standardizeAVX2(SB), NOSPLIT, $0-8
 	SHRQ $3, R8
 	ANDQ $7, CX
 	LANES8(CX, Y5)
+	VPCMPEQD Y6, Y6, Y6
+	VPSRLD   $23, Y6, Y7
+	VPSLLD   $22, Y7, Y7
+	VPSLLD   $31, Y6, Y6
+	MOVQ     8(DX), R11
+	MOVQ     0(DX), R12
+	MOVQ     88(DX), R13
 
+row:
 	ZERO4
-	MOVQ  8(DX), SI
+	MOVQ  R11, SI
 	MOVQ  R8, BX
 	TESTQ BX, BX
 	JZ    sumRest
@@ -71,10 +79,14 @@ sum:
 	JNZ       sum
 
 sumRest:
+	TESTQ        CX, CX
+	JZ           sumDone
 	VCVTPH2PS    56(DX), Y0
 	WIDE
 	VADDPD       Y0, Y14, Y14
 	VADDPD       Y1, Y15, Y15
+
+sumDone:
 	TOTAL
 	VMULSD       40(DX), X0, X0
 	VCVTSD2SS    X0, X0, X8
@@ -85,7 +97,7 @@ sumRest:
 	VBROADCASTSS X9, Y9
 
 	ZERO4
-	MOVQ  8(DX), SI
+	MOVQ  R11, SI
 	MOVQ  R8, BX
 	TESTQ BX, BX
 	JZ    squareRest
@@ -101,12 +113,16 @@ square:
 	JNZ         square
 
 squareRest:
+	TESTQ        CX, CX
+	JZ           squareDone
 	VCVTPH2PS    56(DX), Y0
 	APART
 	VANDPS       Y5, Y0, Y0
 	WIDE
 	VFMADD231PD  Y0, Y0, Y14
 	VFMADD231PD  Y1, Y1, Y15
+
+squareDone:
 	TOTAL
 	VMULSD       40(DX), X0, X0
 	VADDSD       48(DX), X0, X0
@@ -116,13 +132,9 @@ squareRest:
 	VDIVSD       X0, X1, X0
 	VCVTSD2SS    X0, X0, X10
 	VBROADCASTSS X10, Y10
-	VPCMPEQD     Y6, Y6, Y6
-	VPSRLD       $23, Y6, Y7
-	VPSLLD       $22, Y7, Y7
-	VPSLLD       $31, Y6, Y6
 
-	MOVQ  8(DX), SI
-	MOVQ  0(DX), DI
+	MOVQ  R11, SI
+	MOVQ  R12, DI
 	MOVQ  16(DX), R9
 	MOVQ  24(DX), R10
 	MOVQ  R8, BX
@@ -144,11 +156,19 @@ put:
 	JNZ       put
 
 putRest:
+	TESTQ      CX, CX
+	JZ         putDone
 	VCVTPH2PS  56(DX), Y0
 	VMASKMOVPS (R9), Y5, Y3
 	VMASKMOVPS (R10), Y5, Y4
 	APART
 	FINISH
 	VCVTPS2PH  $0, Y0, 56(DX)
+
+putDone:
+	ADDQ       80(DX), R11
+	ADDQ       72(DX), R12
+	DECQ       R13
+	JNZ        row
 	VZEROUPPER
 	RET

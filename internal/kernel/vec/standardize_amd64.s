@@ -1,4 +1,4 @@
-// Layer normalization of a row of fp16 numbers, with AVX-512.
+// Layer normalization of rows of fp16 numbers, with AVX-512.
 
 //go:build amd64
 
@@ -35,9 +35,10 @@
 
 // func standardizeAVX512(s *standardization)
 //
-// Three times over the row: its sum, the sum of the squares of the distances to the
-// mean, the result. K1 are the elements after the last sixteen, of which there are
-// R8·16.
+// Three times over each row: its sum, the sum of the squares of the distances to the
+// mean, the result. K1 are the CX elements after the last sixteen, of which there are
+// R8·16. A short row is mostly waiting for its root and its quotient: with all rows in
+// one call the processor begins with the next meanwhile, which halves the time of 64.
 TEXT ·standardizeAVX512(SB), NOSPLIT, $0-8
 	MOVQ  s+0(FP), DX
 	MOVQ  32(DX), CX
@@ -49,8 +50,19 @@ TEXT ·standardizeAVX512(SB), NOSPLIT, $0-8
 	DECL  AX
 	KMOVW AX, K1
 
+	MOVL  $0x80000000, AX
+	VPBROADCASTD AX, Z6
+	MOVL  $0x7fc00000, AX
+	VPBROADCASTD AX, Z7
+	MOVQ  $0x3ff0000000000000, AX
+	VMOVQ AX, X11
+	MOVQ  8(DX), R11
+	MOVQ  0(DX), R12
+	MOVQ  88(DX), R13
+
+row:
 	ZERO4
-	MOVQ  8(DX), SI
+	MOVQ  R11, SI
 	MOVQ  R8, BX
 	TESTQ BX, BX
 	JZ    sumRest
@@ -65,11 +77,15 @@ sum:
 	JNZ       sum
 
 sumRest:
+	TESTQ       CX, CX
+	JZ          sumDone
 	VMOVDQU16.Z (SI), K1, Y0
 	VCVTPH2PS   Y0, Z0
 	WIDE
 	VADDPD      Z0, Z14, Z14
 	VADDPD      Z1, Z15, Z15
+
+sumDone:
 	TOTAL
 	VMULSD      40(DX), X0, X0
 	VCVTSD2SS   X0, X0, X8
@@ -80,7 +96,7 @@ sumRest:
 	VBROADCASTSS X9, Z9
 
 	ZERO4
-	MOVQ  8(DX), SI
+	MOVQ  R11, SI
 	MOVQ  R8, BX
 	TESTQ BX, BX
 	JZ    squareRest
@@ -96,6 +112,8 @@ square:
 	JNZ         square
 
 squareRest:
+	TESTQ       CX, CX
+	JZ          squareDone
 	VMOVDQU16.Z (SI), K1, Y0
 	VCVTPH2PS   Y0, Z0
 	APART
@@ -103,22 +121,18 @@ squareRest:
 	WIDE
 	VFMADD231PD Z0, Z0, Z14
 	VFMADD231PD Z1, Z1, Z15
+
+squareDone:
 	TOTAL
 	VMULSD      40(DX), X0, X0
 	VADDSD      48(DX), X0, X0
 	VSQRTSD     X0, X0, X0
-	MOVQ        $0x3ff0000000000000, AX
-	VMOVQ       AX, X1
-	VDIVSD      X0, X1, X0
+	VDIVSD      X0, X11, X0
 	VCVTSD2SS   X0, X0, X10
 	VBROADCASTSS X10, Z10
-	MOVL        $0x80000000, AX
-	VPBROADCASTD AX, Z6
-	MOVL        $0x7fc00000, AX
-	VPBROADCASTD AX, Z7
 
-	MOVQ  8(DX), SI
-	MOVQ  0(DX), DI
+	MOVQ  R11, SI
+	MOVQ  R12, DI
 	MOVQ  16(DX), R9
 	MOVQ  24(DX), R10
 	MOVQ  R8, BX
@@ -144,6 +158,8 @@ put:
 	JNZ         put
 
 putRest:
+	TESTQ       CX, CX
+	JZ          putDone
 	VMOVDQU16.Z (SI), K1, Y0
 	VCVTPH2PS   Y0, Z0
 	VMOVUPS.Z   (R9), K1, Z3
@@ -156,5 +172,11 @@ putRest:
 	VPORD       Z7, Z1, K2, Z0
 	VCVTPS2PH   $0, Z0, Y0
 	VMOVDQU16   Y0, K1, (DI)
+
+putDone:
+	ADDQ        80(DX), R11
+	ADDQ        72(DX), R12
+	DECQ        R13
+	JNZ         row
 	VZEROUPPER
 	RET
