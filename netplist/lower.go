@@ -96,6 +96,7 @@ type lowering struct {
 	started map[string]bool
 	consts  map[string]*Constant
 	names   map[string]string // of what units leave by ports: the value's name, by the unit's
+	biases  map[string]*Unit  // the units that are the bias of a convolution, by its name
 	unit    *Unit
 }
 
@@ -125,7 +126,7 @@ func (l *lowering) run() error {
 // operation lowers a network.
 func (l *lowering) operation() *Error {
 	l.values, l.units, l.consts = map[string]*anec.Value{}, map[string]*Unit{}, map[string]*Constant{}
-	l.started, l.names = map[string]bool{}, map[string]string{}
+	l.started, l.names, l.biases = map[string]bool{}, map[string]string{}, map[string]*Unit{}
 	for _, u := range l.net.Units {
 		if l.units[u.Name] != nil {
 			return errorf(InvalidUnit, "ANE internal error: Unit name %q collision", u.Name).at("", u.Name, "Units")
@@ -140,6 +141,9 @@ func (l *lowering) operation() *Error {
 			}
 			l.units[symbol] = u
 		}
+	}
+	if err := l.findBiases(); err != nil {
+		return err
 	}
 	for _, c := range l.net.Constants {
 		l.consts[c.Name] = c
@@ -356,6 +360,9 @@ func (l *lowering) value(symbol, reader string) (*anec.Value, *Error) {
 		return v, nil
 	}
 	if u := l.units[symbol]; u != nil {
+		if u.Extra[biasOf] == true {
+			u = l.units[u.Bottom[0]]
+		}
 		if l.started[u.Name] {
 			return nil, errorf(InvalidUnit, "it reads what it makes").at("", u.Name, "Bottom")
 		}

@@ -132,7 +132,7 @@ func (l *lowering) operands(u *Unit, kind anec.Kind, p anec.Params, given []*ane
 		}
 	}
 	constant := func(name string, c *anec.Constant) *Error {
-		v, err := l.addConstant(u.Name+"."+name, c)
+		v, err := l.addConstant(l.last(u).Name+"."+name, c)
 		if err != nil {
 			return err
 		}
@@ -159,6 +159,19 @@ func (l *lowering) operands(u *Unit, kind anec.Kind, p anec.Params, given []*ane
 		}
 		if err := constant("w", c); err != nil {
 			return nil, err
+		}
+		if bias := l.biases[u.Name]; bias != nil {
+			t := take(bias.Params)
+			_, offset, err := l.groupData(t)
+			if err == nil && (offset == nil || len(t.left) > 0) {
+				err = errorf(InvalidParamSyntax, "found %s, want a bias and no more", describe(bias.Params))
+			}
+			if err == nil {
+				err = constant("bias", offset)
+			}
+			if err != nil {
+				return nil, err.at("", bias.Name, "")
+			}
 		}
 	case anec.KindGOC:
 		scale, bias, err := l.groupData(t)
@@ -215,6 +228,38 @@ func usualOperands(kind anec.Kind, p anec.Params, n int) []string {
 	return names[:min(n, len(names))]
 }
 
+// findBiases finds the units that are the bias of a convolution and no layer: FromGraphs makes them.
+func (l *lowering) findBiases() *Error {
+	readers := map[string]int{}
+	for _, u := range l.net.Units {
+		for _, symbol := range u.Bottom {
+			readers[symbol]++
+		}
+	}
+	for _, p := range l.net.Outputs {
+		readers[p.Bottom]++
+	}
+	for _, u := range l.net.Units {
+		if u.Extra[biasOf] != true {
+			continue
+		}
+		if u.Type != anec.KindGOC.String() || len(u.Bottom) != 1 || l.units[u.Bottom[0]] == nil ||
+			l.units[u.Bottom[0]].Type != anec.KindConv.String() || readers[u.Bottom[0]] != 1 {
+			return errorf(InvalidUnit, "the bias of a convolution is a GOC behind it, which alone reads it").at("", u.Name, biasOf)
+		}
+		l.biases[u.Bottom[0]] = u
+	}
+	return nil
+}
+
+// last is the unit by whose name others read what a unit makes.
+func (l *lowering) last(u *Unit) *Unit {
+	if bias := l.biases[u.Name]; bias != nil {
+		return bias
+	}
+	return u
+}
+
 // exchange is the permutation between the axes of a unit and those of its layer.
 var exchange = anec.Perm{anec.N, anec.D, anec.H, anec.C, anec.W}
 
@@ -232,8 +277,9 @@ func exchanged(kind anec.Kind) []string {
 // add adds the layer of a unit.
 func (l *lowering) add(u *Unit, p anec.Params, bottoms []*anec.Value) *Error {
 	kind := p.Info().Kind
-	name := u.Name
-	if port := l.names[u.Name]; port != "" {
+	last := l.last(u)
+	name := last.Name
+	if port := l.names[last.Name]; port != "" {
 		name = port
 	}
 	swap := exchanged(kind)
@@ -257,7 +303,7 @@ func (l *lowering) add(u *Unit, p anec.Params, bottoms []*anec.Value) *Error {
 	if failed != nil {
 		return wrapped(InvalidParamSyntax, failed)
 	}
-	spec := anec.Spec{Name: u.Name, Params: p, Bottoms: bottoms, Tops: []string{name}}
+	spec := anec.Spec{Name: last.Name, Params: p, Bottoms: bottoms, Tops: []string{name}}
 	if swap != nil {
 		spec.Tops[0] = l.graph.FreshName(u.Name + ".y")
 	}
@@ -265,8 +311,8 @@ func (l *lowering) add(u *Unit, p anec.Params, bottoms []*anec.Value) *Error {
 	if err != nil {
 		return l.refusal(u, kind, err)
 	}
-	if u.OutputType != "" {
-		d, err := asType(u.OutputType)
+	if last.OutputType != "" {
+		d, err := asType(last.OutputType)
 		if err != nil {
 			return err.at("", "", "OutputType")
 		}
@@ -298,11 +344,11 @@ func (l *lowering) add(u *Unit, p anec.Params, bottoms []*anec.Value) *Error {
 			return wrapped(InvalidParamSyntax, failed)
 		}
 	}
-	l.values[u.Name] = top
+	l.values[u.Name], l.values[last.Name] = top, top
 	for i, symbol := range more {
 		l.values[symbol] = layer.Tops[i+1]
 	}
-	if n := u.OutputChannels; n != 0 && n != top.Type.Dims[td.AxisC] {
+	if n := u.OutputChannels; n != 0 && kind != anec.KindLinear && n != top.Type.Dims[td.AxisC] {
 		f := diag.Finding{ID: diag.NetplistChannels, Text: fmt.Sprintf("unit %q: OutputChannels is not what its operands make", u.Name),
 			Limit: fmt.Sprint(top.Type.Dims[td.AxisC]), Found: fmt.Sprint(n)}
 		l.findings = append(l.findings, *f.At(0, diag.Place{Function: l.graph.Name, Layer: u.Name}))
