@@ -10,6 +10,7 @@ require (
 	golang.org/x/image v0.47.0
 	golang.org/x/sys v0.49.0
 	google.golang.org/protobuf v1.36.12
+	howett.net/plist v1.0.1
 )
 
 require golang.org/x/tools v0.26.0 // indirect

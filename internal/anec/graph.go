@@ -20,6 +20,9 @@ type Graph struct {
 	Outputs []*Value // in the order of the ports; any value may be one, also twice
 	States  []*State
 
+	// Ports has what is asked of the memory of inputs and outputs, by their names. It is not changed.
+	Ports map[string]PortStrides
+
 	Values []*Value // all of them: inputs, states, constants, tops
 	Layers []*Layer
 

@@ -83,6 +83,11 @@ func network(id ID, title, doc, helps string) ID {
 	return row(Row{id, Networks, Refusal, Decoded, 0, title, doc, helps})
 }
 
+// listing is about a network description that is taken as it is.
+func listing(id ID, title, doc, helps string) ID {
+	return row(Row{id, Networks, Note, Decoded, 0, title, doc, helps})
+}
+
 // codegen is about a layer that passes its validator and fails later.
 func codegen(id ID, title, doc, helps string) ID {
 	return row(Row{id, Generation, Fallback, Measured, 0, title, doc, helps})

@@ -98,7 +98,7 @@ func TestEveryIDIsEmitted(t *testing.T) {
 // rowsOf are the IDs that a file declares, by the names of their variables.
 func rowsOf(t *testing.T, file *ast.File) map[string]ID {
 	rows := map[string]ID{}
-	makers := []string{"place", "note", "gate", "inferred", "network", "codegen", "encode", "hazard"}
+	makers := []string{"place", "note", "gate", "inferred", "network", "listing", "codegen", "encode", "hazard"}
 	for _, decl := range file.Decls {
 		vars, ok := decl.(*ast.GenDecl)
 		if !ok || vars.Tok != token.VAR {

@@ -1,0 +1,17 @@
+package diag
+
+// Network descriptions as property lists: what stands in them beside what a layer is.
+var (
+	NetplistKey = listing("netplist-key", "A key that nothing reads",
+		"A network description has a key that no source names. It is kept when the list is written, and has no effect.",
+		"look for a misspelled key; each kind of layer lists its own")
+	NetplistOurs = listing("netplist-ours", "A key or type that Apple's compiler does not know",
+		"The list says something for which Apple has no word, or none that is known. It begins with Espalier, and other readers pass it over or refuse it.",
+		"write the layer with keys of Apple's alone, if the list is for another compiler")
+	NetplistChannels = listing("netplist-channels", "A unit says another number of channels than it has",
+		"OutputChannels is read where it gives a convolution its size. Elsewhere the shape follows from the operands, and the number is not used.",
+		"give the number that the operands make, or leave it out")
+	NetplistSubtractMax = hazard("netplist-subtract-max", Hazard, WrongNumbers, Decoded, "Attention does not subtract the largest score",
+		"SubtractMax is false unless a unit says otherwise. The exponential of a score above 11 is beyond fp16, and the result is infinite or not a number.",
+		"set SubtractMax to true")
+)

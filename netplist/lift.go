@@ -1,0 +1,415 @@
+package netplist
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/diag"
+	"github.com/espalier-ane/espalier/td"
+	"github.com/espalier-ane/espalier/tensor"
+)
+
+// FromGraphs makes a list of graphs, each a network and a procedure of its own, and their weights files by name. It is the other way
+// of Procedures: what it makes reads back as graphs that compute the same, with the names that ports had. Layers have no epilogues in
+// a list: a graph is taken before it is fused. The findings name what Apple's compiler does not know.
+func FromGraphs(graphs []*anec.Graph) (*File, map[string][]byte, []diag.Finding, error) {
+	f := &File{Version: "1.0.10"}
+	files := map[string][]byte{}
+	var findings []diag.Finding
+	taken := map[string]bool{"Networks": true, "Version": true, "ProcedureList": true}
+	for _, g := range graphs {
+		l := &lifting{
+			graph: g, net: &Network{Name: fresh(taken, g.Name)}, entry: &Entry{Name: g.Name}, taken: map[string]bool{},
+			symbols: map[*anec.Value]string{}, blobs: map[*tensor.Tensor]int{}, absorbed: map[*anec.Layer]bool{},
+		}
+		for _, word := range []string{"Inputs", "Outputs", "States", "Units", "Constants", "Weights", "MutableWeights", "InputParams", "WeightFileProperties", ""} {
+			l.taken[word] = true
+		}
+		if err := l.run(); err != nil {
+			return nil, nil, nil, fmt.Errorf("graph %q: %w", g.Name, err)
+		}
+		if len(l.weights) > 0 {
+			name := fileName(l.net.Name) + ".weights"
+			for files[name] != nil {
+				name = "_" + name
+			}
+			files[name], l.net.Weights = l.weights, []string{name}
+		}
+		f.Networks = append(f.Networks, l.net)
+		f.ProcedureList = append(f.ProcedureList, l.entry)
+		findings = append(findings, l.findings...)
+	}
+	return f, files, findings, nil
+}
+
+// fresh takes a name that is not taken: the hint, or with a number.
+func fresh(taken map[string]bool, hint string) string {
+	name := hint
+	for i := 1; taken[name]; i++ {
+		name = fmt.Sprintf("%s_%d", hint, i)
+	}
+	taken[name] = true
+	return name
+}
+
+// fileName has no characters that mean something in a path.
+func fileName(name string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || strings.ContainsRune(`/\:*?"<>|`, r) {
+			return '_'
+		}
+		return r
+	}, name)
+}
+
+// A lifting makes the network of one graph.
+type lifting struct {
+	graph    *anec.Graph
+	net      *Network
+	entry    *Entry
+	taken    map[string]bool // symbols of the network
+	symbols  map[*anec.Value]string
+	weights  []byte
+	blobs    map[*tensor.Tensor]int
+	absorbed map[*anec.Layer]bool // exchanges of axes that a unit has in itself
+	findings []diag.Finding
+}
+
+func (l *lifting) run() error {
+	g := l.graph
+	operation := "op0"
+	l.entry.Operations = []Operation{{Name: operation, Network: l.net.Name}}
+	for _, v := range g.Inputs {
+		p := l.port(v, v.Name)
+		p.Operation = operation
+		l.entry.Inputs = append(l.entry.Inputs, p)
+		l.symbols[v] = v.Name
+		l.taken[v.Name] = true
+	}
+	for _, s := range g.States {
+		p := l.port(s.Before, s.Before.Name)
+		if s.Name != s.Before.Name {
+			p.Extra = Dict{ours + "Name": s.Name}
+		}
+		l.net.States = append(l.net.States, p)
+		l.symbols[s.Before] = p.Symbol
+		l.taken[p.Symbol] = true
+	}
+	for _, v := range g.Outputs { // ports keep their names, units get others if need be
+		l.taken[v.Name] = true
+	}
+	l.absorb()
+	for _, layer := range g.Order() {
+		if !l.absorbed[layer] {
+			if err := l.unit(layer); err != nil {
+				return err
+			}
+		}
+	}
+	for i, s := range g.States {
+		if s.Written() {
+			p := l.net.States[i]
+			if p.Extra == nil {
+				p.Extra = Dict{}
+			}
+			after, err := l.symbol(s.After)
+			if err != nil {
+				return err
+			}
+			p.Extra[ours+"After"] = after
+			l.note("", fmt.Sprintf("state %q, keys %sAfter and the like: Apple's compiler does not know them", p.Symbol, ours))
+		}
+	}
+	for i, v := range g.Outputs {
+		if slices.Contains(g.Outputs[:i], v) {
+			continue
+		}
+		if err := l.output(v, operation); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (l *lifting) note(unit, text string) {
+	f := diag.Finding{ID: diag.NetplistOurs, Text: text}
+	l.findings = append(l.findings, *f.At(0, diag.Place{Function: l.graph.Name, Layer: unit}))
+}
+
+// port describes an input or a state.
+func (l *lifting) port(v *anec.Value, symbol string) *Port {
+	s := l.graph.Ports[symbol]
+	return &Port{
+		Symbol: symbol, Type: typeName(v.Type.DType), Dims: Dims(v.Type.Dims), Interleave: max(v.Type.Interleave, 1),
+		Strides: Strides{s[0], s[1], s[2], s[3]},
+	}
+}
+
+// output adds a port that a unit leaves by.
+func (l *lifting) output(v *anec.Value, operation string) error {
+	bottom, err := l.symbol(v)
+	if err != nil {
+		return err
+	}
+	s := l.graph.Ports[v.Name]
+	p := &Port{Symbol: v.Name, Type: typeName(v.Type.DType), Interleave: max(v.Type.Interleave, 1), Strides: Strides{s[0], s[1], s[2], s[3]}}
+	if bottom != v.Name { // an input that is an output too has no place of its own
+		inner := *p
+		inner.Bottom, inner.Unlisted = bottom, true
+		l.net.Outputs = append(l.net.Outputs, &inner)
+	}
+	p.Unit, p.Operation = bottom, operation
+	l.entry.Outputs = append(l.entry.Outputs, p)
+	return nil
+}
+
+// symbol is the name by which units read a value. A constant enters the network when it is first read.
+func (l *lifting) symbol(v *anec.Value) (string, error) {
+	if s, ok := l.symbols[v]; ok {
+		return s, nil
+	}
+	if v.Const == nil {
+		return "", fmt.Errorf("%q is made by no unit", v.Name)
+	}
+	c := &Constant{Name: fresh(l.taken, v.Name), Type: typeName(v.Const.DType), Dims: Dims(v.Const.Dims), Interleave: 1}
+	if v.Const.Plain() {
+		c.Offset = l.blob(v.Const.Stored)
+	} else {
+		c.Extra = Dict{ours + "Parts": l.parts(v.Const)}
+		l.note("", fmt.Sprintf("constant %q, key %sParts: Apple's compiler does not know it", c.Name, ours))
+	}
+	l.net.Constants = append(l.net.Constants, c)
+	l.symbols[v] = c.Name
+	return c.Name, nil
+}
+
+// blobAlign is where tensors begin in a weights file.
+const blobAlign = 64
+
+// blob stores a tensor, once, and returns where.
+func (l *lifting) blob(t *tensor.Tensor) int {
+	if at, ok := l.blobs[t]; ok {
+		return at
+	}
+	l.weights = append(l.weights, make([]byte, (blobAlign-len(l.weights)%blobAlign)%blobAlign)...)
+	at := len(l.weights)
+	l.weights = append(l.weights, t.Dense().Bytes()...)
+	l.blobs[t] = at
+	return at
+}
+
+func (l *lifting) parts(c *anec.Constant) Dict {
+	d := Dict{}
+	part := func(name string, t *tensor.Tensor) {
+		if t != nil {
+			d[name] = Dict{"Type": typeName(t.DType()), "Dims": ints(t.Shape()), "Index": int64(0), "Offset": int64(l.blob(t))}
+		}
+	}
+	part("data", c.Stored)
+	part("mask", c.Mask)
+	part("scale", c.Scale)
+	part("offset", c.Offset)
+	if p := c.Palette; p != nil {
+		part("table", p.Table)
+		part("table_scale", p.Scale)
+		part("table_offset", p.Offset)
+		d["VectorAxis"] = axisNames[p.VectorAxis]
+	}
+	return d
+}
+
+// isExchange reports whether a layer does no more than exchange C and H.
+func isExchange(layer *anec.Layer) bool {
+	if layer == nil || layer.Kind() != anec.KindTranspose || layer.OutputType != tensor.Invalid || !layer.Epilogue.Empty() {
+		return false
+	}
+	return layer.Params.(*anec.Transpose).Perm == exchange
+}
+
+// absorb finds the exchanges about attention and matrix products that their units have in themselves: those that Procedures made, and
+// any that are like them.
+func (l *lifting) absorb() {
+	g := l.graph
+	inside := func(v *anec.Value) bool { return len(v.Uses) == 1 && !g.IsOutput(v) }
+	for _, layer := range g.Layers {
+		swap := exchanged(layer.Kind())
+		if swap == nil {
+			continue
+		}
+		for i, v := range layer.Bottoms {
+			if v != nil && slices.Contains(swap, layer.Info().Contract.Bottoms[i].Name) && isExchange(v.Def) && inside(v) {
+				l.absorbed[v.Def] = true
+			}
+		}
+		if top := layer.Top(); inside(top) && isExchange(top.Uses[0]) {
+			l.absorbed[top.Uses[0]] = true
+		}
+	}
+}
+
+// operand is the symbol of a unit's operand; of one that is exchanged, what the exchange reads.
+func (l *lifting) operand(unit string, v *anec.Value, swap bool) (string, error) {
+	switch {
+	case !swap:
+		return l.symbol(v)
+	case v.Def != nil && l.absorbed[v.Def]:
+		return l.symbol(v.Def.Bottoms[0])
+	}
+	from, err := l.symbol(v)
+	if err != nil {
+		return "", err
+	}
+	return l.exchangeUnit(unit, from, exchange.Apply(v.Type.Dims), v.Type.DType), nil
+}
+
+func (l *lifting) exchangeUnit(hint, from string, dims anec.Dims, d tensor.DType) string {
+	u := &Unit{
+		Name: fresh(l.taken, hint), Type: anec.KindTranspose.String(), Bottom: []string{from}, InputType: []string{typeName(d)},
+		OutputType: typeName(d), OutputChannels: dims[td.AxisC],
+	}
+	w := &paramWriter{unit: u, kind: anec.KindTranspose}
+	w.write(&anec.Transpose{Perm: exchange})
+	l.net.Units = append(l.net.Units, u)
+	return u.Name
+}
+
+// unit writes a layer.
+func (l *lifting) unit(layer *anec.Layer) error {
+	kind, rows := layer.Kind(), layer.Info().Contract.Bottoms
+	if !layer.Epilogue.Empty() {
+		return fmt.Errorf("layer %q has an epilogue, for which lists have no place", layer.Name)
+	}
+	swap := exchanged(kind)
+	u := &Unit{Name: layer.Name, Type: unitType(kind)}
+	w := &paramWriter{unit: u, kind: kind, bottoms: layer.Bottoms}
+	w.write(layer.Params)
+	var names []string
+	var bias *anec.Constant // of a convolution, which a unit behind it adds
+	for i, v := range layer.Bottoms {
+		row := rows[min(i, len(rows)-1)]
+		if v == nil || l.inParams(w, layer, row.Name, v) {
+			continue
+		}
+		if row.Name == "bias" && kind == anec.KindConv && v.Const != nil && v.Const.Plain() {
+			bias = v.Const
+			continue
+		}
+		symbol, err := l.operand(layer.Name+"."+row.Name, v, slices.Contains(swap, row.Name))
+		if err != nil {
+			return fmt.Errorf("layer %q: %w", layer.Name, err)
+		}
+		u.Bottom, names = append(u.Bottom, symbol), append(names, row.Name)
+		u.InputType = append(u.InputType, typeName(v.Type.DType))
+	}
+	if !slices.Equal(names, usualOperands(kind, layer.Params, len(names))) {
+		w.setOurs("Operands", anyOf(names))
+	}
+	top := layer.Top()
+	u.OutputType = typeName(top.Type.DType)
+	u.OutputChannels = top.Type.Dims[td.AxisC]
+	if kind == anec.KindLinear {
+		u.OutputChannels = layer.Bottoms[1].Type.Dims[td.AxisH]
+	}
+	var result *anec.Value // behind the exchange that the unit has in itself
+	if swap != nil {
+		u.OutputChannels = top.Type.Dims[td.AxisH]
+		if len(top.Uses) == 1 && l.absorbed[top.Uses[0]] {
+			result = top.Uses[0].Top()
+		}
+	}
+	if bias != nil {
+		u.Name += ".conv"
+	}
+	u.Name = fresh(l.taken, u.Name)
+	l.net.Units = append(l.net.Units, u)
+	switch {
+	case bias != nil:
+		l.symbols[top] = l.biasUnit(layer, u, bias)
+	case swap == nil:
+		l.symbols[top] = u.Name
+	case result != nil:
+		l.symbols[result] = u.Name
+	default:
+		l.symbols[top] = l.exchangeUnit(layer.Name+".y", u.Name, top.Type.Dims, top.Type.DType)
+	}
+	if len(layer.Tops) > 1 {
+		var more []string
+		for _, v := range layer.Tops[1:] {
+			l.symbols[v] = fresh(l.taken, v.Name)
+			more = append(more, l.symbols[v])
+		}
+		w.setOurs("Tops", anyOf(more))
+	}
+	if isOurs(u.Type) {
+		l.note(layer.Name, fmt.Sprintf("unit %q, type %s: Apple's compiler does not know it", u.Name, u.Type))
+	}
+	for _, key := range w.strange {
+		l.note(layer.Name, fmt.Sprintf("unit %q, key %s: Apple's compiler does not know it", u.Name, key))
+	}
+	return nil
+}
+
+// biasUnit adds the bias of a convolution as Apple's lists do, in a GOC. A key of ours says that the two are one layer.
+func (l *lifting) biasUnit(layer *anec.Layer, conv *Unit, bias *anec.Constant) string {
+	u := &Unit{
+		Name: fresh(l.taken, layer.Name), Type: anec.KindGOC.String(), Bottom: []string{conv.Name}, InputType: []string{conv.OutputType},
+		OutputType: conv.OutputType, OutputChannels: conv.OutputChannels, Extra: Dict{biasOf: true},
+	}
+	l.groupData(&paramWriter{unit: u, kind: anec.KindGOC}, "Bias", bias)
+	l.net.Units = append(l.net.Units, u)
+	return u.Name
+}
+
+// biasOf marks a GOC that is the bias of the convolution before it, and no layer of its own.
+const biasOf = ours + "Bias"
+
+func (l *lifting) groupData(w *paramWriter, prefix string, c *anec.Constant) {
+	d, _ := w.unit.Params["BiasScaleGroupData"].(Dict)
+	if d == nil {
+		d = Dict{}
+		w.set("BiasScaleGroupData", d)
+	}
+	d[prefix+"Count"], d[prefix+"Index"] = int64(c.Dims[td.AxisC]), int64(0)
+	d[prefix+"Offset"], d[prefix+"Type"] = int64(l.blob(c.Stored)), typeName(c.DType)
+}
+
+// inParams writes an operand that a unit has in its parameters, if this is one.
+func (l *lifting) inParams(w *paramWriter, layer *anec.Layer, operand string, v *anec.Value) bool {
+	if v.Const == nil {
+		return false
+	}
+	switch kind := layer.Kind(); {
+	case operand == "w" && (kind == anec.KindConv || kind == anec.KindLinear):
+		l.kernel(w, v.Const)
+	case kind == anec.KindGOC && v.Const.Plain():
+		l.groupData(w, map[string]string{"scale": "Scale", "bias": "Bias"}[operand], v.Const)
+	default:
+		return false
+	}
+	return true
+}
+
+// kernel writes weights, in the order output, input, depth, height, width.
+func (l *lifting) kernel(w *paramWriter, c *anec.Constant) {
+	w.set("KernelMode", "Dense")
+	w.set("KernelType", typeName(c.DType))
+	if !c.Plain() {
+		w.setOurs("Parts", l.parts(c))
+		return
+	}
+	stored := c.Stored
+	if c.Dims[td.AxisD] != 1 {
+		t, err := stored.Transpose(0, 2, 1, 3, 4)
+		if err != nil {
+			panic("bug: " + err.Error())
+		}
+		stored = t
+	}
+	w.set("KernelIndex", int64(0))
+	w.set("KernelOffset", int64(l.blob(stored)))
+	if layerType := w.unit.Params["Type"]; layerType == nil && w.kind == anec.KindConv {
+		w.set("Type", "Conv")
+	}
+}
