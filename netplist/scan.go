@@ -3,6 +3,7 @@ package netplist
 import (
 	"bytes"
 	"encoding/binary"
+	"encoding/xml"
 )
 
 // What a list may cost is counted before the library sees it: the library makes a copy of an object for each reference to it, so that
@@ -30,6 +31,9 @@ func scan(data []byte) *Error {
 	case bytes.HasPrefix(data, binaryMagic):
 		return scanBinary(data)
 	case isXML(data):
+		if err := scanProlog(data); err != nil {
+			return err
+		}
 		return scanXML(data)
 	}
 	return errorf(InvalidNetworkSourceFileName, "neither an XML nor a binary property list")
@@ -37,6 +41,24 @@ func scan(data []byte) *Error {
 
 func tooMany(what string, limit int) *Error {
 	return errorf(InvalidNetworkSourceFileName, "more than %d %s, with what references repeat", limit, what)
+}
+
+// scanProlog holds the document to an element plist. The library takes others for lists of the OpenStep form, which is not offered.
+func scanProlog(data []byte) *Error {
+	for d := xml.NewDecoder(bytes.NewReader(data)); ; {
+		token, err := d.RawToken()
+		if err != nil {
+			e := errorf(InvalidNetworkSourceFileName, "no XML property list")
+			e.Err = err
+			return e
+		}
+		if first, ok := token.(xml.StartElement); ok {
+			if first.Name.Local != "plist" {
+				return errorf(InvalidNetworkSourceFileName, "the document is a %q, want a plist", first.Name.Local)
+			}
+			return nil
+		}
+	}
 }
 
 // scanXML counts tags and how deep they nest. The document type may be named and not written out: entities are no part of a
