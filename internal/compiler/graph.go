@@ -39,7 +39,8 @@ type graphPart struct {
 }
 
 // graphFunction compiles a graph.
-func (job *Job) graphFunction(ctx context.Context, given *anec.Graph) (*Function, error) {
+func (job *Job) graphFunction(ctx context.Context, e Entry) (*Function, error) {
+	given := e.Graph
 	name := cmp.Or(given.Name, "main")
 	fail := func(err error) (*Function, error) { return nil, fmt.Errorf("graph %s: %w", name, err) }
 	if err := anec.Verify(given); err != nil {
@@ -59,6 +60,9 @@ func (job *Job) graphFunction(ctx context.Context, given *anec.Graph) (*Function
 	var wrong []error
 	for i, part := range graph.parts {
 		s := job.newSegment(fmt.Sprintf("%s_%d", name, i), part.graph)
+		if e.Form2020 {
+			s.Target = s.Target.As2020()
+		}
 		for _, out := range part.outputs {
 			s.Outputs = append(s.Outputs, out.symbol)
 		}
