@@ -49,9 +49,6 @@ type Entry struct {
 
 	Graph *anec.Graph // instead of Function; it stays as it is
 
-	// Form2020 asks for the words of Apple's compiler of 2020, which read the network descriptions of schema 1.0.9.
-	Form2020 bool
-
 	// Features is what the manifest says of it. Name and Segments are filled in, and of a graph inputs, outputs and states:
 	// its ports.
 	Features bundle.Function
@@ -109,7 +106,7 @@ func Compile(ctx context.Context, job *Job) (*Result, error) {
 // function compiles one function, on what takes it.
 func (job *Job) function(ctx context.Context, e Entry, weights *weights) (*Function, error) {
 	if e.Graph != nil {
-		return job.graphFunction(ctx, e)
+		return job.graphFunction(ctx, e.Graph)
 	}
 	source, err := ops.Unroll(e.Function, e.Shapes)
 	if err != nil {

@@ -39,8 +39,7 @@ type graphPart struct {
 }
 
 // graphFunction compiles a graph.
-func (job *Job) graphFunction(ctx context.Context, e Entry) (*Function, error) {
-	given := e.Graph
+func (job *Job) graphFunction(ctx context.Context, given *anec.Graph) (*Function, error) {
 	name := cmp.Or(given.Name, "main")
 	fail := func(err error) (*Function, error) { return nil, fmt.Errorf("graph %s: %w", name, err) }
 	if err := anec.Verify(given); err != nil {
@@ -60,7 +59,7 @@ func (job *Job) graphFunction(ctx context.Context, e Entry) (*Function, error) {
 	var wrong []error
 	for i, part := range graph.parts {
 		s := job.newSegment(fmt.Sprintf("%s_%d", name, i), part.graph)
-		if e.Form2020 {
+		if given.Form2020 {
 			s.Target = s.Target.As2020()
 		}
 		for _, out := range part.outputs {

@@ -17,16 +17,18 @@ import (
 	"github.com/espalier-ane/espalier/internal/compiler"
 	"github.com/espalier-ane/espalier/internal/engine"
 	"github.com/espalier-ane/espalier/internal/testkit"
+	"github.com/espalier-ane/espalier/netplist"
 	"github.com/espalier-ane/espalier/td"
 	"github.com/espalier-ane/espalier/tensor"
 )
 
 // Programs that Apple's compiler made of network descriptions that are at hand: both compiled, both run.
 
-// An appleFile is a container whose banner names a list, and what history had otherwise in the list when it was compiled: nothing
-// but extents, types of functions, and the file of weights.
+// An appleFile is a container, the list that its banner names, and what history had otherwise in the list when it was compiled:
+// nothing but extents, types of functions, and the file of weights.
 type appleFile struct {
 	name, list string
+	banner     string // what it has instead of the list, if its list is not at hand under that name
 	edits      []edit
 }
 
@@ -34,17 +36,24 @@ type appleFile struct {
 type edit struct{ keys, now, then string }
 
 var appleFiles = []appleFile{
-	{"concat_0f988933", "simple/concat", nil},
-	{"concat_fb59e09a", "simple/concat", []edit{{"input_0 InputChannels", "16384", "16"}}},
-	{"conv_8a6bd427", "simple/conv", []edit{{"Weights", "../twos.weights", "../min.weights"}}},
-	{"conv_ea5905f3", "simple/conv", nil},
-	{"gemm_bc27a277", "simple/gemm", []edit{{"image BatchSize", "512", "1"}}},
-	{"gemm_ef7e5c24", "simple/gemm", []edit{{"image BatchSize", "512", "1"}, {"image InputChannels", "512", "64"}, {"probs OutputChannels", "512", "64"}}},
-	{"golden_a199507d", "simple/conv", []edit{{"Weights", "../twos.weights", "../threes.weights"}}},
-	{"relu_d66a665b", "simple/neuron", []edit{{"image InputWidth", "77", "16"}, {"my_layer Params Type", "Sigmoid", "ReLU"}}},
-	{"relu_dc54cc54", "simple/neuron", []edit{{"my_layer Params Type", "Sigmoid", "ReLU"}}},
-	{"sigmoid_7cc79341", "simple/neuron", nil},
-	{"sum_1b1855b8", "plists/sum", nil},
+	{"concat_0f988933", "simple/concat", "", nil},
+	{"concat_fb59e09a", "simple/concat", "", []edit{{"input_0 InputChannels", "16384", "16"}}},
+	{"conv_8a6bd427", "simple/conv", "", []edit{{"Weights", "../twos.weights", "../min.weights"}}},
+	{"conv_ea5905f3", "simple/conv", "", nil},
+	{"gemm_bc27a277", "simple/gemm", "", []edit{{"image BatchSize", "512", "1"}}},
+	{"gemm_ef7e5c24", "simple/gemm", "", []edit{{"image BatchSize", "512", "1"}, {"image InputChannels", "512", "64"}, {"probs OutputChannels", "512", "64"}}},
+	{"golden_a199507d", "simple/conv", "", []edit{{"Weights", "../twos.weights", "../threes.weights"}}},
+	{"relu_d66a665b", "simple/neuron", "", []edit{{"image InputWidth", "77", "16"}, {"my_layer Params Type", "Sigmoid", "ReLU"}}},
+	{"relu_dc54cc54", "simple/neuron", "", []edit{{"my_layer Params Type", "Sigmoid", "ReLU"}}},
+	{"sigmoid_7cc79341", "simple/neuron", "", nil},
+	{"sum_1b1855b8", "plists/sum", "", nil},
+
+	{"compiled_ee9d5b1b", "net", "net.plist of a daemon", []edit{{"Weights", "model.espresso.weights", "../zero"}}},
+	{"compiled_signed_4e6bd6e6", "net", "net.plist of a daemon", nil},
+	{"golden_32a7ae2d", "simple/conv", "min.plist", []edit{{"Weights", "../twos.weights", "../threes.weights"}}},
+	{"golden_50e38bf9", "net", "net.plist of a daemon", nil},
+	{"golden_c20271e3", "simple/reshape", "reshape_noop.plist", nil},
+	{"golden_cb1ce958", "simple/conv", "min.plist", []edit{{"Weights", "../twos.weights", "../threes.weights"}, {"my_layer OutputChannels", "3", "2"}}},
 }
 
 // apply changes the value in the text of a list.
@@ -98,18 +107,15 @@ type fileParity struct {
 func (f *appleFile) compare(t testing.TB) *fileParity {
 	t.Helper()
 	p := &fileParity{appleFile: *f}
-	data, err := os.ReadFile(filepath.Join(testkit.Shared(t, "hwx"), f.name+".hwx"))
+	file := f.open(t)
+	data, err := file.Encode()
 	if err != nil {
 		t.Fatal(err)
 	}
-	file, err := hwx.NewFile(data)
-	if err != nil {
-		t.Fatal(err)
+	if named := strings.Contains(file.Banner(), "-i ./"+f.list+".plist\n"); named != (f.banner == "") {
+		t.Errorf("%s: the banner names %s.plist: %v", f.name, f.list, named)
 	}
-	if want := "-i ./" + f.list + ".plist\n"; !strings.Contains(file.Banner(), want) {
-		t.Errorf("%s: the banner has no %q", f.name, want)
-	}
-	s := compileGraph(t, compiler.Entry{Graph: f.graph(t), Form2020: true})
+	s := compileGraph(t, f.graph(t))
 	ours, err := compiler.Container(s)
 	if err != nil {
 		t.Fatal(err)
@@ -125,6 +131,20 @@ func (f *appleFile) compare(t testing.TB) *fileParity {
 	}
 	p.results = sameResults(t, file, ours)
 	return p
+}
+
+// open reads the container.
+func (f *appleFile) open(t testing.TB) *hwx.File {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(testkit.Shared(t, "hwx"), f.name+".hwx"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := hwx.NewFile(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return file
 }
 
 // renamed is our container with the names that are free as Apple's has them: the banner, the program, the ports, the digests of
@@ -311,6 +331,7 @@ var formReasons = []struct{ fields, why string }{
 	{"TileDMASrc.Word40 TileDMADst.ZeroPadFirst TileDMADst.ZeroPadLast NE.PaletteBits NE.Bit20", "2020 leaves them 0 in planar tasks."},
 	{"L2.ResultBufferMode L2.ResultChannel L2.ResultRow L2.ResultDepth L2.ResultGroup TileDMADst.BufferMode", "The result of a convolution passes through rows of its own in 2020, through a buffer in 2026."},
 	{"NE.KernelFormat NE.BinaryPoint", "2020 leaves them 0 where no weights are loaded."},
+	{"NE.Bias NE.AccumulatorBias", "A bias that all outputs have is in the kernel stream in 2020, a number of the task in 2026."},
 	{"TileDMADst.Depth", "A part of a concatenation has the depth stride of the whole in 2020. No record of 2026 has a concatenation."},
 }
 
@@ -321,7 +342,7 @@ var channelNumber = regexp.MustCompile(`Channel[0-9]+`)
 func filesPage(t testing.TB) string {
 	t.Helper()
 	var rows, edits strings.Builder
-	texts := 0
+	var named, texts, whole int
 	type forms struct {
 		values map[string]bool
 		files  map[string]bool
@@ -342,8 +363,17 @@ func filesPage(t testing.TB) string {
 		if p.text {
 			texts++
 		}
-		fmt.Fprintf(&rows, "| %s | %s | %d | %d | %s, %d bytes | %s | %s | %d |\n", f.name, f.list, len(p.theirs), len(p.ours),
-			same(bytes.Equal(p.constants[0], p.constants[1])), len(p.constants[1]), words, same(p.text), p.results)
+		if p.file {
+			whole++
+		}
+		banner := f.list + ".plist"
+		if f.banner != "" {
+			banner = f.banner
+		} else {
+			named++
+		}
+		fmt.Fprintf(&rows, "| %s | %s | %s.plist | %d | %d | %s, %d bytes | %s | %s | %s | %d |\n", f.name, banner, f.list, len(p.theirs), len(p.ours),
+			same(bytes.Equal(p.constants[0], p.constants[1])), len(p.constants[1]), words, same(p.text), same(p.file), p.results)
 		for _, e := range f.edits {
 			fmt.Fprintf(&edits, "| %s | %s.plist | %s | %s | %s |\n", f.name, f.list, strings.ReplaceAll(e.keys, " ", " / "), e.now, e.then)
 		}
@@ -351,7 +381,9 @@ func filesPage(t testing.TB) string {
 			fmt.Fprintf(&edits, "| %s | %s.plist | nothing | | |\n", f.name, f.list)
 		}
 		// The same list in the words of 2026.
-		later, err := compiler.Container(compileGraph(t, compiler.Entry{Graph: f.graph(t)}))
+		g := f.graph(t)
+		g.Form2020 = false
+		later, err := compiler.Container(compileGraph(t, g))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -370,14 +402,15 @@ func filesPage(t testing.TB) string {
 	fmt.Fprintf(&b, `
 ## Apple's own programs
 
-Eleven of the seventeen containers that Apple's compiler of 2020 made (v4.2.1) name in their banner a network description that is at
-hand. Here is what we make of the same descriptions. A description of schema 1.0.9, which that compiler read, gets the words of that
-compiler; models and schema 1.0.10 get those of 2026, as in the rest of this page. The text of %d of %d is Apple's byte for
-byte, hints and all. Results are bit for bit those of Apple's container, run on the same engine on random numbers, infinities and NaN
-among them.
+Seventeen containers that Apple's compiler of 2020 made (v4.2.1) are at hand, and %d of them name in their banner a network
+description that is at hand, too; those of the others are there under another name. Here is what we make of the same descriptions. A
+description of schema 1.0.9, which that compiler read, gets the words of that compiler; models and schema 1.0.10 get those of 2026, as in
+the rest of this page. The text of %d of %d is Apple's byte for byte, hints and all. Of %d the whole file is, once the names that are free
+are as Apple has them: banner, program, ports, digests of kernels, and two words of the program whose meaning is not known (+0x850,
++0x858). Results are bit for bit those of Apple's container, run on the same engine on random numbers, infinities and NaN among them.
 
-| Container | Description | Apple's tasks | ours | constants | words outside hints | whole text | results that are the same |
-|---|---|--:|--:|---|---|---|--:|
+| Container | in its banner | Description | Apple's tasks | ours | constants | words outside hints | text | file | results that are the same |
+|---|---|---|--:|--:|---|---|---|---|--:|
 %s
 ### What of the descriptions is other
 
@@ -394,7 +427,7 @@ The fields in which these programs differ if they are compiled in the one form o
 
 | Fields | why | 2020 → 2026 |
 |---|---|---|
-`, texts, len(appleFiles), rows.String(), edits.String())
+`, named, texts, len(appleFiles), whole, rows.String(), edits.String())
 	for _, r := range formReasons {
 		var names, values []string
 		for name := range strings.FieldsSeq(r.fields) {
@@ -426,31 +459,30 @@ The fields in which these programs differ if they are compiled in the one form o
 // graph is the list as a graph.
 func (f *appleFile) graph(t testing.TB) *anec.Graph {
 	t.Helper()
-	conv := func(c int, w string) string {
-		return fmt.Sprintf("graph net\ninput %%image fp16[1,1,%d,1,1]\nconst %%w fp16[%d,1,%d,1,1] data=%s\n%%probs fp16[1,1,%d,1,1] = Conv(%%image, %%w)\noutput %%probs\n", c, c, c, w, c)
-	}
-	neuron := func(w int, f string) string {
-		return fmt.Sprintf("graph net\ninput %%image fp16[1,1,1,1,%d]\n%%probs fp16[1,1,1,1,%d] = Neuron(%%image) Type=%s\noutput %%probs\n", w, w, f)
-	}
-	concat := func(a, b int) string {
-		return fmt.Sprintf("graph net\ninput %%input_1 fp16[1,1,%d,1,1]\ninput %%input_0 fp16[1,1,%d,1,1]\n%%output fp16[1,1,%d,1,1] = Concat(%%input_0, %%input_1) Axis=C\noutput %%output\n", b, a, a+b)
-	}
-	text := map[string]string{
-		"sigmoid_7cc79341": neuron(77, "sigmoid"),
-		"relu_dc54cc54":    neuron(77, "relu"),
-		"relu_d66a665b":    neuron(16, "relu"),
-		"conv_ea5905f3":    conv(3, "splat(2)"),
-		"golden_a199507d":  conv(3, "splat(3)"),
-		"conv_8a6bd427":    conv(3, "(0,5.9604645e-08,1.1920929e-07,1.7881393e-07,2.3841858e-07,2.9802322e-07,3.5762787e-07,4.172325e-07,4.7683716e-07)"),
-		"gemm_bc27a277":    conv(512, "splat(0)"),
-		"gemm_ef7e5c24":    conv(64, "splat(0)"),
-		"concat_0f988933":  concat(16384, 16),
-		"concat_fb59e09a":  concat(16, 16),
-		"sum_1b1855b8":     "graph net\ninput %image2 fp16[1,1,64,1,1]\ninput %image fp16[1,1,64,1,1]\n%probs fp16[1,1,64,1,1] = ScaledElementWise(%image, %image2) Type=Add Scale=1\noutput %probs\n",
-	}[f.name]
-	g, err := anec.Parse(text, nil)
+	return listGraph(t, f.list, f.edits, func(name string) []byte { return weightsFile(t, name) })
+}
+
+// listGraph is the one procedure of a list, edited.
+func listGraph(t testing.TB, list string, edits []edit, weights func(name string) []byte) *anec.Graph {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(testkit.Shared(t, "netplists"), list+".plist"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return g
+	text := string(data)
+	for _, e := range edits {
+		text = e.apply(t, text)
+	}
+	file, err := netplist.Read([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	procedures, _, err := file.Procedures(func(name string) ([]byte, error) { return weights(name), nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(procedures) != 1 {
+		t.Fatalf("%s has %d procedures", list, len(procedures))
+	}
+	return procedures[0].Graph
 }

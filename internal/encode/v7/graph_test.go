@@ -14,9 +14,9 @@ import (
 // Layers that no operation of a model becomes.
 
 // compileGraph compiles a graph to nothing but native tasks.
-func compileGraph(t testing.TB, e compiler.Entry) *segment.Segment {
+func compileGraph(t testing.TB, g *anec.Graph) *segment.Segment {
 	t.Helper()
-	r, err := compiler.Compile(t.Context(), &compiler.Job{Target: h13(t), Strict: true, Functions: []compiler.Entry{e}})
+	r, err := compiler.Compile(t.Context(), &compiler.Job{Target: h13(t), Strict: true, Functions: []compiler.Entry{{Graph: g}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +50,7 @@ func TestScaledElementWise(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			s := compileGraph(t, compiler.Entry{Graph: g})
+			s := compileGraph(t, g)
 			if len(s.Tasks) != c.tasks {
 				t.Errorf("%s: %d tasks, want %d", kind, len(s.Tasks), c.tasks)
 			}

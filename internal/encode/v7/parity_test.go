@@ -288,6 +288,7 @@ compares with the operations themselves; TestCasesAreBeyondTheRecords holds them
 	page.WriteString("\n## Programs\n\n| Program | Apple's tasks | ours | constants | words | why they differ |\n|---|--:|--:|---|---|---|\n")
 	page.WriteString(rows.String())
 	page.WriteString(filesPage(t))
+	page.WriteString(listsPage(t))
 	t.Logf("tasks %s; constants %s; words %s", percent(tasks, all), percent(constants, all), percent(words, all))
 	// What we emit for the records stays as it is, hints and all, unless a change means to change it.
 	testkit.Golden(t, filepath.Join("testdata", "records.txt"), []byte(digests.String()))
