@@ -48,6 +48,10 @@ type Target struct {
 	// registers are known, and ours last, which takes what the other does not.
 	Encoders []string
 
+	// Form2020 asks for words as Apple's compiler of 2020 wrote them, v4.2.1, not as those of 2026 do. The chip computes the same. No
+	// row has it: As2020 sets it.
+	Form2020 bool
+
 	Sizes        Sizes
 	Limits       Limits
 	Capabilities map[Capability]bool
@@ -105,6 +109,16 @@ type Sizes struct {
 	PageSize  int // surfaces and segments begin on multiples of this
 	TileSize  int // kernel streams begin on multiples of this
 	TaskAlign int // tasks begin on multiples of this in the text
+}
+
+// As2020 is the target with the words of Apple's compiler of 2020, where it has words of its own.
+func (t *Target) As2020() *Target {
+	if !t.HasNativeEncoding() {
+		return t
+	}
+	old := *t
+	old.Form2020 = true
+	return &old
 }
 
 // Targets returns the rows, `virtual` first. They are shared: do not write to

@@ -15,7 +15,10 @@ import (
 // of Procedures: what it makes reads back as graphs that compute the same, with the names that ports had. Layers have no epilogues in
 // a list: a graph is taken before it is fused. The findings name what Apple's compiler does not know.
 func FromGraphs(graphs []*anec.Graph) (*File, map[string][]byte, []diag.Finding, error) {
-	f := &File{Version: "1.0.10"}
+	f := &File{Version: schema2026}
+	if len(graphs) > 0 && !slices.ContainsFunc(graphs, func(g *anec.Graph) bool { return !g.Form2020 }) {
+		f.Version = schema2020
+	}
 	files := map[string][]byte{}
 	var findings []diag.Finding
 	taken := map[string]bool{"Networks": true, "Version": true, "ProcedureList": true}

@@ -26,7 +26,8 @@ type Procedure struct {
 //
 // The findings are about keys that nothing reads, about keys of ours, and about attention that does not subtract the largest score.
 func (f *File) Procedures(open func(name string) ([]byte, error)) (procedures []Procedure, findings []diag.Finding, err error) {
-	if err := f.checkVersion(); err != nil {
+	version, err := f.schema()
+	if err != nil {
 		return nil, nil, err
 	}
 	entries := f.ProcedureList
@@ -48,6 +49,7 @@ func (f *File) Procedures(open func(name string) ([]byte, error)) (procedures []
 		if err := l.run(); err != nil {
 			return nil, nil, err
 		}
+		l.graph.Form2020 = slices.Compare(version[:], newest[:]) < 0
 		procedures = append(procedures, Procedure{name, l.graph})
 		findings = append(findings, l.findings...)
 	}
@@ -58,25 +60,29 @@ func (f *File) Procedures(open func(name string) ([]byte, error)) (procedures []
 	return procedures, append(findings, l.findings...), nil
 }
 
-// The schema that is known (guide 22).
+// The schemas that are known (guide 22): that of 2026, and that which the compiler of 2020 read, in all lists at hand.
 var newest = [3]int{1, 0, 10}
 
-// checkVersion refuses a list of a later schema, as the compiler does.
-func (f *File) checkVersion() error {
-	var v [3]int
+const (
+	schema2026 = "1.0.10"
+	schema2020 = "1.0.9"
+)
+
+// schema is the version of the list. A later one is refused, as the compiler does.
+func (f *File) schema() (v [3]int, err error) {
 	parts := strings.Split(f.Version, ".")
 	for i, part := range parts {
 		n, err := strconv.Atoi(part)
 		if err != nil || i >= len(v) {
-			return errorf(InvalidParamSyntax, "found %q, want a version such as 1.0.10", f.Version).at("", "", "Version")
+			return v, errorf(InvalidParamSyntax, "found %q, want a version such as 1.0.10", f.Version).at("", "", "Version")
 		}
 		v[i] = n
 	}
 	if slices.Compare(v[:], newest[:]) > 0 {
-		return &diag.Finding{ID: diag.SchemaNewer, Severity: diag.Refusal, Text: "the network description is of schema " + f.Version,
-			Limit: "1.0.10", Found: f.Version, Source: "gate: guide 22; text: ours"}
+		return v, &diag.Finding{ID: diag.SchemaNewer, Severity: diag.Refusal, Text: "the network description is of schema " + f.Version,
+			Limit: schema2026, Found: f.Version, Source: "gate: guide 22; text: ours"}
 	}
-	return nil
+	return v, nil
 }
 
 // A lowering makes the graph of one procedure.

@@ -9,7 +9,7 @@ import (
 // Clone returns a graph of the same values and layers that shares nothing with g but what no edit changes: parameters, the parts
 // of an epilogue that name no value, constants and origins.
 func (g *Graph) Clone() *Graph {
-	c := &Graph{Name: g.Name, Ports: g.Ports, nextID: g.nextID, names: make(map[string]*Value, len(g.names)), numbered: maps.Clone(g.numbered)}
+	c := &Graph{Name: g.Name, Ports: g.Ports, Form2020: g.Form2020, nextID: g.nextID, names: make(map[string]*Value, len(g.names)), numbered: maps.Clone(g.numbered)}
 	values := make(map[*Value]*Value, len(g.Values)+1)
 	values[nil] = nil
 	for _, v := range g.Values {

@@ -23,6 +23,10 @@ type Graph struct {
 	// Ports has what is asked of the memory of inputs and outputs, by their names. It is not changed.
 	Ports map[string]PortStrides
 
+	// Form2020 asks for tasks and a container as Apple's compiler of 2020 wrote them, v4.2.1, which read network descriptions of
+	// schema 1.0.9; else they are as those of 2026, for schema 1.0.10. What is computed is the same.
+	Form2020 bool
+
 	Values []*Value // all of them: inputs, states, constants, tops
 	Layers []*Layer
 

@@ -58,6 +58,12 @@ func (p *parser) line() error {
 		name, err := p.name()
 		p.graph.Name = name
 		return p.end(err)
+	case "form":
+		if word := p.word(); word != "2020" {
+			return fmt.Errorf("form %q; want 2020", word)
+		}
+		p.graph.Form2020 = true
+		return p.end(nil)
 	case "input":
 		name, t, err := p.declaration()
 		if err == nil {
@@ -90,7 +96,7 @@ func (p *parser) line() error {
 		p.graph.AddOutput(v)
 		return p.end(err)
 	}
-	return fmt.Errorf("a line begins with %q; want graph, input, state, const, output or a value", word)
+	return fmt.Errorf("a line begins with %q; want graph, form, input, state, const, output or a value", word)
 }
 
 func (p *parser) state() error {

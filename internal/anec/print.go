@@ -20,7 +20,7 @@ import (
 //	output %y
 //
 // Fields stand where they differ from NewParams. "_" is an optional operand that
-// is not there. "|" begins a slot of the epilogue, in their order. "@" gives the
+// is not there. "form 2020" behind the name is Form2020. "|" begins a slot of the epilogue, in their order. "@" gives the
 // layer's name where it differs from its first top's, "from" its origin.
 //
 // The lines go by Order and ID alone, so that a graph has one text, however it is
@@ -30,6 +30,9 @@ import (
 func Print(g *Graph) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "graph %s\n", quoted(g.Name))
+	if g.Form2020 {
+		b.WriteString("form 2020\n")
+	}
 	for _, v := range g.Inputs {
 		fmt.Fprintf(&b, "input %s %v\n", ref(v), v.Type)
 	}

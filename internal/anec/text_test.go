@@ -13,6 +13,7 @@ import (
 
 // everything has each form of line and slot once.
 const everything = `graph "two words"
+form 2020
 input %x fp16[1,1,4,8,8]x4
 input %"y \"1\"" fp16[1,1,4,8,8]
 state %s fp16[1,1,4,8,8] -> %t

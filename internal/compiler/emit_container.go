@@ -10,6 +10,7 @@ import (
 	"github.com/espalier-ane/espalier/internal/anec"
 	"github.com/espalier-ane/espalier/internal/encode"
 	"github.com/espalier-ane/espalier/internal/segment"
+	"github.com/espalier-ane/espalier/td"
 )
 
 // emitContainer makes the container of a segment. The weight file is not in it: the loader binds it.
@@ -93,7 +94,65 @@ func containerOf(s *segment.Segment, withWeights bool) (*hwx.File, error) {
 	default:
 		spec.KernelSection = s.Weights
 	}
+	if s.Target.Form2020 && s.Alone {
+		if err := as2020(&spec); err != nil {
+			return nil, err
+		}
+	}
 	return hwx.Build(spec)
+}
+
+// as2020 lays a container out as Apple's compiler of 2020 did, if it has nothing that no file of that time has. Ports come with the
+// outputs first:
+//
+//	threads      by name
+//	windows      inputs in their order, then outputs
+//	entries      outputs, then inputs: as the tasks count them
+func as2020(spec *hwx.Spec) error {
+	later := func(p hwx.PortSpec) bool { return p.Direction == hwx.InOut }
+	if spec.Scratch != 0 || spec.Derived != 0 || len(spec.Foreign) > 0 || slices.ContainsFunc(spec.Ports, later) {
+		return nil
+	}
+	spec.Form = hwx.Form2020
+	order := spec.Windows
+	slices.SortStableFunc(order, func(i, j int) int { return int(spec.Ports[i].Direction) - int(spec.Ports[j].Direction) })
+	names := slices.Clone(order)
+	slices.SortFunc(names, func(i, j int) int { return strings.Compare(spec.Ports[i].Name, spec.Ports[j].Name) })
+	ports := make([]hwx.PortSpec, len(names))
+	spec.Windows = make([]int, len(order))
+	for thread, i := range names {
+		ports[thread] = spec.Ports[i]
+		spec.Windows[slices.Index(order, i)] = thread
+	}
+	spec.Ports = ports
+	tasks, err := td.DecodeStream(spec.TaskVersion, spec.Text, 0, spec.FirstTaskWords)
+	if err != nil {
+		return err
+	}
+	spec.Relocs = hwx.KernelRelocs(tasks)
+	spec.Kernels = kernelSymbols(tasks)
+	return nil
+}
+
+// kernelSymbols names the streams of the kernels that tasks load.
+func kernelSymbols(tasks []td.Placed) (list []hwx.KernelSpec) {
+	for _, t := range tasks {
+		kernels := td.LayoutOf(t.Version).Kernels
+		if kernels == nil {
+			continue
+		}
+		var k hwx.KernelSpec
+		for _, s := range kernels.Streams {
+			if on, _ := t.Get(s.Enable); on != 0 {
+				offset, _ := t.Get(s.Offset)
+				k.Offsets = append(k.Offsets, uint64(offset))
+			}
+		}
+		if k.Offsets != nil {
+			list = append(list, k)
+		}
+	}
+	return list
 }
 
 // Container makes the container with its weights in it, such that it stands alone. No cast stands before its ports, so they

@@ -59,6 +59,9 @@ func (job *Job) graphFunction(ctx context.Context, given *anec.Graph) (*Function
 	var wrong []error
 	for i, part := range graph.parts {
 		s := job.newSegment(fmt.Sprintf("%s_%d", name, i), part.graph)
+		if given.Form2020 {
+			s.Target = s.Target.As2020()
+		}
 		for _, out := range part.outputs {
 			s.Outputs = append(s.Outputs, out.symbol)
 		}

@@ -76,8 +76,26 @@ func alonePorts(s *segment.Segment) (ports []segment.Port, ok bool) {
 		}
 		ports = append(ports, segment.Port{Name: s.OutputName(i), Value: v, Out: true})
 	}
-	slices.SortStableFunc(ports, func(a, b segment.Port) int { return strings.Compare(a.Name, b.Name) })
+	if s.Target.Form2020 {
+		ports, _ = outputsFirst(ports)
+	} else {
+		slices.SortStableFunc(ports, func(a, b segment.Port) int { return strings.Compare(a.Name, b.Name) })
+	}
 	return ports, len(g.States) == 0
+}
+
+// outputsFirst is the order of ports of Apple's compiler of 2020, and which place each has in it (h13 1.5).
+func outputsFirst(ports []segment.Port) (ordered []segment.Port, place []int) {
+	place = make([]int, len(ports))
+	for _, outputs := range []bool{true, false} {
+		for i, p := range ports {
+			if outputs == !p.In {
+				place[i] = len(ordered)
+				ordered = append(ordered, p)
+			}
+		}
+	}
+	return ordered, place
 }
 
 // aloneLayers is the one layer that is to have tasks, and before it those that it computes along; nil if there are several.

@@ -50,6 +50,15 @@ func layoutValues(s *segment.Segment) error {
 		}
 	}
 	p.dropUnread()
+	if s.Target.Form2020 {
+		var place []int
+		p.ports, place = outputsFirst(p.ports)
+		for _, b := range s.Memories {
+			if b.Region == segment.InPort {
+				b.Port = place[b.Port]
+			}
+		}
+	}
 	s.Layout = &segment.Layout{Spots: p.spots, Ports: p.ports, Layers: p.tasks, Buffers: p.buffers, Constants: p.constants.pieces}
 	return p.refused.err()
 }

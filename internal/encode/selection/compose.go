@@ -145,7 +145,21 @@ func (b *builder) concat(l *anec.Layer, p *anec.Concat) ([]*units.Op, *diag.Reas
 	if !b.beginsInside(y, parts) {
 		parts = slices.DeleteFunc(parts, func(p piece) bool { return p.from.same(p.start(y), p.dims) })
 	}
-	return b.compose(y, l.Top().Type.Dims, parts)
+	ops, why := b.compose(y, l.Top().Type.Dims, parts)
+	if b.Target.Form2020 {
+		b.depthOfWhole(ops, y)
+	}
+	return ops, why
+}
+
+// depthOfWhole gives tasks that write planes of a value the depth stride of the value, not of their own planes, as both
+// concatenations of 2020 have it (concat_0f988933, concat_fb59e09a). Nothing reads it: depth is 1. No record of 2026 shows it.
+func (b *builder) depthOfWhole(ops []*units.Op, y layout) {
+	for _, o := range ops {
+		if o.Result != nil && o.Result.Base == y.base && o.Result.Plane == y.strides[anec.C] && y.strides[anec.D]%b.RowAlign == 0 {
+			o.Result.Depth = y.strides[anec.D]
+		}
+	}
 }
 
 // plainConcat reports whether a concatenation does nothing else.

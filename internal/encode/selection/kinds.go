@@ -21,12 +21,13 @@ func init() {
 	type ops = []*units.Op
 	type why = *diag.Reason
 	kindRows = map[anec.Kind]kindRow{
-		anec.KindElementWise: {depth: true, plain: with((*builder).elementWise)},
-		anec.KindNeuron:      {depth: true, plain: with((*builder).neuronLayer)},
-		anec.KindTypeCast:    {depth: true, plain: (*builder).cast},
-		anec.KindGOC:         {depth: true, plain: with((*builder).gainOffset)},
-		anec.KindSelect:      {depth: true, plain: (*builder).selection},
-		anec.KindCopy:        {depth: true, plain: (*builder).copyLayer},
+		anec.KindElementWise:       {depth: true, plain: with((*builder).elementWise)},
+		anec.KindScaledElementWise: {depth: true, plain: with((*builder).scaledElementWise)},
+		anec.KindNeuron:            {depth: true, plain: with((*builder).neuronLayer)},
+		anec.KindTypeCast:          {depth: true, plain: (*builder).cast},
+		anec.KindGOC:               {depth: true, plain: with((*builder).gainOffset)},
+		anec.KindSelect:            {depth: true, plain: (*builder).selection},
+		anec.KindCopy:              {depth: true, plain: (*builder).copyLayer},
 
 		anec.KindPooling:      {depth: true, plain: with((*builder).anyPooling)},
 		anec.KindReduction:    {depth: true, plain: with((*builder).reduction)},

@@ -61,6 +61,33 @@ func (b *builder) elementWise(l *anec.Layer, p *anec.ElementWise) ([]*units.Op, 
 	})
 }
 
+// scaledElementWise selects the tasks of scale*(x op z): the planar engine scales what its operator makes, as the first stage.
+func (b *builder) scaledElementWise(l *anec.Layer, p *anec.ScaledElementWise) ([]*units.Op, *diag.Reason) {
+	kind, ok := scaledKinds[p.Type]
+	if !ok {
+		return nil, diag.Decline(diag.NativeKind, "no tasks are known for %v", p.Type)
+	}
+	x, z := l.Bottoms[0], l.Bottoms[1]
+	if why := halfOnly(x, z, l.Top()); why != nil {
+		return nil, why
+	}
+	return b.chained(l, func(c *chain, like operand, to *units.Surface, stages []stage) *diag.Reason {
+		tx, why1 := b.tensorOf(x)
+		tz, why2 := b.tensorOf(z)
+		if why := firstOf(why1, why2); why != nil {
+			return why
+		}
+		if p.Scale != 1 {
+			stages = merged(append([]stage{{scale: p.Scale}}, stages...))
+		}
+		return c.elementWise(kind, tx, tz, like, to, stages)
+	})
+}
+
+var scaledKinds = map[td.ScaledEWKind]td.EWKind{
+	td.ScaledAdd: td.EWAdd, td.ScaledMult: td.EWMult, td.ScaledMax: td.EWMax, td.ScaledMin: td.EWMin,
+}
+
 // chained begins a layer's chain: its tasks make something like the top, before the layer's transpose, and do the stages
 // of its epilogue with it, the last of them to the destination.
 func (b *builder) chained(l *anec.Layer, tasks func(c *chain, like operand, to *units.Surface, stages []stage) *diag.Reason) ([]*units.Op, *diag.Reason) {

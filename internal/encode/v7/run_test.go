@@ -103,8 +103,18 @@ func (c *testCase) near(got, want float32) bool {
 	return d <= c.abs+max(c.rel, fp16Unit)*math.Abs(float64(want))+0x1p-24
 }
 
-// runContainer runs a container and returns its one output.
+// runContainer runs the container of a model and returns its one output.
 func runContainer(t testing.TB, file *hwx.File, n hal.Numerics, inputs map[string][]float32) []float32 {
+	t.Helper()
+	ports := map[string][]float32{}
+	for name, v := range inputs {
+		ports[name+"__engine"] = v
+	}
+	return runPorts(t, file, n, ports)
+}
+
+// runPorts runs a container, whose inputs are by the names of ports, and returns its one output.
+func runPorts(t testing.TB, file *hwx.File, n hal.Numerics, inputs map[string][]float32) []float32 {
 	t.Helper()
 	p, err := engine.Load(file, n)
 	if err != nil {
@@ -112,7 +122,7 @@ func runContainer(t testing.TB, file *hwx.File, n hal.Numerics, inputs map[strin
 	}
 	c := p.NewContext()
 	for name, v := range inputs {
-		if err := c.Set(name+"__engine", v); err != nil {
+		if err := c.Set(name, v); err != nil {
 			t.Fatal(err)
 		}
 	}

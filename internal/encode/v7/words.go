@@ -52,9 +52,8 @@ func (w *words) word(addr, v uint32) {
 	}
 }
 
-// encodeOp makes the task: the index-th of count, if words can say it.
-func encodeOp(o *units.Op, index, count int) (*td.Task, *diag.Reason) {
-	w := &words{task: td.NewV7Task(o.Kernel != nil)}
+// op fills in the task: the index-th of count.
+func (w *words) op(o *units.Op, index, count int) {
 	if o.Kernel != nil && o.Kernel.Producer >= 0 {
 		w.task.Header = append(w.task.Header, uint32(o.Kernel.Producer))
 	}
@@ -65,7 +64,6 @@ func encodeOp(o *units.Op, index, count int) (*td.Task, *diag.Reason) {
 	w.onChip(o)
 	w.units(o)
 	w.destination(o)
-	return w.task, w.why
 }
 
 func (w *words) header(o *units.Op, index, count int) {
@@ -108,12 +106,14 @@ func (w *words) header(o *units.Op, index, count int) {
 	}
 }
 
+const offStreamSize = 0x40 // of a stream that is off
+
 // streams fills in the block of the kernel streams. Words of streams that are off are as Apple's compiler leaves them.
 func (w *words) streams(o *units.Op) {
-	const off, on, offSize = 0x80, 0x81, 0x40
+	const off, on = 0x80, 0x81
 	for i := range td.V7KernelChannel {
 		c := &td.V7KernelChannel[i]
-		config, size := uint32(off), offSize
+		config, size := uint32(off), offStreamSize
 		if o.Kernel != nil && i < len(o.Kernel.Sizes) && o.Kernel.Sizes[i] > 0 {
 			config, size = on, o.Kernel.Sizes[i]
 			w.num(c.Offset, o.Kernel.Offsets[i])
@@ -125,7 +125,7 @@ func (w *words) streams(o *units.Op) {
 	}
 	for i := range td.V7KernelExtra {
 		w.word(td.V7KernelExtra[i].Config.Enable.Addr, off)
-		w.num(td.V7KernelExtra[i].Size, offSize)
+		w.num(td.V7KernelExtra[i].Size, offStreamSize)
 	}
 	if k := o.Kernel; k != nil {
 		w.set(td.V7KernelEnable, 1)
