@@ -61,7 +61,7 @@ func (r *Result) Basis() (*Basis, error) {
 	}
 	for i, w := range b.Out {
 		if math.Abs(w) > maxHalf {
-			return nil, fmt.Errorf("the curve rises by %v along a segment, near %v, and fp16 holds numbers up to %v", w, (-b.Biases[i]/b.Weights[i]-b.Offset)/b.Scale, maxHalf)
+			return nil, fmt.Errorf("the curve changes by %v along a segment, near %v, and fp16 holds numbers up to %v", math.Abs(w), (-b.Biases[i]/b.Weights[i]-b.Offset)/b.Scale, maxHalf)
 		}
 	}
 	var err error

@@ -1,6 +1,7 @@
 package fit
 
 import (
+	"encoding/binary"
 	"fmt"
 	"math"
 
@@ -187,6 +188,17 @@ func (r *Result) At(x float64) float64 {
 // fp32, of which the product is exact, rounded to fp16.
 func argument(scale, offset, x float64) float64 {
 	return rounded(float64(float32(rounded(x)*scale + offset)))
+}
+
+// Halfwords is the table as it is stored, in 64 numbers of 16 bits: what a layer
+// NeuronCustom has as its constant.
+func (r *Result) Halfwords() []uint16 {
+	stored := r.Table.Encode()
+	words := make([]uint16, len(stored)/2)
+	for i := range words {
+		words[i] = binary.LittleEndian.Uint16(stored[2*i:])
+	}
+	return words
 }
 
 // X is where a knot lies.

@@ -1,8 +1,6 @@
 package fit
 
 import (
-	"encoding/binary"
-
 	"github.com/espalier-ane/espalier/internal/anec"
 	"github.com/espalier-ane/espalier/td"
 	"github.com/espalier-ane/espalier/tensor"
@@ -12,11 +10,7 @@ import (
 // runs and no chip's compiler takes, and returns its result. The builder keeps the
 // error if there is one.
 func AddTable(b *anec.Builder, r *Result, x *anec.Value) *anec.Value {
-	stored := r.Table.Encode()
-	words := make([]uint16, len(stored)/2)
-	for i := range words {
-		words[i] = binary.LittleEndian.Uint16(stored[2*i:])
-	}
+	words := r.Halfwords()
 	table := b.Constant("table", anec.ConstantOf(tensor.Of(words, 1, 1, 1, 1, len(words))))
 	return b.Layer("fit", &anec.NeuronCustom{}, addArgument(b, r.Scale, r.Offset, x), table)
 }

@@ -22,6 +22,9 @@ const (
 	points     = 640 // of a curve
 )
 
+// SVGHead is how pictures of this package begin.
+const SVGHead = "<!-- espalier fit -->"
+
 // A frame maps numbers to the picture.
 type frame struct {
 	x, y      Domain // what it shows
@@ -47,9 +50,10 @@ func (r *Result) SVG(w io.Writer) error {
 	curves := frame{r.Domain, span(function, fitted), curveTop, curveRoom}
 	errors := frame{r.Domain, span(difference, []float64{0}), errorTop, errorRoom}
 
+	fmt.Fprintln(out, SVGHead)
 	fmt.Fprintf(out, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %d %d" font-family="sans-serif" font-size="12">`+"\n", width, height, width, height)
 	fmt.Fprintf(out, `<rect width="%d" height="%d" fill="#ffffff"/>`+"\n", width, height)
-	curves.draw(out, "function (grey), fit of 33 knots (blue)")
+	curves.draw(out, "function (grey), fit and its knots (blue)")
 	curves.line(out, xs, function, "#999999", 4)
 	curves.line(out, xs, fitted, "#1f5fbf", 1.5)
 	for i := r.First; i <= r.Last; i++ {
