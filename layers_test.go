@@ -39,7 +39,7 @@ var layers = [][]string{
 	2:  {"mil", "td"},
 	3:  {"coreml", "hwx", "e5", "firmware", "internal/units"},
 	4:  {"internal/anec", "bundle", "internal/strided"},
-	5:  {"netplist", "internal/ops", "internal/segment"},
+	5:  {"netplist", "fit", "internal/ops", "internal/segment"},
 	6:  {"internal/encode/...", "internal/engine/...", "internal/estimate"},
 	7:  {"internal/compiler", "internal/driver"},
 	8:  {"e5rt"},

@@ -66,7 +66,7 @@ const (
 	FuncLessThanEqualZero        Function = 28
 	FuncGreaterThanEqualZero     Function = 29
 	FuncGreaterThanZero          Function = 30
-	FuncCustomLUT                Function = 31 // a table that the task carries: no version-256 task has one
+	FuncCustomLUT                Function = 31 // a table that the task carries: of version 256 it is a class, NeuronCustom
 	FuncSin                      Function = 32
 	FuncCos                      Function = 33
 	FuncGELU                     Function = 34 // exact

@@ -92,6 +92,10 @@ func samples() []*Op {
 				dense(tensor.Bool, 1, 1, 1, 6, 5),
 			},
 		},
+		{
+			Params:   &NeuronCustom{*SigmoidTable()},
+			Operands: []Operand{dense(f16, 1, 1, 8, 7, 9), dense(f16, 1, 1, 8, 7, 9)},
+		},
 	},
 		normSamples(), rankingSamples(),
 		samplingSamples(),
@@ -249,6 +253,10 @@ func TestOpErrors(t *testing.T) {
 		{ClassSDPA, func(o *Op) { o.Operands[0].Dims[AxisH]++ }, "want 6x9"},
 		{ClassSDPA, func(o *Op) { o.Operands[4].Dims[AxisH]++ }, "rows"},
 		{ClassSDPA, func(o *Op) { o.Operands[4].Dims[AxisW]++ }, "columns"},
+		{ClassNeuronCustom, func(o *Op) { o.Params.(*NeuronCustom).Mode = 2 }, "form 2"},
+		{ClassNeuronCustom, func(o *Op) { o.Params.(*NeuronCustom).Mode = 0x31 }, "sign treatment 3"},
+		{ClassNeuronCustom, func(o *Op) { o.Params.(*NeuronCustom).SpacingLog2 = 101 }, "2^-101 apart"},
+		{ClassNeuronCustom, func(o *Op) { o.Operands[1].Dims[AxisC]++ }, "extents"},
 	} {
 		op := sample(c.class)
 		c.spoil(op)

@@ -88,7 +88,7 @@ var (
 
 	classRows = slices.Concat([]*classRow{
 		convRow, poolRow, elementWiseRow, matMulRow, reductionRow, softmaxRow, layerNormRow, gatherRow, copyRow, inputViewRow, attentionRow,
-	}, normRows, rankingRows, quantRows, []*classRow{randomRow, ringBufferWriterRow}, geometryRows, paddingRows, rearrangeRows, samplingRows)
+	}, normRows, rankingRows, quantRows, []*classRow{randomRow, ringBufferWriterRow, neuronCustomRow}, geometryRows, paddingRows, rearrangeRows, samplingRows)
 )
 
 func rowOf(c Class) *classRow {

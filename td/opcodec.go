@@ -388,6 +388,12 @@ func (r *reader) value(f *Field, to any) {
 		*to = r.get(f)
 	case *uint8:
 		*to = small()
+	case *uint16:
+		v := r.get(f)
+		if v > math.MaxUint16 {
+			r.fail(f, "%#x has more than 16 bits", v)
+		}
+		*to = uint16(v)
 	case *Axis:
 		*to = Axis(small())
 	case *Axes:
@@ -430,6 +436,8 @@ func wordOf(v any) uint32 {
 	case *uint32:
 		return *v
 	case *uint8:
+		return uint32(*v)
+	case *uint16:
 		return uint32(*v)
 	case *Axis:
 		return uint32(*v)

@@ -8,6 +8,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/espalier-ane/espalier"
+	"github.com/espalier-ane/espalier/fit"
 	"github.com/espalier-ane/espalier/hal"
 )
 
@@ -72,6 +73,8 @@ var flagWords = map[string]func() []string{
 		}
 		return names
 	},
+	"beyond":    func() []string { return []string{fit.Hold.String(), fit.Line.String()} },
+	"domain":    func() []string { return []string{} },
 	"target":    chipNames,
 	"numerics":  func() []string { return append(chipNames(), string(espalier.FP32)) },
 	"function":  func() []string { return []string{} },
@@ -115,7 +118,7 @@ func completedCommands(root *kong.Node) []completedCommand {
 			c.words = []string{cacheList, cacheVerify, cacheClean}
 		case "targets":
 			c.words = chipNames()
-		case "layers", "version":
+		case "layers", "version", "fit":
 			c.words = []string{}
 		}
 		list = append(list, c)

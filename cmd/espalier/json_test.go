@@ -44,6 +44,7 @@ func TestEveryFieldIsDocumented(t *testing.T) {
 		{"`espalier dump --json`", dump.Arrays{}},
 		{"`espalier layers --json`", layers.Table{}},
 		{"`espalier layers --json`", layers.Kind{}},
+		{"`espalier fit --json`", fitReport{}},
 		{"`espalier targets --json`", targetsReport{}},
 		{"`espalier cache --json`", cacheReport{}},
 		{"`espalier version --json`", versionReport{}},

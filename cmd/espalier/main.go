@@ -26,6 +26,7 @@ type commands struct {
 	Dump    dumpCmd    `cmd:"" help:"Explain a file: container, descriptor, bundle, firmware, model, MIL text, weights."`
 	Bench   benchCmd   `cmd:"" help:"Measure how fast a model runs, and say where the time goes."`
 	Layers  layersCmd  `cmd:"" help:"Show the native layers of the engine: fields, validators, and the first chip that has them."`
+	Fit     fitCmd     `cmd:"" help:"Fit a table of 33 knots to a function of one number, and say how far it is off."`
 	Targets targetsCmd `cmd:"" help:"Show the chips that there are and what is known of them."`
 	Cache   cacheCmd   `cmd:"" help:"Show what is kept of compiled models, check it, or remove it."`
 	Version versionCmd `cmd:"" help:"Show the version."`

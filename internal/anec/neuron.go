@@ -65,9 +65,8 @@ var neuronCustomInfo = KindInfo{
 	NoValidator: "its parser wants two sets of keys and then rejects both together (guide 26): Codegen",
 	Codegen:     neuronCustomCodegen,
 
-	Unit: OnArray, Epilogue: EpilogueOwn, TextureSlot: No, Broadcasts: No, Integers: No,
-	View: noView, InPlace: overNone, Rows: allRows, AtLoad: always, Cost: perResult(1),
-	NoTask: "no encoding has tables of functions",
+	Unit: OnArray, Epilogue: EpilogueSteps, TextureSlot: No, Broadcasts: No, Integers: No,
+	View: noView, InPlace: overFirst, Rows: firstSameRows, AtLoad: always, Cost: perResult(1),
 }
 
 func (*NeuronCustom) Info() *KindInfo { return &neuronCustomInfo }

@@ -1,8 +1,14 @@
 package compiler
 
 import (
+	"encoding/binary"
+	"fmt"
 	"math"
+	"strings"
 	"testing"
+
+	"github.com/espalier-ane/espalier/td"
+	"github.com/espalier-ane/espalier/tensor"
 )
 
 // A layerCase is a graph, what goes in and what comes out: numbers small enough to follow by hand.
@@ -77,6 +83,10 @@ output %y`, in(list(1, 0, 1), list(5, 6, -7), list(9)), list(5, 9, 0)},
 	{"neuron", `input %x fp16[1,1,1,1,3]
 %y fp16[1,1,1,1,3] = Neuron(%x) Type=clip A=-1 B=2
 output %y`, in(list(-3, 1, 7)), list(-1, 1, 2)},
+	{"table", `input %x fp16[1,1,1,1,7]
+const %t uint16[1,1,1,1,64] data=(` + squareTable + `)
+%y fp16[1,1,1,1,7] = NeuronCustom(%x, %t)
+output %y`, in(list(-20, -16, -1.5, 0.25, 3, 3.5, inf)), list(-7, -7, 2.5, 0.25, 9, 12.5, 7)},
 	{"sign of integers", `input %x int32[1,1,1,1,3]
 %y int32[1,1,1,1,3] = Neuron(%x) Type=sign
 output %y`, in(list(-3, 0, 7)), list(-1, 0, 1)},
@@ -124,6 +134,19 @@ const %z int8[1,1,1,1,1] data=splat(3)
 %y fp16[1,1,2,1,1] = DeQuant(%x, %s, %z)
 output %y`, in(list(5, 7)), list(1, 8)},
 }
+
+// squareTable has the squares of the whole numbers from -16 to 16, with -7 and 7 beyond.
+var squareTable = func() string {
+	table := &td.Table{XLow: 0xcc00, XHigh: 0x4c00, YLow: 0xc700, YHigh: 0x4700, Mode: uint16(td.FormCentred)}
+	for i := range table.Knots {
+		table.Knots[i] = tensor.ToF16(float32((i - 16) * (i - 16)))
+	}
+	var numbers []string
+	for b := table.Encode(); len(b) > 0; b = b[2:] {
+		numbers = append(numbers, fmt.Sprint(binary.LittleEndian.Uint16(b)))
+	}
+	return strings.Join(numbers, ",")
+}()
 
 func TestEmitEpilogue(t *testing.T) { runCases(t, epilogueCases) }
 

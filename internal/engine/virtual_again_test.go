@@ -101,6 +101,7 @@ func largeBenches(t *testing.T) []*bench {
 	ops = append(ops, largeQuantOps()...)
 	ops = append(ops, largeSamplingOps()...)
 	ops = append(ops, largeGeometryOps()...)
+	ops = append(ops, largeCustomOps()...)
 	var benches []*bench
 	seen := make(map[td.Class]bool)
 	for _, op := range ops {

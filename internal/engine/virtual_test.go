@@ -552,6 +552,7 @@ var virtualTests = map[td.Class]func(*testing.T, *rand.Rand){
 	td.ClassQuant:                      testQuant,
 	td.ClassDeQuant:                    testDeQuant,
 	td.ClassScaledElementWise:          testScaledElementWise,
+	td.ClassNeuronCustom:               testNeuronCustom,
 	td.ClassRandomGenerator:            testRandom,
 	td.ClassRingBufferWriter:           testRingBufferWriter,
 	td.ClassCrossProduct:               testCrossProduct,

@@ -152,6 +152,7 @@ var rows = slices.Concat(paddingRows(), rearrangeRows(), samplingRows(), []Row{
 	{"decode", td.ClassDeQuant, Bound{2, 1}, decodes, bindDecode, "table, mask, blocks of one scale; in fp64"},
 	{"dequant", td.ClassDeQuant, Bound{2, 1}, nil, bindDeQuant, "in fp64"},
 	{"ring-write", td.ClassRingBufferWriter, Bound{}, nil, bindRingWriter, "bytes; nothing outside the window where the result lies on the state"},
+	{"neuron-custom", td.ClassNeuronCustom, Bound{2, 24}, nil, bindNeuronCustom, "between knots, in fp32, of which a position among the knots has 20 bits behind the point"},
 	{"random", td.ClassRandomGenerator, Bound{2, 0}, nil, bindRandom, "exact but for the epilogue"},
 	{"cross-product", td.ClassCrossProduct, Bound{2, 1}, nil, bindCrossProduct, "in fp64"},
 	{"cross-correlation", td.ClassCrossCorrelation, Bound{2, 256}, nil, bindCrossCorrelation, "as conv"},

@@ -24,6 +24,17 @@ func (a *Activation) apply(v []float32) {
 	}
 }
 
+// bindNeuronCustom is the function of the table that an operation carries.
+func bindNeuronCustom(op *Op) (Kernel, error) {
+	table := &op.Params.(*td.NeuronCustom).Table
+	f, err := table.Func()
+	if err != nil {
+		return nil, err
+	}
+	a := &Activation{F: f, Curve: CurveOf(table)}
+	return bindRowwise(op, 1, func(_ *sink, x, _, _ []float32) { a.apply(x) })
+}
+
 // CurveOf is a table as lines between knots, or as powers of two of them, nil if
 // it is anything else or has numbers that are not finite.
 func CurveOf(t *td.Table) *vec.Curve {

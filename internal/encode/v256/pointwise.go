@@ -16,6 +16,7 @@ var pointwiseEmitters = map[anec.Kind]emitter{
 	anec.KindScaledElementWise: emitScaledElementWise,
 	anec.KindSelect:            emitSelect,
 	anec.KindNeuron:            emitNeuron,
+	anec.KindNeuronCustom:      emitNeuronCustom,
 	anec.KindGOC:               emitGOC,
 	anec.KindDynamicGOC:        emitDynamicGOC,
 	anec.KindCopy:              emitCopy,
@@ -67,6 +68,19 @@ func emitNeuron(e *emission) error {
 	}
 	e.activation(&anec.Activation{Function: p.Type, A: p.A, B: p.B})
 	return nil
+}
+
+// emitNeuronCustom has the table as fields.
+func emitNeuronCustom(e *emission) error {
+	stored := e.bottom(1).Const
+	if !stored.Plain() {
+		return errors.New("its table is not stored as it is")
+	}
+	table, err := td.DecodeTable(stored.Stored.Bytes())
+	if err != nil {
+		return err
+	}
+	return e.begin(&td.NeuronCustom{Table: *table}, e.bottom(0))
 }
 
 // integerForms are functions of integers in steps that the engine does on integers.
