@@ -29,6 +29,7 @@ var sliceOps = []Def{
 			return one(c.DType("x"), shape)
 		},
 		Eval:  evalSliceByIndex,
+		Views: true,
 		Lower: lowerSliceByIndex,
 	},
 	{
@@ -48,6 +49,7 @@ var sliceOps = []Def{
 		}),
 		Infer: inferSliceBySize,
 		Eval:  evalSliceBySize,
+		Views: true,
 		Lower: lowerSliceBySize,
 	},
 }

@@ -39,7 +39,13 @@ func NewState(t *mil.TensorType) *State {
 	return &State{typ: t, val: tensor.New(held(t.DType), dims...)}
 }
 
-// Read returns the value of the state, floating-point types held as float32.
+// StateOver makes a state whose value is memory of the caller, which may lie anyhow. Nothing is copied: a read is a view of it,
+// and a write gives the state another value and leaves the memory as it is.
+func StateOver(t *mil.TensorType, memory *tensor.Tensor) *State {
+	return &State{typ: t, val: memory}
+}
+
+// Read returns the value of the state: of floating-point types held as float32, or as StateOver was given it.
 func (s *State) Read() *tensor.Tensor {
 	s.mu.Lock()
 	defer s.mu.Unlock()
