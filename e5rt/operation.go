@@ -551,7 +551,13 @@ func (o *Operation) runHost(ctx context.Context, s *hostStep, b *boundStep) erro
 			b.outputs[k] = nil
 		}
 	}
-	if err := s.function.Run(pool.WithThreads(ctx, o.function.threads), b.inputs, b.outputs); err != nil {
+	err := s.function.Run(pool.WithThreads(ctx, o.function.threads), b.inputs, b.outputs)
+	for k, slot := range s.inputs {
+		if slots[slot].opaque {
+			b.inputs[k] = nil // values has it
+		}
+	}
+	if err != nil {
 		return err
 	}
 	for k, slot := range s.outputs {
