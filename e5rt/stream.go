@@ -103,8 +103,7 @@ func (s *Stream) Execute(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	_, err = s.run()
-	return err
+	return s.run()
 }
 
 // Submit has the stream run what is encoded, as Execute does, and returns at once. The completion is called once with
@@ -166,9 +165,8 @@ func (s *Stream) begin(what submission) error {
 	return nil
 }
 
-// run runs what is encoded, and notes what it took. Nobody changes the lists meanwhile. It returns the completion to be
-// called, for by then somebody may have begun with other operations.
-func (s *Stream) run() (completion func(error), err error) {
+// run runs what is encoded, and notes what it took. Nobody changes the lists meanwhile.
+func (s *Stream) run() (err error) {
 	ctx, began := s.ctx, time.Now()
 	var d Dispatch
 	times := trace.Of(ctx)
@@ -179,7 +177,6 @@ func (s *Stream) run() (completion func(error), err error) {
 	needs := s.needs
 	err = errPanicked // until it returns
 	defer func() {
-		completion = s.completion
 		if s.cancel != nil {
 			s.cancel()
 		}
@@ -194,18 +191,19 @@ func (s *Stream) run() (completion func(error), err error) {
 			failed = e.operation.run(ctx, e.state, &d.Work)
 		}
 		if failed != nil {
-			return nil, failed
+			return failed
 		}
 		if d.Operations++; d.Operations < len(s.encoded) {
 			signal(own, nil)
 			needs = needs[e.needs:]
 		}
 	}
-	return nil, nil
+	return nil
 }
 
-// errPanicked is what the others hear of a run that panics, as a host function may. The panic itself goes on.
-var errPanicked = errors.New("an operation of the stream has panicked")
+// errPanicked is what the others hear of a run that does not return: a host function may panic, which goes on, or end its
+// goroutine (runtime.Goexit).
+var errPanicked = errors.New("an operation of the stream has panicked, or ended its goroutine")
 
 // finish says that the stream is done, and only then signals what is left, so that who waits for that can reset it. After
 // an error, that is also what the operations that have not run were to signal.
@@ -302,10 +300,22 @@ func (s *Stream) work() {
 	}()
 	for s.next() {
 		s.pending.Store(false)
-		completion, err := s.run()
-		completion(err)
+		s.serve()
 	}
 	gone = true
+}
+
+// serve does what was submitted, and calls the completion, once: also if an operation ends the goroutine.
+func (s *Stream) serve() {
+	completion, called := s.completion, false // by the time it is called, somebody may have begun with other operations
+	defer func() {
+		if !called {
+			completion(errPanicked)
+		}
+	}()
+	err := s.run()
+	called = true
+	completion(err)
 }
 
 // replace is for a worker that somebody's code has ended, by runtime.Goexit: the next submission needs another.
