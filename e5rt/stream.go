@@ -75,6 +75,9 @@ func NewStream() *Stream { return &Stream{wake: make(chan struct{}, 1)} }
 // Encode appends an operation to what the stream will run, on a state, nil if its function has none. It binds what is not
 // bound yet, as Prepare does.
 func (s *Stream) Encode(o *Operation, state *State, needs ...Dependency) error {
+	if o == nil {
+		return errors.New("found nil, want an operation")
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.phase > encoding {
