@@ -54,8 +54,8 @@ func typeOf(v *mil.Value) e5rt.HostType {
 func (f *function) Inputs() []e5rt.HostType  { return f.inputs }
 func (f *function) Outputs() []e5rt.HostType { return f.outputs }
 
-// Run evaluates the function. The evaluator reads states and inputs where they lie. It changes none of them: what a state becomes
-// is an array of its own until all that was asked of the old one is done.
+// Run evaluates the function. The evaluator reads states and inputs where they lie. It updates parts of a state there, too, if nobody
+// needs what it held before; otherwise, what it becomes is an array of its own until all that was asked of the old one is done.
 func (f *function) Run(ctx context.Context, inputs, outputs []e5rt.Value) error {
 	args := make(map[string]ops.Value, len(inputs))
 	states := make([]*ops.State, len(inputs))

@@ -82,8 +82,8 @@ func (h *Host) SetLimits(l limit.Limits) {
 	}
 }
 
-// Copied is how many bytes of states all runs have copied: those that they gave another value. What is read of a state is read
-// where it lies.
+// Copied is how many bytes of states all runs have copied: those that they gave another value as a whole. What is read of a state
+// is read where it lies, and parts are written there.
 func (h *Host) Copied() int64 { return h.copied.Load() }
 
 // Function finds a function by its name.

@@ -149,3 +149,84 @@ func TestPartOfInputStays(t *testing.T) {
 		t.Errorf("got %v", got)
 	}
 }
+
+const (
+	putting = `
+    func put<ios18>(state<tensor<T, [1000, 300]>> held, tensor<T, [1, 300]> row, tensor<int32, [1]> at) {ROWS
+            tensor<T, [1000, 300]> now = read_state(input = held)[name = string("now")];
+            tensor<T, [1, 300]> y = slice_by_index(x = now, begin = begin, end = end)[name = string("y")];
+        } -> (y);
+    func exchange<ios18>(state<tensor<T, [1000, 300]>> held, tensor<T, [1, 300]> row, tensor<int32, [1]> at) {ROWS
+            tensor<T, [1, 300]> y = slice_by_index(x = before, begin = begin, end = end)[name = string("y")];
+        } -> (y);
+`
+	updateRow = `
+            tensor<int32, [1]> width = const()[name = string("width"), val = tensor<int32, [1]>([0])];
+            tensor<int32, [1]> one = const()[name = string("one"), val = tensor<int32, [1]>([1])];
+            tensor<int32, [1]> all = const()[name = string("all"), val = tensor<int32, [1]>([300])];
+            tensor<int32, [1]> next = add(x = at, y = one)[name = string("next")];
+            int32 axis = const()[name = string("axis"), val = int32(0)];
+            bool interleave = const()[name = string("interleave"), val = bool(false)];
+            tensor<int32, [2]> begin = concat(values = (at, width), axis = axis, interleave = interleave)[name = string("begin")];
+            tensor<int32, [2]> end = concat(values = (next, all), axis = axis, interleave = interleave)[name = string("end")];
+            tensor<T, [1000, 300]> before = read_state(input = held)[name = string("before")];
+            tensor<T, [1000, 300]> after = slice_update(x = before, update = row, begin = begin, end = end)[name = string("after")];
+            write_state(data = after, input = held)[name = string("write")];
+`
+)
+
+// A row is put into a large state, at a place that is an input. Nothing else of the state is copied, unless somebody asks for what
+// it held before.
+func TestStateIsUpdatedWhereItLies(t *testing.T) {
+	const rows, width = 1000, 300
+	for _, d := range []tensor.DType{tensor.Float16, tensor.Float32, tensor.Int32, tensor.Int8} {
+		for _, gap := range []int{0, 64} {
+			h := hostOf(t, strings.ReplaceAll(strings.ReplaceAll(putting, "ROWS", updateRow), "T", d.String()))
+			stride := width*d.Size() + gap
+			memory := make([]byte, rows*stride)
+			held, err := tensor.Strided(d, []int{rows, width}, []int{stride, d.Size()}, memory)
+			check(t, err)
+			want, values := make([]float32, rows*width), make([]float32, width)
+			outputs := []e5rt.Value{tensor.New(d, 1, width)}
+			step := func(function string, k int) (made uint64) {
+				at := k * 7 % rows
+				old := slices.Clone(want[at*width:][:width])
+				for i := range values {
+					values[i] = float32((i + k) % 5)
+				}
+				copy(want[at*width:], values)
+				row, err := tensor.Of(values, 1, width).Convert(d)
+				check(t, err)
+				var before, after runtime.MemStats
+				f := functionOf(t, h, function)
+				runtime.ReadMemStats(&before)
+				check(t, f.Run(context.Background(), []e5rt.Value{held, row, tensor.Of([]int32{int32(at)}, 1)}, outputs))
+				runtime.ReadMemStats(&after)
+				y := values
+				if function == "exchange" {
+					y = old
+				}
+				if got := outputs[0].(*tensor.Tensor).Float32s(); !slices.Equal(got, y) {
+					t.Errorf("%s of %v with gaps of %d: step %d gives %v, want %v", function, d, gap, k, got, y)
+				}
+				return after.TotalAlloc - before.TotalAlloc
+			}
+			for k := range 8 {
+				if made := step("put", k); k > 0 && made > uint64(len(memory)/8) {
+					t.Errorf("%v with gaps of %d: step %d makes %d bytes for a row of %d bytes of state", d, gap, k, made, len(memory))
+				}
+			}
+			if n := h.Copied(); n != 0 {
+				t.Errorf("%v with gaps of %d: %d bytes of the state are copied", d, gap, n)
+			}
+			step("exchange", 3)
+			step("put", 9)
+			if n, whole := h.Copied(), int64(rows*width*d.Size()); n != whole {
+				t.Errorf("%v with gaps of %d: %d bytes of the state are copied, want %d", d, gap, n, whole)
+			}
+			if !slices.Equal(held.Float32s(), want) {
+				t.Errorf("%v with gaps of %d: the state is not what was put there", d, gap)
+			}
+		}
+	}
+}

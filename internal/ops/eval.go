@@ -19,6 +19,7 @@ type Evaluator struct {
 	numerics Numerics
 	limits   limit.Limits
 	uses     map[*mil.Operation][]*mil.Value // values that nothing needs after the operation
+	inPlace  map[*mil.Operation]*mil.Value   // operations that may write into the memory of a state
 
 	mu     sync.Mutex
 	consts map[*mil.Operation][]Value // results of const and constexpr operations
@@ -30,8 +31,9 @@ func NewEvaluator(f *mil.Function, n Numerics) (*Evaluator, error) {
 	if err != nil {
 		return nil, fmt.Errorf("function %s: %w", f.Name, err)
 	}
-	ev := &Evaluator{f: f, opset: o, numerics: n, consts: map[*mil.Operation][]Value{}, uses: map[*mil.Operation][]*mil.Value{}}
+	ev := &Evaluator{f: f, opset: o, numerics: n, consts: map[*mil.Operation][]Value{}, uses: map[*mil.Operation][]*mil.Value{}, inPlace: map[*mil.Operation]*mil.Value{}}
 	ev.findLastUses(f.Body)
+	ev.findInPlace()
 	return ev, nil
 }
 
@@ -117,6 +119,7 @@ func (r *run) compute(ctx context.Context, op *mil.Operation) ([]Value, error) {
 		return nil, err
 	}
 	c.blocks, c.ctx, c.halt = r, ctx, r.halt
+	c.inPlace = r.updatesInPlace(op)
 	c.memory, c.inUse, c.charge = r.limits.Memory, r.memoryInUse, r.charge
 	if c.outs, err = c.infer(); err != nil {
 		return nil, err
@@ -146,7 +149,7 @@ func (r *run) compute(ctx context.Context, op *mil.Operation) ([]Value, error) {
 		if !mil.Compatible(c.outs[i], v.Type) {
 			return nil, fmt.Errorf("value %q is declared %v, but the operation gives %v", v.Name, v.Type, c.outs[i])
 		}
-		if r.keepAsRead(op, c.results[i]) {
+		if r.keepAsRead(c, c.results[i]) {
 			continue
 		}
 		c.results[i], err = store(r.halt, c.results[i], refine(c.outs[i], v.Type), r.numerics)
@@ -169,15 +172,15 @@ func (r *run) compute(ctx context.Context, op *mil.Operation) ([]Value, error) {
 //	y = mul(x = row, y = …)
 
 // keepAsRead reports whether a result is left as a state has it.
-func (r *run) keepAsRead(op *mil.Operation, result Value) bool {
+func (r *run) keepAsRead(c *Call, result Value) bool {
 	t, ok := result.(*tensor.Tensor)
-	if !ok || op.Kind != "read_state" || t.DType() == held(t.DType()) && t.Contiguous() {
+	if !ok || c.Op.Kind != "read_state" && !c.inPlace || t.DType() == held(t.DType()) && t.Contiguous() {
 		return false
 	}
 	if r.read == nil {
 		r.read = map[*mil.Value]bool{}
 	}
-	r.read[op.Outputs[0]] = true
+	r.read[c.Op.Outputs[0]] = true
 	return true
 }
 
@@ -186,7 +189,7 @@ func (r *run) holdRead(op *mil.Operation) (err error) {
 	if len(r.read) == 0 {
 		return nil
 	}
-	if def := Lookup(op.Kind); def == nil || def.Views {
+	if def := Lookup(op.Kind); def == nil || def.Views || r.updatesInPlace(op) {
 		return nil
 	}
 	for _, in := range op.Inputs {
