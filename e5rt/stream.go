@@ -25,8 +25,8 @@ import (
 //
 // Execute runs on the goroutine of the caller. Submit returns at once: a goroutine of the stream runs the operations, one that
 // waits for more without giving up its processor for a short time, then parks, and ends if nothing comes for long. Operations of
-// several streams run at the same time unless events (After, Signals) or a State that they share say otherwise. A cycle
-// allocates nothing from the second on. A Stream is safe for concurrent use.
+// several streams run at the same time unless events (After, Signals) say otherwise. Those that share a State need events: the one
+// that comes while another has it fails with ErrBusy. A cycle allocates nothing from the second on. A Stream is safe for concurrent use.
 type Stream struct {
 	mu      sync.Mutex
 	phase   phase
