@@ -104,14 +104,85 @@ func TestRuntimeCompilesForShapes(t *testing.T) {
 	}
 }
 
+// A function for shapes is let go of when it is released; the others stay.
+func TestReleaseFunction(t *testing.T) {
+	ctx := t.Context()
+	closed := 0
+	count := &countingCompiler{Compiler: espalier.NewCompiler(espalier.Config{Cache: espalier.NoCache}), closed: func() { closed++ }}
+	lib, err := e5rt.Compile(ctx, count, writeModel(t, rangeModel), e5rt.CompilerOptions{}, e5rt.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for length := 5; length < 9; length++ {
+		f, err := lib.Specialize(ctx, e5rt.OperationOptions{Shapes: map[string][]int{"x": {1, length}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		o := f.NewOperation()
+		doubled(t, o, length)
+		if length == 8 {
+			continue
+		}
+		if err := f.Release(); err != nil {
+			t.Fatal(err)
+		}
+		if err := o.Run(ctx, nil); !errors.Is(err, e5rt.ErrClosed) {
+			t.Errorf("after Release: %v", err)
+		}
+		if err := f.Release(); err != nil { // again
+			t.Error(err)
+		}
+	}
+	if closed != 3 || count.compiled != 5 {
+		t.Errorf("%d of %d are closed, want 3 of 5", closed, count.compiled)
+	}
+	if err := lib.Functions()[0].Release(); err != nil {
+		t.Error(err)
+	}
+	doubled(t, lib.Functions()[0].NewOperation(), 4)
+	again, err := lib.NewOperation(ctx, e5rt.OperationOptions{Shapes: map[string][]int{"x": {1, 5}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	doubled(t, again, 5)
+	if err := lib.Close(); err != nil || closed != 6 || count.compiled != 6 {
+		t.Errorf("%d of %d are closed, %v", closed, count.compiled, err)
+	}
+}
+
+// The shapes belong to the caller, who may change them.
+func TestShapesStayTheCallers(t *testing.T) {
+	ctx := t.Context()
+	lib, err := e5rt.Compile(ctx, espalier.NewCompiler(espalier.Config{Cache: espalier.NoCache}), writeModel(t, rangeModel), e5rt.CompilerOptions{}, e5rt.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lib.Close()
+	shapes := map[string][]int{"x": {1, 0}}
+	for _, length := range []int{5, 6, 5} {
+		shapes["x"][1] = length
+		o, err := lib.NewOperation(ctx, e5rt.OperationOptions{Shapes: shapes})
+		if err != nil {
+			t.Fatal(err)
+		}
+		doubled(t, o, length)
+	}
+}
+
 type countingCompiler struct {
 	e5rt.Compiler
 	compiled int
+	closed   func()
 }
 
 func (c *countingCompiler) Compile(ctx context.Context, model string, o e5rt.CompilerOptions) (*e5rt.Compiled, error) {
 	c.compiled++
-	return c.Compiler.Compile(ctx, model, o)
+	made, err := c.Compiler.Compile(ctx, model, o)
+	if err == nil && c.closed != nil {
+		end := made.Close
+		made.Close = func() error { c.closed(); return end() }
+	}
+	return made, err
 }
 
 // A bundle that was made of the model is found, until the model, the target or the numerics change.

@@ -56,7 +56,11 @@ func (o *Operation) overlap(x, y int) bool {
 	if x == y || o.function.slots[x].opaque || o.function.slots[y].opaque {
 		return false
 	}
-	a, b := o.memory(x), o.memory(y)
+	return overlaps(o.memory(x), o.memory(y))
+}
+
+// overlaps reports whether two memories share a byte.
+func overlaps(a, b []byte) bool {
 	at := func(memory []byte) uintptr { return uintptr(unsafe.Pointer(unsafe.SliceData(memory))) }
 	return at(a) < at(b)+uintptr(len(b)) && at(b) < at(a)+uintptr(len(a))
 }

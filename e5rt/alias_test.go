@@ -137,6 +137,38 @@ func TestAliasCast(t *testing.T) {
 	}
 }
 
+// An output that is an input, so large that several goroutines copy it, some elements apart from it.
+func TestAliasLargeCopy(t *testing.T) {
+	const n, most = 1 << 18, 4 << 10
+	m := newMaker(t)
+	m.value("x", tensor.Int32, n)
+	m.value("y", tensor.Int32, n)
+	m.inputs("x")
+	m.cast("x", "y")
+	m.outputs("y")
+	f := m.open(nil)
+	for _, shift := range []int{0, 4, most, -4, -most} {
+		memory := make([]byte, 4*n+2*most)
+		x, err := tensor.FromBytes(tensor.Int32, []int{n}, memory[most:most+4*n])
+		check(t, err)
+		y, err := tensor.FromBytes(tensor.Int32, []int{n}, memory[most+shift:most+shift+4*n])
+		check(t, err)
+		o := f.NewOperation()
+		check(t, o.Bind("x", x))
+		check(t, o.Bind("y", y))
+		for i, v := 0, tensor.Data[int32](x); i < n; i++ {
+			v[i] = int32(i)
+		}
+		check(t, o.Run(context.Background(), nil))
+		for i, v := range tensor.Data[int32](y) {
+			if v != int32(i) {
+				t.Errorf("%d bytes apart: element %d is %d", shift, i, v)
+				break
+			}
+		}
+	}
+}
+
 // A host function sees inputs as they were, whatever it has written already.
 func TestAliasHost(t *testing.T) {
 	m := newMaker(t)

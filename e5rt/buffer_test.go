@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"testing"
 
@@ -309,4 +310,59 @@ func TestPutBackOfAnother(t *testing.T) {
 	if f.TakeOut().Function() != f {
 		t.Error("it gives out an operation of another function")
 	}
+}
+
+// A file that is cut short while it is mapped is an error of whoever uses it, Set too, and not the end of the process.
+func TestCutFiles(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("a file that is mapped cannot be made shorter there")
+	}
+	ctx, dir := context.Background(), t.TempDir()
+	f := cache(t).open(nil)
+	o, s := f.NewOperation(), f.NewState()
+	mapped := func(name string, l e5rt.Layout) *e5rt.Buffer {
+		b, err := e5rt.MapBuffer(l, filepath.Join(dir, name), true)
+		check(t, err)
+		t.Cleanup(func() { b.Close() })
+		return b
+	}
+	row := portOf(t, o, "row")
+	check(t, row.Bind(mapped("row", row.Layout())))
+	check(t, s.Bind("cache", mapped("cache", f.States()[0].Layout())))
+	check(t, o.Run(ctx, s))
+	for _, name := range []string{"row", "cache"} {
+		check(t, os.Truncate(filepath.Join(dir, name), 0))
+	}
+	for what, err := range map[string]error{
+		"a run":              o.Run(ctx, s),
+		"Set of an input":    o.Set("row", tensor.New(tensor.Float16, 1, cacheWidth)),
+		"Set of the state":   s.Set("cache", tensor.New(tensor.Float16, 1, cacheRows, cacheWidth)),
+		"a run, once again":  o.Run(ctx, s),
+		"Set, once again":    o.Set("row", tensor.New(tensor.Float16, 1, cacheWidth)),
+		"Set of it, as well": s.Set("cache", tensor.New(tensor.Float16, 1, cacheRows, cacheWidth)),
+	} {
+		if !errors.Is(err, e5rt.ErrFileChanged) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	other := f.NewState()
+	check(t, row.Unbind())
+	check(t, o.Run(ctx, other))
+}
+
+// Nothing is neither a buffer, nor a value, nor an operation.
+func TestNilIsRefused(t *testing.T) {
+	f := cache(t).open(nil)
+	o, s := f.NewOperation(), f.NewState()
+	for what, err := range map[string]error{
+		"Bind of a port":  portOf(t, o, "row").Bind(nil),
+		"Bind of a state": s.Bind("cache", nil),
+		"Set of a state":  s.Set("cache", nil),
+		"Encode":          e5rt.NewStream().Encode(nil, nil),
+	} {
+		if err == nil {
+			t.Errorf("%s takes nil", what)
+		}
+	}
+	check(t, o.Run(context.Background(), s))
 }

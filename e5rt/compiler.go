@@ -89,7 +89,7 @@ type specializer struct {
 	turn     chan struct{} // full while one is compiled
 
 	mu   sync.Mutex
-	list []specialized
+	list []specialized // until they are released, or the library is closed
 }
 
 // specialized is a function for shapes of its inputs.
@@ -165,7 +165,7 @@ func (l *Library) Specialize(ctx context.Context, o OperationOptions) (*Function
 // function finds the function for the shapes, or compiles it.
 func (s *specializer) function(ctx context.Context, f *Function, o OperationOptions) (*Function, error) {
 	if found := s.find(f.name, o.Shapes); found != nil && !o.ForceRespecialization {
-		return found.function, nil
+		return found, nil
 	}
 	select {
 	case s.turn <- struct{}{}:
@@ -174,7 +174,7 @@ func (s *specializer) function(ctx context.Context, f *Function, o OperationOpti
 	}
 	defer func() { <-s.turn }()
 	if found := s.find(f.name, o.Shapes); found != nil && !o.ForceRespecialization { // by who had the turn
-		return found.function, nil
+		return found, nil
 	}
 	how := s.how
 	how.ForceRecompilation = how.ForceRecompilation || o.ForceRespecialization
@@ -182,7 +182,11 @@ func (s *specializer) function(ctx context.Context, f *Function, o OperationOpti
 	if how.Shapes == nil {
 		how.Shapes = map[string]map[string][]int{}
 	}
-	how.Shapes[f.name] = o.Shapes
+	shapes := make(map[string][]int, len(o.Shapes)) // the caller may change his
+	for name, shape := range o.Shapes {
+		shapes[name] = slices.Clone(shape)
+	}
+	how.Shapes[f.name] = shapes
 	made, err := s.compiler.Compile(ctx, s.model, how)
 	if err != nil {
 		return nil, err
@@ -193,8 +197,8 @@ func (s *specializer) function(ctx context.Context, f *Function, o OperationOpti
 	}
 	special, err := lib.Function(f.name)
 	if err == nil {
-		if fits, _ := special.fits(o.Shapes); !fits {
-			err = &Error{Function: f.name, Err: fmt.Errorf("the compiler made it for other shapes than %v", o.Shapes)}
+		if fits, _ := special.fits(shapes); !fits {
+			err = &Error{Function: f.name, Err: fmt.Errorf("the compiler made it for other shapes than %v", shapes)}
 		}
 	}
 	if err != nil {
@@ -202,17 +206,36 @@ func (s *specializer) function(ctx context.Context, f *Function, o OperationOpti
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.list = append(s.list, specialized{f.name, o.Shapes, lib, special})
+	lib.owner = s
+	s.list = append(s.list, specialized{f.name, shapes, lib, special})
 	return special, nil
 }
 
+// Release lets go of a function that Specialize made: it waits for the runs under way as Library.Close does, and closes what was
+// compiled for the shapes. Operations of it give ErrClosed then; who asks for the shapes again has them compiled again. A library
+// keeps what nobody releases until it is closed, and its own functions in any case.
+func (f *Function) Release() error {
+	if f.library.owner == nil {
+		return nil
+	}
+	f.library.owner.drop(f.library)
+	return f.library.Close()
+}
+
+// drop takes out what was compiled into a library.
+func (s *specializer) drop(lib *Library) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.list = slices.DeleteFunc(s.list, func(one specialized) bool { return one.library == lib })
+}
+
 // find finds the function that was compiled last for the shapes.
-func (s *specializer) find(name string, shapes map[string][]int) *specialized {
+func (s *specializer) find(name string, shapes map[string][]int) *Function {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i := len(s.list) - 1; i >= 0; i-- {
 		if one := &s.list[i]; one.name == name && maps.EqualFunc(one.shapes, shapes, slices.Equal[[]int]) {
-			return one
+			return one.function
 		}
 	}
 	return nil

@@ -122,29 +122,36 @@ func TestOpaqueInput(t *testing.T) {
 	}
 }
 
-// The host reads and writes a state where it lies.
-func TestHostState(t *testing.T) {
-	host := functions{"count": {
-		inputs:  []e5rt.HostType{known("by", tensor.Int32), {Name: "sum", State: true, Type: tensor.Int32, Ranked: true}},
-		outputs: []e5rt.HostType{known("y", tensor.Int32)},
-		run: func(ctx context.Context, inputs, outputs []e5rt.Value) error {
-			sum := tensor.Data[int32](inputs[1].(*tensor.Tensor))
-			sum[0] += tensor.Data[int32](inputs[0].(*tensor.Tensor))[0]
-			return outputs[0].(*tensor.Tensor).CopyFrom(tensor.Scalar(sum[0]))
-		},
-	}}
+// counting has a function that adds to a state, which it gives too.
+var counting = functions{"count": {
+	inputs:  []e5rt.HostType{known("by", tensor.Int32, 8), {Name: "sum", State: true, Type: tensor.Int32, Ranked: true, Shape: tensor.ShapeOf(8)}},
+	outputs: []e5rt.HostType{known("y", tensor.Int32, 8)},
+	run: func(ctx context.Context, inputs, outputs []e5rt.Value) error {
+		sum := tensor.Data[int32](inputs[1].(*tensor.Tensor))
+		sum[0] += tensor.Data[int32](inputs[0].(*tensor.Tensor))[0]
+		return outputs[0].(*tensor.Tensor).CopyFrom(inputs[1].(*tensor.Tensor))
+	},
+}}
+
+// counter is a function that calls it.
+func counter(t testing.TB) *maker {
 	m := newMaker(t)
 	for _, s := range []string{"by", "sum", "y"} {
-		m.value(s, tensor.Int32)
+		m.value(s, tensor.Int32, 8)
 	}
 	m.inputs("by")
 	m.states("sum")
 	m.onHost("count", []string{"by", "sum"}, []string{"sum", "y"})
 	m.outputs("y")
-	f := m.open(host)
+	return m
+}
+
+// The host reads and writes a state where it lies.
+func TestHostState(t *testing.T) {
+	f := counter(t).open(counting)
 	o, s := f.NewOperation(), f.NewState()
 	for k := range 5 {
-		check(t, o.Set("by", tensor.Scalar(int32(k))))
+		check(t, o.Set("by", tensor.Of([]int32{int32(k), 0, 0, 0, 0, 0, 0, 0}, 8)))
 		check(t, o.Run(context.Background(), s))
 	}
 	held, err := s.Tensor("sum")

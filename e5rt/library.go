@@ -45,6 +45,7 @@ type Library struct {
 
 	// Of a library that a compiler made; nil of others.
 	special *specializer
+	owner   *specializer // of one that it made
 	changed func() error // a file that the bundle stands on was written to
 	under   func() error // closes what it stands on
 	closed  atomic.Bool

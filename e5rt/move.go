@@ -62,8 +62,8 @@ func (m *move) bytes() int64 {
 	return int64(n)
 }
 
-// apart reports whether the result is the same if both lie in one place: elements
-// are not converted, and all lie side by side.
+// apart reports whether the result is the same if both lie in one place, or in places that share
+// some memory: elements are not converted, and all lie side by side.
 func (m *move) apart() bool {
 	return m.from.typ == m.to.typ && len(m.from.loops)+len(m.to.loops) == 0
 }
@@ -76,7 +76,7 @@ func (m *move) do(to, from []byte, threads int) {
 	case m.elements == 0:
 	case m.from.size == 0: // they have one type, and no bytes of their own
 		copy(to, from[:m.bytes()])
-	case m.elements < 2*worth || threads == 1:
+	case m.elements < 2*worth || threads == 1 || overlaps(to, from): // a part would write what another has to read
 		m.part(to, from, 0, m.elements)
 	default:
 		pool.ForUpTo(threads, m.elements, worth, func(lo, hi int) { m.part(to, from, lo, hi) })

@@ -293,7 +293,7 @@ func (o *Operation) mismatch(i int, v Value) error {
 
 // Set copies a value into an input: a tensor of its type and shape, or, where the
 // port has no layout, what the host expects there, which is kept as it is.
-func (o *Operation) Set(port string, v Value) error {
+func (o *Operation) Set(port string, v Value) (err error) {
 	if err := o.claim(); err != nil {
 		return err
 	}
@@ -322,6 +322,7 @@ func (o *Operation) Set(port string, v Value) error {
 	if b := o.buffers[root]; b != nil && b.readOnly {
 		return fmt.Errorf("port %q of function %s: %w", port, f.name, errReadOnly)
 	}
+	defer osfile.Protect().Catch(&err)
 	memory := o.memory(root)
 	switch s := &f.slots[i]; {
 	case o.isDirect(i):
@@ -551,7 +552,13 @@ func (o *Operation) runHost(ctx context.Context, s *hostStep, b *boundStep) erro
 			b.outputs[k] = nil
 		}
 	}
-	if err := s.function.Run(pool.WithThreads(ctx, o.function.threads), b.inputs, b.outputs); err != nil {
+	err := s.function.Run(pool.WithThreads(ctx, o.function.threads), b.inputs, b.outputs)
+	for k, slot := range s.inputs {
+		if slots[slot].opaque {
+			b.inputs[k] = nil // values has it
+		}
+	}
+	if err != nil {
 		return err
 	}
 	for k, slot := range s.outputs {

@@ -96,8 +96,38 @@ func (p *Pool[T]) Made() int {
 // not taken back, nor one of another function.
 func newOperations(f *Function, keep int) *Pool[*Operation] {
 	p := NewPool(keep, func() (*Operation, error) { return f.NewOperation(), nil })
-	p.clean = func(o *Operation) bool { return o.function == f && !o.isLent() && o.streams.Load() == 0 }
+	p.clean = func(o *Operation) bool { return o.function == f && o.letGo() }
 	return p
+}
+
+// letGo makes the operation forget what others have lent it: states, values of the host, and what ports were bound to before. It
+// reports whether nobody else has a hand on it.
+func (o *Operation) letGo() bool {
+	if o.claim() != nil {
+		return false
+	}
+	defer o.release()
+	if o.isLent() || o.streams.Load() > 0 {
+		return false
+	}
+	clear(o.values)
+	if o.bound && o.state == nil {
+		return true // all that the steps are bound to is its own
+	}
+	o.bound, o.state, o.held, o.layouts = false, nil, nil, nil
+	o.listUsers(nil)
+	clear(o.instead)
+	for i := range o.steps {
+		b := &o.steps[i]
+		if b.context != nil {
+			b.context.Unbind()
+		}
+		b.from, b.to = nil, nil
+		clear(b.surfaces)
+		clear(b.inputs)
+		clear(b.outputs)
+	}
+	return true
 }
 
 // Load makes as many operations as Options.Concurrency asks for. The programs are loaded already, by Open.
@@ -123,6 +153,6 @@ func (f *Function) TakeOut() *Operation {
 	return o
 }
 
-// PutBack gives an operation back that TakeOut took out. One that is bound to memory of the caller, or encoded in a stream, is
-// left to the collector.
+// PutBack gives an operation back that TakeOut took out. It lets go of the State of its last run. One that is bound to memory of
+// the caller, or encoded in a stream, is left to the collector.
 func (f *Function) PutBack(o *Operation) { f.operations.PutBack(o) }

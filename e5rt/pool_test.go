@@ -1,9 +1,15 @@
 package e5rt_test
 
 import (
+	"context"
 	"errors"
+	"runtime"
+	"strings"
 	"testing"
+	"unsafe"
+	"weak"
 
+	"github.com/espalier-ane/espalier/e5"
 	"github.com/espalier-ane/espalier/e5rt"
 	"github.com/espalier-ane/espalier/internal/testkit"
 	"github.com/espalier-ane/espalier/tensor"
@@ -43,6 +49,71 @@ func TestOperationPool(t *testing.T) {
 	if err := f.Load(ctx); !errors.Is(err, e5rt.ErrClosed) {
 		t.Errorf("Load of what is closed: %v", err)
 	}
+}
+
+// An operation that is put back keeps nothing alive of who had it: not the memory of the state, not what a port was bound to, not
+// a value of the host.
+func TestPutBackLetsGo(t *testing.T) {
+	ctx := context.Background()
+	gone := func(what string, p weak.Pointer[byte]) {
+		t.Helper()
+		for range 3 {
+			runtime.GC()
+		}
+		if p.Value() != nil {
+			t.Errorf("%s is kept", what)
+		}
+	}
+	pooled := func(m *maker, host e5rt.Host) *e5rt.Function {
+		lib, err := e5rt.Open(m.bundle(), e5rt.Options{Concurrency: 1, Host: host})
+		check(t, err)
+		return lib.Functions()[0]
+	}
+	for name, f := range map[string]*e5rt.Function{"engine": pooled(cache(t), nil), "host": pooled(counter(t), counting)} {
+		var state, input weak.Pointer[byte]
+		var o *e5rt.Operation
+		func() {
+			o = f.TakeOut()
+			s := f.NewState()
+			held, err := s.Tensor(f.States()[0].Name)
+			check(t, err)
+			at, _ := held.Memory()
+			state = weak.Make(at)
+			in := f.Inputs()[0]
+			x := tensor.New(in.Type, in.Shape...)
+			at, _ = x.Memory()
+			input = weak.Make(at)
+			check(t, o.Bind(in.Name, x))
+			check(t, o.Run(ctx, s))
+			check(t, portOf(t, o, in.Name).Unbind())
+			f.PutBack(o)
+		}()
+		gone("the state of the "+name, state)
+		gone("the input of the "+name, input)
+		if again := f.TakeOut(); again != o {
+			t.Errorf("%s: it is not taken back", name)
+		}
+		check(t, o.Run(ctx, f.NewState()))
+	}
+
+	m := newMaker(t)
+	m.types["text"] = e5.Opaque()
+	m.value("y", tensor.Bool, 2)
+	m.inputs("text")
+	m.onHost("long", []string{"text"}, []string{"y"})
+	m.outputs("y")
+	f := pooled(m, texts)
+	var text weak.Pointer[byte]
+	func() {
+		o := f.TakeOut()
+		value := strings.Repeat("x", 200)
+		text = weak.Make(unsafe.StringData(value))
+		check(t, o.Set("text", value))
+		check(t, o.Run(ctx, nil))
+		f.PutBack(o)
+	}()
+	gone("the text", text)
+	runtime.KeepAlive(f)
 }
 
 func TestPoolKeeps(t *testing.T) {

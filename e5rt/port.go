@@ -96,6 +96,9 @@ func (p *BoundPort) Bind(b *Buffer) error {
 	defer o.release()
 	f := o.function
 	fail := func(err error) error { return fmt.Errorf("port %q of function %s: %w", p.Name(), f.name, err) }
+	if b == nil {
+		return fail(errNoBuffer)
+	}
 	if f.slots[p.slot].opaque {
 		return o.mismatch(p.slot, b)
 	}
@@ -119,6 +122,9 @@ func (p *BoundPort) Unbind() error {
 	o.unbind(p.slot)
 	return nil
 }
+
+// errNoBuffer is about nil.
+var errNoBuffer = fmt.Errorf("found nil, want a buffer")
 
 // errReadOnly is about a file that was mapped to be read.
 var errReadOnly = fmt.Errorf("the buffer is a file that is mapped to be read, and not written to")

@@ -60,6 +60,9 @@ func (s *State) Bind(name string, b *Buffer) error {
 		return fmt.Errorf("state %q: %w", name, ErrNotFound)
 	}
 	fail := func(err error) error { return fmt.Errorf("state %q: %w", name, err) }
+	if b == nil {
+		return fail(errNoBuffer)
+	}
 	if !s.busy.CompareAndSwap(false, true) {
 		return fail(ErrBusy)
 	}

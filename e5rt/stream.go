@@ -25,8 +25,8 @@ import (
 //
 // Execute runs on the goroutine of the caller. Submit returns at once: a goroutine of the stream runs the operations, one that
 // waits for more without giving up its processor for a short time, then parks, and ends if nothing comes for long. Operations of
-// several streams run at the same time unless events (After, Signals) or a State that they share say otherwise. A cycle
-// allocates nothing from the second on. A Stream is safe for concurrent use.
+// several streams run at the same time unless events (After, Signals) say otherwise. Those that share a State need events: the one
+// that comes while another has it fails with ErrBusy. A cycle allocates nothing from the second on. A Stream is safe for concurrent use.
 type Stream struct {
 	mu      sync.Mutex
 	phase   phase
@@ -75,6 +75,9 @@ func NewStream() *Stream { return &Stream{wake: make(chan struct{}, 1)} }
 // Encode appends an operation to what the stream will run, on a state, nil if its function has none. It binds what is not
 // bound yet, as Prepare does.
 func (s *Stream) Encode(o *Operation, state *State, needs ...Dependency) error {
+	if o == nil {
+		return errors.New("found nil, want an operation")
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.phase > encoding {
@@ -103,8 +106,7 @@ func (s *Stream) Execute(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	_, err = s.run()
-	return err
+	return s.run()
 }
 
 // Submit has the stream run what is encoded, as Execute does, and returns at once. The completion is called once with
@@ -166,9 +168,8 @@ func (s *Stream) begin(what submission) error {
 	return nil
 }
 
-// run runs what is encoded, and notes what it took. Nobody changes the lists meanwhile. It returns the completion to be
-// called, for by then somebody may have begun with other operations.
-func (s *Stream) run() (completion func(error), err error) {
+// run runs what is encoded, and notes what it took. Nobody changes the lists meanwhile.
+func (s *Stream) run() (err error) {
 	ctx, began := s.ctx, time.Now()
 	var d Dispatch
 	times := trace.Of(ctx)
@@ -179,7 +180,6 @@ func (s *Stream) run() (completion func(error), err error) {
 	needs := s.needs
 	err = errPanicked // until it returns
 	defer func() {
-		completion = s.completion
 		if s.cancel != nil {
 			s.cancel()
 		}
@@ -194,18 +194,19 @@ func (s *Stream) run() (completion func(error), err error) {
 			failed = e.operation.run(ctx, e.state, &d.Work)
 		}
 		if failed != nil {
-			return nil, failed
+			return failed
 		}
 		if d.Operations++; d.Operations < len(s.encoded) {
 			signal(own, nil)
 			needs = needs[e.needs:]
 		}
 	}
-	return nil, nil
+	return nil
 }
 
-// errPanicked is what the others hear of a run that panics, as a host function may. The panic itself goes on.
-var errPanicked = errors.New("an operation of the stream has panicked")
+// errPanicked is what the others hear of a run that does not return: a host function may panic, which goes on, or end its
+// goroutine (runtime.Goexit).
+var errPanicked = errors.New("an operation of the stream has panicked, or ended its goroutine")
 
 // finish says that the stream is done, and only then signals what is left, so that who waits for that can reset it. After
 // an error, that is also what the operations that have not run were to signal.
@@ -302,10 +303,22 @@ func (s *Stream) work() {
 	}()
 	for s.next() {
 		s.pending.Store(false)
-		completion, err := s.run()
-		completion(err)
+		s.serve()
 	}
 	gone = true
+}
+
+// serve does what was submitted, and calls the completion, once: also if an operation ends the goroutine.
+func (s *Stream) serve() {
+	completion, called := s.completion, false // by the time it is called, somebody may have begun with other operations
+	defer func() {
+		if !called {
+			completion(errPanicked)
+		}
+	}()
+	err := s.run()
+	called = true
+	completion(err)
 }
 
 // replace is for a worker that somebody's code has ended, by runtime.Goexit: the next submission needs another.

@@ -374,3 +374,44 @@ func TestStreamGoexit(t *testing.T) {
 		}
 	}
 }
+
+// The completion is called, and events are given up, if a host function ends the goroutine. The stream goes on.
+func TestHostGoexit(t *testing.T) {
+	ctx := patience(t)
+	left := 1
+	m := newMaker(t)
+	m.value("x", tensor.Int32, 2)
+	m.value("y", tensor.Int32, 2)
+	m.inputs("x")
+	m.onHost("leave", []string{"x"}, []string{"y"})
+	m.outputs("y")
+	o := m.open(functions{"leave": {
+		inputs: []e5rt.HostType{known("x", tensor.Int32, 2)}, outputs: []e5rt.HostType{known("y", tensor.Int32, 2)},
+		run: func(_ context.Context, inputs, outputs []e5rt.Value) error {
+			if left--; left == 0 {
+				runtime.Goexit()
+			}
+			return nil
+		},
+	}}).NewOperation()
+	s, e, done := e5rt.NewStream(), e5rt.NewEvent(), make(chan error, 3)
+	for round := range 2 {
+		check(t, s.Encode(o, nil, e5rt.Signals(e, uint64(round+1))))
+		check(t, s.Submit(ctx, func(err error) { done <- err }))
+		select {
+		case err := <-done:
+			if (err != nil) != (round == 0) {
+				t.Errorf("round %d: the completion gets %v", round, err)
+			}
+		case <-ctx.Done():
+			t.Fatalf("round %d: there is no completion", round)
+		}
+		if err := e.Wait(ctx, uint64(round+1)); (err != nil) != (round == 0) {
+			t.Errorf("round %d: the event: %v", round, err)
+		}
+		check(t, s.Reset())
+	}
+	if s.Stats().Failed != 1 || len(done) != 0 {
+		t.Errorf("%+v, and %d completions more", s.Stats(), len(done))
+	}
+}

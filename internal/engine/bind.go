@@ -49,6 +49,18 @@ func (c *Context) BindAll(surfaces [][]byte) error {
 	return c.rebind(surfaces)
 }
 
+// Unbind lets go of the memory of all ports, which are as in a new context.
+func (c *Context) Unbind() {
+	for i := range c.program.ports {
+		m := c.program.ports[i].memory
+		c.memories[m], c.between[m] = nil, nil
+		if c.copies[m] != nil {
+			c.copies[m].given = nil
+		}
+	}
+	c.sharing, c.copied = false, 0
+}
+
 func (p *Port) fits(surface []byte) error {
 	if len(surface) < p.bytes {
 		return fmt.Errorf("engine: port %q: %d bytes; want %d", p.Name, len(surface), p.bytes)

@@ -3,6 +3,8 @@ package host
 import (
 	"context"
 	"fmt"
+	"slices"
+	"sync/atomic"
 
 	"github.com/espalier-ane/espalier/e5rt"
 	"github.com/espalier-ane/espalier/internal/ops"
@@ -15,14 +17,15 @@ type function struct {
 	program         *mil.Function
 	eval            *ops.Evaluator
 	inputs, outputs []e5rt.HostType
+	copied          *atomic.Int64 // of the host
 }
 
-func newFunction(f *mil.Function) (*function, error) {
+func newFunction(f *mil.Function, copied *atomic.Int64) (*function, error) {
 	eval, err := ops.NewEvaluator(f, ops.Virtual)
 	if err != nil {
 		return nil, err
 	}
-	made := &function{program: f, eval: eval}
+	made := &function{program: f, eval: eval, copied: copied}
 	for _, v := range f.Inputs {
 		t := typeOf(v)
 		if _, known := t.Shape.Count(); t.State && !(known && t.Ranked && t.Type.Bits() > 0) {
@@ -51,27 +54,20 @@ func typeOf(v *mil.Value) e5rt.HostType {
 func (f *function) Inputs() []e5rt.HostType  { return f.inputs }
 func (f *function) Outputs() []e5rt.HostType { return f.outputs }
 
-// Run evaluates the function.
+// Run evaluates the function. The evaluator reads states and inputs where they lie. It updates parts of a state there, too, if nobody
+// needs what it held before; otherwise, what it becomes is an array of its own until all that was asked of the old one is done.
 func (f *function) Run(ctx context.Context, inputs, outputs []e5rt.Value) error {
 	args := make(map[string]ops.Value, len(inputs))
+	states := make([]*ops.State, len(inputs))
 	for i, v := range f.program.Inputs {
 		switch {
 		case inputs[i] == nil:
 			return fmt.Errorf("input %q has no value", v.Name)
 		case f.inputs[i].State:
-			state, err := readState(ctx, v.Type.(*mil.StateType).Elem.(*mil.TensorType), inputs[i].(*tensor.Tensor))
-			if err != nil {
-				return fmt.Errorf("state %q: %w", v.Name, err)
-			}
-			args[v.Name] = state
+			states[i] = ops.StateOver(v.Type.(*mil.StateType).Elem.(*mil.TensorType), inputs[i].(*tensor.Tensor))
+			args[v.Name] = states[i]
 		default:
 			args[v.Name] = inputs[i]
-		}
-	}
-	before := make(map[string]*tensor.Tensor)
-	for name, v := range args {
-		if s, ok := v.(*ops.State); ok {
-			before[name] = s.Read()
 		}
 	}
 	results, err := f.eval.Run(ctx, args)
@@ -81,30 +77,64 @@ func (f *function) Run(ctx context.Context, inputs, outputs []e5rt.Value) error 
 	for i, v := range f.program.Body.Outputs {
 		buffer, ok := outputs[i].(*tensor.Tensor)
 		if !ok {
-			outputs[i] = results[i]
+			outputs[i] = apart(results[i], inputs) // it outlives what the inputs hold now
 			continue
 		}
 		if err := fill(ctx, buffer, results[i]); err != nil {
 			return fmt.Errorf("output %q: %w", v.Name, err)
 		}
 	}
-	for i, v := range f.program.Inputs {
-		s, ok := args[v.Name].(*ops.State)
-		if !ok || s.Read() == before[v.Name] {
-			continue // no state, or not written
+	written := make([]ops.Value, len(inputs))
+	for i, s := range states {
+		if s != nil && s.Read() != inputs[i] {
+			written[i] = apart(s.Read(), inputs) // of what another state, or this one, was
 		}
-		if err := fill(ctx, inputs[i].(*tensor.Tensor), s.Read()); err != nil {
+	}
+	for i, v := range f.program.Inputs {
+		if written[i] == nil {
+			continue
+		}
+		buffer := inputs[i].(*tensor.Tensor)
+		if err := fill(ctx, buffer, written[i]); err != nil {
 			return fmt.Errorf("state %q: %w", v.Name, err)
 		}
+		n, _ := buffer.DType().ByteLen(buffer.Len())
+		f.copied.Add(int64(n))
 	}
 	return nil
 }
 
-// readState makes a state of the evaluator from the buffer of one. It is a copy:
-// what reads the state now must not see what is written to the buffer later.
-func readState(ctx context.Context, t *mil.TensorType, buffer *tensor.Tensor) (*ops.State, error) {
-	s := ops.NewState(t)
-	return s, ops.Copy(ctx, s.Read(), buffer)
+// apart is a value that has nothing in the memory of inputs: itself, or a copy.
+func apart(v ops.Value, inputs []e5rt.Value) ops.Value {
+	switch v := v.(type) {
+	case *tensor.Tensor:
+		if v != nil && sharesMemory(v, inputs) {
+			return v.Clone()
+		}
+	case *ops.List:
+		made := *v
+		made.Items = slices.Clone(v.Items)
+		for i, item := range made.Items {
+			if item != nil && sharesMemory(item, inputs) {
+				made.Items[i] = item.Clone()
+			}
+		}
+		return &made
+	}
+	return v
+}
+
+// sharesMemory reports whether an array is a view of one of the inputs.
+func sharesMemory(t *tensor.Tensor, inputs []e5rt.Value) bool {
+	start, _ := t.Memory()
+	return start != nil && slices.ContainsFunc(inputs, func(v e5rt.Value) bool {
+		in, ok := v.(*tensor.Tensor)
+		if !ok || in == nil {
+			return false
+		}
+		at, _ := in.Memory()
+		return at == start
+	})
 }
 
 // fill writes a value of the evaluator into a buffer, in the buffer's type. The

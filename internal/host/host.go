@@ -7,13 +7,15 @@
 //	lib, err := e5rt.Open(b, e5rt.Options{Host: h})
 //
 // Values with a layout are in the buffers of the runtime, in their declared type.
-// The evaluator holds floating-point numbers as fp32. A value without a layout
+// The evaluator holds floating-point numbers as fp32, and converts of a state what
+// operations look at. A value without a layout
 // stays what it is in the evaluator from one segment to the next.
 package host
 
 import (
 	"fmt"
 	"strings"
+	"sync/atomic"
 
 	"github.com/espalier-ane/espalier/bundle"
 	"github.com/espalier-ane/espalier/coreml"
@@ -27,6 +29,7 @@ import (
 // the engine.
 type Host struct {
 	functions map[string]*function
+	copied    atomic.Int64
 }
 
 // New makes the functions of a program ready.
@@ -39,7 +42,7 @@ func New(p *mil.Program) (*Host, error) {
 	}
 	h := &Host{functions: map[string]*function{}}
 	for _, f := range p.Functions {
-		made, err := newFunction(f)
+		made, err := newFunction(f, &h.copied)
 		if err != nil {
 			return nil, err
 		}
@@ -78,6 +81,10 @@ func (h *Host) SetLimits(l limit.Limits) {
 		f.eval.SetLimits(l)
 	}
 }
+
+// Copied is how many bytes of states all runs have copied: those that they gave another value as a whole. What is read of a state
+// is read where it lies, and parts are written there.
+func (h *Host) Copied() int64 { return h.copied.Load() }
 
 // Function finds a function by its name.
 func (h *Host) Function(name string) (e5rt.HostFunction, error) {

@@ -18,6 +18,7 @@ type Call struct {
 	args    map[string][]argument
 	outs    []mil.Type // evaluation only: what the type rule gave
 	results []Value    // evaluation only
+	inPlace bool       // evaluation only: x is the memory of a state, to be written to
 	blocks  blockRunner
 	ctx     context.Context
 	memory  int64                     // bytes that it may need; 0: the default

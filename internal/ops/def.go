@@ -21,6 +21,9 @@ type Def struct {
 	// Impure operations read or change something beside their arguments (states, random numbers): they are
 	// neither folded nor removed.
 	Impure bool
+	// Views operations take tensors as they lie, in their declared type where the evaluator would hold a wider one, and give
+	// parts of them.
+	Views bool
 	// FromTypes operations look at the types of their arguments alone.
 	FromTypes bool
 }

@@ -19,6 +19,7 @@ type Evaluator struct {
 	numerics Numerics
 	limits   limit.Limits
 	uses     map[*mil.Operation][]*mil.Value // values that nothing needs after the operation
+	inPlace  map[*mil.Operation]*mil.Value   // operations that may write into the memory of a state
 
 	mu     sync.Mutex
 	consts map[*mil.Operation][]Value // results of const and constexpr operations
@@ -30,8 +31,9 @@ func NewEvaluator(f *mil.Function, n Numerics) (*Evaluator, error) {
 	if err != nil {
 		return nil, fmt.Errorf("function %s: %w", f.Name, err)
 	}
-	ev := &Evaluator{f: f, opset: o, numerics: n, consts: map[*mil.Operation][]Value{}, uses: map[*mil.Operation][]*mil.Value{}}
+	ev := &Evaluator{f: f, opset: o, numerics: n, consts: map[*mil.Operation][]Value{}, uses: map[*mil.Operation][]*mil.Value{}, inPlace: map[*mil.Operation]*mil.Value{}}
 	ev.findLastUses(f.Body)
+	ev.findInPlace()
 	return ev, nil
 }
 
@@ -63,7 +65,8 @@ type run struct {
 	*Evaluator
 	*halt
 	env   map[*mil.Value]Value
-	steps float64 // so far
+	read  map[*mil.Value]bool // values in env that are as a state has them
+	steps float64             // so far
 }
 
 func (r *run) block(ctx context.Context, b *mil.Block) ([]Value, error) {
@@ -108,11 +111,15 @@ func (r *run) operation(ctx context.Context, op *mil.Operation) error {
 }
 
 func (r *run) compute(ctx context.Context, op *mil.Operation) ([]Value, error) {
+	if err := r.holdRead(op); err != nil {
+		return nil, err
+	}
 	c, err := bind(op, r.opset, r)
 	if err != nil {
 		return nil, err
 	}
 	c.blocks, c.ctx, c.halt = r, ctx, r.halt
+	c.inPlace = r.updatesInPlace(op)
 	c.memory, c.inUse, c.charge = r.limits.Memory, r.memoryInUse, r.charge
 	if c.outs, err = c.infer(); err != nil {
 		return nil, err
@@ -142,6 +149,9 @@ func (r *run) compute(ctx context.Context, op *mil.Operation) ([]Value, error) {
 		if !mil.Compatible(c.outs[i], v.Type) {
 			return nil, fmt.Errorf("value %q is declared %v, but the operation gives %v", v.Name, v.Type, c.outs[i])
 		}
+		if r.keepAsRead(c, c.results[i]) {
+			continue
+		}
 		c.results[i], err = store(r.halt, c.results[i], refine(c.outs[i], v.Type), r.numerics)
 		if end := ctx.Err(); end != nil {
 			return nil, end
@@ -151,6 +161,49 @@ func (r *run) compute(ctx context.Context, op *mil.Operation) ([]Value, error) {
 		}
 	}
 	return c.results, nil
+}
+
+// A state may have its value in memory of the caller (StateOver), in a narrower type than the evaluator holds, or with gaps. What
+// is read of it stays there until an operation looks at elements: one that takes a part takes it of that memory, and only the part
+// is converted.
+//
+//	cache = read_state(held)          fp16, the memory of the state
+//	row = slice_by_index(x = cache)   fp32, a row
+//	y = mul(x = row, y = …)
+
+// keepAsRead reports whether a result is left as a state has it.
+func (r *run) keepAsRead(c *Call, result Value) bool {
+	t, ok := result.(*tensor.Tensor)
+	if !ok || c.Op.Kind != "read_state" && !c.inPlace || t.DType() == held(t.DType()) && t.Contiguous() {
+		return false
+	}
+	if r.read == nil {
+		r.read = map[*mil.Value]bool{}
+	}
+	r.read[c.Op.Outputs[0]] = true
+	return true
+}
+
+// holdRead converts the arguments of an operation that are as a state has them, unless it takes them so.
+func (r *run) holdRead(op *mil.Operation) (err error) {
+	if len(r.read) == 0 {
+		return nil
+	}
+	if def := Lookup(op.Kind); def == nil || def.Views || r.updatesInPlace(op) {
+		return nil
+	}
+	for _, in := range op.Inputs {
+		for _, a := range in.Args {
+			if a.Value == nil || !r.read[a.Value] {
+				continue
+			}
+			if r.env[a.Value], err = store(r.halt, r.env[a.Value], a.Value.Type, r.numerics); err != nil {
+				return err
+			}
+			delete(r.read, a.Value)
+		}
+	}
+	return nil
 }
 
 // isConstant reports whether an operation's results are part of the program: const and the constexpr family.

@@ -61,15 +61,16 @@ func evalCumSum(c *Call) error {
 	n := x.Shape()[axis]
 	inner, _ := tensor.Count(x.Shape()[axis+1:])
 	if x.DType().IsFloat() {
-		c.ReturnFloats(0, cumulate(c.halt, x.Float32s(), n, inner, c.Bool("exclusive"), c.Bool("reverse")))
+		c.ReturnFloats(0, cumulate[float32, float64](c.halt, x.Float32s(), n, inner, c.Bool("exclusive"), c.Bool("reverse")))
 	} else {
-		c.ReturnInts(0, cumulate(c.halt, x.Int64s(), n, inner, c.Bool("exclusive"), c.Bool("reverse")))
+		c.ReturnInts(0, cumulate[int64, int64](c.halt, x.Int64s(), n, inner, c.Bool("exclusive"), c.Bool("reverse")))
 	}
 	return nil
 }
 
-// cumulate adds up lines of n elements that lie inner apart.
-func cumulate[T float32 | int64](h *halt, x []T, n, inner int, exclusive, reverse bool) []T {
+// cumulate adds up lines of n elements that lie inner apart. As in reductions, floats are accumulated in fp64: one after the other in
+// fp32, the sums of a long line drift much further away than those that the engine adds in pairs.
+func cumulate[T float32 | int64, S float64 | int64](h *halt, x []T, n, inner int, exclusive, reverse bool) []T {
 	out := make([]T, len(x))
 	if len(x) == 0 {
 		return out
@@ -80,15 +81,15 @@ func cumulate[T float32 | int64](h *halt, x []T, n, inner int, exclusive, revers
 			if reverse {
 				at, step = at+(n-1)*inner, -inner
 			}
-			var sum T
+			var sum S
 			for first, last := range h.pieces(n) {
 				for range last - first {
 					if exclusive {
-						out[at] = sum
+						out[at] = T(sum)
 					}
-					sum += x[at]
+					sum += S(x[at])
 					if !exclusive {
-						out[at] = sum
+						out[at] = T(sum)
 					}
 					at += step
 				}

@@ -31,7 +31,22 @@ func TestScan(t *testing.T) {
 	})
 }
 
-// TestCumSumInFP32 adds up in fp32 and rounds to fp16 when the sums are stored, not in between.
+// TestLongCumSum adds 2^-25 to 1 for 1024 times, each too small for an fp32 sum by itself.
+func TestLongCumSum(t *testing.T) {
+	x := make([]float32, 1025)
+	for i := range x {
+		x[i] = 0x1p-25
+	}
+	x[0] = 1
+	got := tensorOf(t, evalOp(t, IOS15, "cumsum", args{"x": tensor.Of(x, len(x))})[0]).Float32s()
+	for _, n := range []int{0, 256, 1024} {
+		if want := float32(1 + float64(n)*0x1p-25); got[n] != want {
+			t.Errorf("the sum of 1 and %d more is %v, want %v", n, got[n], want)
+		}
+	}
+}
+
+// TestCumSumInFP32 adds up in fp32 or more and rounds to fp16 when the sums are stored, not in between.
 func TestCumSumInFP32(t *testing.T) {
 	got := evalOp(t, IOS15, "cumsum", args{"x": f16(dims(4), 2048, 1, 1, 1)})
 	wantFloats(t, got[0], 0, 2048, 2048, 2050, 2052) // 2049 and 2051 are ties, which go to even

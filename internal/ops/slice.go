@@ -29,6 +29,7 @@ var sliceOps = []Def{
 			return one(c.DType("x"), shape)
 		},
 		Eval:  evalSliceByIndex,
+		Views: true,
 		Lower: lowerSliceByIndex,
 	},
 	{
@@ -48,6 +49,7 @@ var sliceOps = []Def{
 		}),
 		Infer: inferSliceBySize,
 		Eval:  evalSliceBySize,
+		Views: true,
 		Lower: lowerSliceBySize,
 	},
 }
@@ -259,9 +261,11 @@ func evalSliceUpdate(c *Call) error {
 	if err != nil {
 		return err
 	}
-	out, err := c.cloned(c.Tensor("x"))
-	if err != nil {
-		return err
+	out := c.Tensor("x")
+	if !c.inPlace {
+		if out, err = c.cloned(out); err != nil {
+			return err
+		}
 	}
 	s.setWindows(c, c.Shape("update"))
 	spans, err := s.spans(out.Shape())

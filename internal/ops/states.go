@@ -30,6 +30,7 @@ var stateOps = []Def{
 		Doc:      "gives a state a new value; it has no result",
 		Versions: since(IOS18, In("input", AnyType).Of(OneState), In("data", stateTypes)),
 		Impure:   true,
+		Views:    true,
 		Infer: func(c *Call) ([]mil.Type, error) {
 			return nil, checkStateWrite(c, "input", "data")
 		},

@@ -25,9 +25,10 @@ type Dict struct {
 // State is a buffer that outlives a prediction. It is safe for concurrent use; predictions that share one
 // must still be run in order to make sense.
 type State struct {
-	mu  sync.Mutex
-	typ *mil.TensorType
-	val *tensor.Tensor
+	mu   sync.Mutex
+	typ  *mil.TensorType
+	val  *tensor.Tensor
+	over *tensor.Tensor // of StateOver
 }
 
 // NewState makes a state of zeros for a concrete type.
@@ -39,7 +40,14 @@ func NewState(t *mil.TensorType) *State {
 	return &State{typ: t, val: tensor.New(held(t.DType), dims...)}
 }
 
-// Read returns the value of the state, floating-point types held as float32.
+// StateOver makes a state whose value is memory of the caller, which may lie anyhow. Nothing is copied: a read is a view of it. An
+// update of a part is written there if it can be (findInPlace), and then Read still gives the memory. Any other write gives the
+// state another value and leaves the memory as it is.
+func StateOver(t *mil.TensorType, memory *tensor.Tensor) *State {
+	return &State{typ: t, val: memory, over: memory}
+}
+
+// Read returns the value of the state: of floating-point types held as float32, or as StateOver was given it.
 func (s *State) Read() *tensor.Tensor {
 	s.mu.Lock()
 	defer s.mu.Unlock()
