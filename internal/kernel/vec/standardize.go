@@ -38,7 +38,7 @@ func Standardize(dst, src []byte, rows Rows, gamma, beta []float32, epsilon floa
 	beta = beta[:n]
 	for rows.N > 0 {
 		now := 1
-		if fast && (wide || n%8 == 0) {
+		if fast && rowsInOneCall(n) {
 			now = min(rows.N, max(1, mostStandardized/n))
 		}
 		d, s := dst[:(now-1)*rows.DstStep+2*n], src[:(now-1)*rows.SrcStep+2*n]

@@ -15,5 +15,8 @@ func callStandardize(s *standardization) bool {
 	return wide
 }
 
+// rowsInOneCall reports whether a call takes several rows of n.
+func rowsInOneCall(n int) bool { return wide || n%8 == 0 }
+
 //go:noescape
 func standardizeAVX512(s *standardization)
