@@ -487,7 +487,7 @@ func (b *builder) convTask(c *convolution) (*units.Op, *diag.Reason) {
 	o.Source1.Chip = b.windowChip(in, strided && o.Small)
 	o.Chip = b.Passing(o.Source1.Chip, in.H)
 	w := td.Weights{Values: c.weights}
-	if len(c.bias) == 0 || b.Target.Form2020 || c.after.offset != 0 || slices.ContainsFunc(c.bias, func(v uint16) bool { return v != c.bias[0] }) {
+	if len(c.bias) == 0 || b.Target.Form2020 && c.bias[0] != 0 || c.after.offset != 0 || slices.ContainsFunc(c.bias, func(v uint16) bool { return v != c.bias[0] }) {
 		return o, b.weigh(o, k, w, &c.after, c.bias)
 	}
 	// A bias that all outputs have is a number of its own (record encoder_conv_c1_n4_k3x3_s2_g1_bias1_same), in 2020 not yet

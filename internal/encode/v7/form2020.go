@@ -81,9 +81,8 @@ func (w *words) units2020(o *units.Op) {
 		w.set(td.V7NEPaletteBits, 0)
 		w.set(td.V7NEBit20, 0)
 		w.set(td.V7SrcWord40, 0)
-		if o.Result != nil {
-			w.word(td.V7DstFormat.Mode.Addr, formatFP16)
-		}
+		format, _ := w.task.Word(td.V7DstFormat.Mode.Addr)
+		w.word(td.V7DstFormat.Mode.Addr, format&^formatZeroPad)
 	case !weighs(o):
 		w.set(td.V7NEKernelFormat, 0)
 		w.set(td.V7NEBinaryPoint, 0)
