@@ -37,15 +37,21 @@ func (f *File) Procedures(open func(name string) ([]byte, error)) (procedures []
 		}
 	}
 	s := &store{open: open, files: map[string][]byte{}}
+	networks := map[string]*Network{}
+	for _, n := range f.Networks {
+		networks[n.Name] = n
+	}
+	names := map[string]bool{}
 	for i, e := range entries {
 		name := e.Name
 		if name == "" {
 			name = "procedure" + strconv.Itoa(i)
 		}
-		if slices.ContainsFunc(procedures, func(p Procedure) bool { return p.Name == name }) {
+		if names[name] {
 			return nil, nil, errorf(InvalidUnit, "two procedures %q", name).at("", "", "ProcedureList")
 		}
-		l := &lowering{file: f, store: s, entry: e, graph: anec.New(name), outside: map[string]*anec.Value{}}
+		names[name] = true
+		l := &lowering{file: f, networks: networks, store: s, entry: e, graph: anec.New(name), outside: map[string]*anec.Value{}}
 		if err := l.run(); err != nil {
 			return nil, nil, err
 		}
@@ -88,6 +94,7 @@ func (f *File) schema() (v [3]int, err error) {
 // A lowering makes the graph of one procedure.
 type lowering struct {
 	file     *File
+	networks map[string]*Network
 	store    *store
 	entry    *Entry
 	graph    *anec.Graph
@@ -101,6 +108,7 @@ type lowering struct {
 	units   map[string]*Unit
 	started map[string]bool
 	consts  map[string]*Constant
+	ports   map[string]*Port  // the network's outputs
 	names   map[string]string // of what units leave by ports: the value's name, by the unit's
 	biases  map[string]*Unit  // the units that are the bias of a convolution, by its name
 	unit    *Unit
@@ -111,11 +119,9 @@ func (l *lowering) run() error {
 		return errorf(InvalidUnit, "no OperationList").at("", "procedure "+l.entry.Name, "OperationList")
 	}
 	for _, o := range l.entry.Operations {
-		i := slices.IndexFunc(l.file.Networks, func(n *Network) bool { return n.Name == o.Network })
-		if i < 0 {
+		if l.net, l.op = l.networks[o.Network], o.Name; l.net == nil {
 			return errorf(InvalidUnit, "no network %q", o.Network).at("", "procedure "+l.entry.Name, "OperationList")
 		}
-		l.net, l.op = l.file.Networks[i], o.Name
 		if err := l.operation(); err != nil {
 			return err.at(l.net.Name, "", "")
 		}
@@ -132,6 +138,13 @@ func (l *lowering) run() error {
 // operation lowers a network.
 func (l *lowering) operation() *Error {
 	l.values, l.units, l.consts = map[string]*anec.Value{}, map[string]*Unit{}, map[string]*Constant{}
+	l.ports = map[string]*Port{}
+	for _, p := range l.net.Outputs {
+		l.ports[p.Symbol] = p
+	}
+	if l.store.units += len(l.net.Units); l.store.units > maxUnits {
+		return errorf(InvalidUnit, "more than %d units over all procedures", maxUnits)
+	}
 	l.started, l.names, l.biases = map[string]bool{}, map[string]string{}, map[string]*Unit{}
 	for _, u := range l.net.Units {
 		if l.units[u.Name] != nil {
@@ -181,8 +194,9 @@ func (l *lowering) operation() *Error {
 			return err
 		}
 	}
+	writers := l.writers()
 	for i, p := range l.net.States {
-		if err := l.after(states[i], p); err != nil {
+		if err := l.after(states[i], p, writers); err != nil {
 			return err.at("", p.Symbol, "")
 		}
 		l.strange(p.Symbol, p.Extra)
@@ -265,10 +279,8 @@ func (l *lowering) demand(p *Port) {
 // bottomOf is the symbol that an output leaves. An entry names the unit that makes it; the network's own port, if there is one, what
 // it reads.
 func (l *lowering) bottomOf(p *Port) string {
-	for _, q := range l.net.Outputs {
-		if q.Symbol == p.Symbol && q.Bottom != "" {
-			return q.Bottom
-		}
+	if q := l.ports[p.Symbol]; q != nil && q.Bottom != "" {
+		return q.Bottom
 	}
 	if p.Bottom != "" {
 		return p.Bottom
@@ -321,11 +333,10 @@ func (l *lowering) outputs() *Error {
 		}
 		v.Type.Interleave = max(v.Type.Interleave, p.Interleave)
 		l.graph.AddOutput(v)
-		for _, q := range append([]*Port{p}, l.net.Outputs...) {
-			if q.Symbol == p.Symbol {
-				l.demand(q)
-				v.Type.Interleave = max(v.Type.Interleave, q.Interleave)
-			}
+		l.demand(p)
+		if q := l.ports[p.Symbol]; q != nil {
+			l.demand(q)
+			v.Type.Interleave = max(v.Type.Interleave, q.Interleave)
 		}
 		if l.file.ProcedureList != nil {
 			l.strange(p.Symbol, p.Extra)
@@ -335,7 +346,7 @@ func (l *lowering) outputs() *Error {
 }
 
 // after finds what a procedure leaves in a state: what a key of ours names, or what the last writer of it made.
-func (l *lowering) after(s *anec.State, p *Port) *Error {
+func (l *lowering) after(s *anec.State, p *Port, writers map[*anec.Value]*anec.Value) *Error {
 	if v, ok := p.Extra[ours+"Name"]; ok {
 		name, err := asString(v)
 		if err != nil {
@@ -351,13 +362,21 @@ func (l *lowering) after(s *anec.State, p *Port) *Error {
 		s.After, err = l.value(symbol, p.Symbol)
 		return err
 	}
-	for _, u := range l.net.Units {
-		v := l.values[u.Name]
-		if v != nil && v.Def != nil && v.Def.Kind() == anec.KindRingBufferWriter && v.Def.Bottoms[0] == s.After {
-			s.After = v
-		}
+	for next := writers[s.After]; next != nil; next = writers[s.After] {
+		s.After = next
 	}
 	return nil
+}
+
+// writers are what units make that write into something, by what they write into.
+func (l *lowering) writers() map[*anec.Value]*anec.Value {
+	made := map[*anec.Value]*anec.Value{}
+	for _, u := range l.net.Units {
+		if v := l.values[u.Name]; v != nil && v.Def != nil && v.Def.Kind() == anec.KindRingBufferWriter {
+			made[v.Def.Bottoms[0]] = v
+		}
+	}
+	return made
 }
 
 // value is what a symbol stands for. reader is the unit or port that asks.

@@ -12,7 +12,14 @@ import (
 type store struct {
 	open  func(name string) ([]byte, error)
 	files map[string][]byte
+	units int // lowered so far: a list may run one network in many procedures
 }
+
+// maxUnits bounds what a list becomes, over all procedures; maxOnes the weights that no file holds.
+const (
+	maxUnits = 1 << 15
+	maxOnes  = 1 << 22
+)
 
 // A blob is a tensor in a weights file.
 type blob struct {
@@ -139,6 +146,9 @@ func (l *lowering) kernel(u *Unit, t *taker, dims anec.Dims) (*anec.Constant, *E
 	}
 	switch mode {
 	case "Unity": // no file: all are 1
+		if n, ok := dims.Count(); !ok || n > maxOnes {
+			return nil, errorf(InvalidParamSyntax, "a kernel of %v, all ones; at most %d are made", dims, maxOnes).at("", "", "KernelMode")
+		}
 		one, err := tensor.Scalar(float32(1)).Convert(b.dtype)
 		if err == nil {
 			one, err = one.BroadcastTo(dims[:]...)
