@@ -116,6 +116,19 @@ const %b fp16[1,1,8,1,1] data=splat(1)
 output %y
 output %z
 ---
+input %x fp16[1,1,2,4,4]
+const %s fp16[1,1,2,1,1] data=(2,0.1)
+const %b fp16[1,1,2,1,1] data=(3,0.3)
+const %z fp32[1,1,2,1,1] data=(0,2)
+%p fp16[1,1,2,4,4] = GOC(%x, %s, %b)
+%q fp16[1,1,2,4,4] = GOC(%p, %s) Bias=0.3
+%r fp16[1,1,2,4,4] = GOC(%q, %z, %b) Scale=2
+%t fp16[1,1,2,4,4] = GOC(%r) Scale=34 Bias=67
+%u fp16[1,1,2,4,4] = GOC(%t) Bias=0.5
+%v fp16[1,1,2,4,4] = GOC(%u) Scale=0 Bias=0.5
+%y fp16[1,1,2,4,4] = GOC(%v, _, %b) Scale=4
+output %y
+---
 input %x fp16[1,1,8,4,4]
 const %s fp16[1,1,8,1,1] data=splat(0.1)
 %a fp16[1,1,8,4,4] = Neuron(%x, %s) Type=prelu

@@ -51,7 +51,7 @@ func (f *File) Procedures(open func(name string) ([]byte, error)) (procedures []
 			return nil, nil, errorf(InvalidUnit, "two procedures %q", name).at("", "", "ProcedureList")
 		}
 		names[name] = true
-		l := &lowering{file: f, networks: networks, store: s, entry: e, graph: anec.New(name), outside: map[string]*anec.Value{}}
+		l := &lowering{file: f, networks: networks, store: s, entry: e, graph: anec.New(name), outside: map[string]*anec.Value{}, shared: map[place]*anec.Value{}}
 		if err := l.run(); err != nil {
 			return nil, nil, err
 		}
@@ -99,6 +99,7 @@ type lowering struct {
 	entry    *Entry
 	graph    *anec.Graph
 	outside  map[string]*anec.Value // what earlier operations left, by symbol
+	shared   map[place]*anec.Value  // constants of files
 	findings []diag.Finding
 
 	// Of the operation at hand.
@@ -433,10 +434,26 @@ func (l *lowering) constant(c *Constant) (*anec.Value, *Error) {
 	return l.addConstant(c.Name, known)
 }
 
+// A place is where a plain constant lies.
+type place struct {
+	from anec.Source
+	typ  tensor.DType
+	dims anec.Dims
+}
+
+// addConstant adds a constant to the graph, once for what lies in one place of a file.
 func (l *lowering) addConstant(name string, c *anec.Constant) (*anec.Value, *Error) {
+	at := place{c.Source, c.DType, c.Dims}
+	shared := c.Source.File != "" && c.Plain()
+	if v := l.shared[at]; v != nil && shared {
+		return v, nil
+	}
 	v, err := l.graph.AddConstant(l.graph.FreshName(name), c)
 	if err != nil {
 		return nil, wrapped(InvalidParamSyntax, err)
+	}
+	if shared {
+		l.shared[at] = v
 	}
 	return v, nil
 }

@@ -162,7 +162,7 @@ func (l *lowering) operands(u *Unit, kind anec.Kind, p anec.Params, given []*ane
 		}
 		if bias := l.biases[u.Name]; bias != nil {
 			t := take(bias.Params)
-			_, offset, err := l.groupData(t)
+			_, offset, _, err := l.groupData(t)
 			if err == nil && (offset == nil || len(t.left) > 0) {
 				err = errorf(InvalidParamSyntax, "found %s, want a bias and no more", describe(bias.Params))
 			}
@@ -174,10 +174,11 @@ func (l *lowering) operands(u *Unit, kind anec.Kind, p anec.Params, given []*ane
 			}
 		}
 	case anec.KindGOC:
-		scale, bias, err := l.groupData(t)
+		scale, bias, exact, err := l.groupData(t)
 		if err != nil {
 			return nil, err
 		}
+		bias = (&paramReader{unit: u, kind: kind, t: t}).bias(p.(*anec.GOC), scale, bias, exact)
 		if scale != nil {
 			if err := constant("scale", scale); err != nil {
 				return nil, err

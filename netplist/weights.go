@@ -165,8 +165,15 @@ func (l *lowering) kernel(u *Unit, t *taker, dims anec.Dims) (*anec.Constant, *E
 		b.dims = dims[:]
 		return l.store.parts(l.net, b, parts)
 	}
+	if b.dims = dims[:]; dims[anec.D] == 1 {
+		c, err := l.store.constant(l.net, b, nil)
+		if err != nil {
+			return nil, err.at("", "", "KernelIndex")
+		}
+		return c, nil
+	}
 	b.dims = []int{dims[anec.N], dims[anec.C], dims[anec.D], dims[anec.H], dims[anec.W]}
-	stored, from, err := l.store.tensor(l.net, b)
+	stored, _, err := l.store.tensor(l.net, b)
 	if err != nil {
 		return nil, err.at("", "", "KernelIndex")
 	}
@@ -174,13 +181,11 @@ func (l *lowering) kernel(u *Unit, t *taker, dims anec.Dims) (*anec.Constant, *E
 	if failed != nil {
 		return nil, errorf(InvalidParamSyntax, "%v", failed)
 	}
-	c := anec.ConstantOf(stored.Dense())
-	c.Source = from
-	return c, nil
+	return anec.ConstantOf(stored.Dense()), nil // in another order than the file: it has no source
 }
 
 // groupData reads the gains and offsets of BiasScaleGroupData, one for each channel.
-func (l *lowering) groupData(t *taker) (scale, bias *anec.Constant, err *Error) {
+func (l *lowering) groupData(t *taker) (scale, bias, exact *anec.Constant, err *Error) {
 	t.key("BiasScaleGroupData", func(v any) *Error {
 		d, err := asDict(v)
 		if err != nil {
@@ -191,6 +196,9 @@ func (l *lowering) groupData(t *taker) (scale, bias *anec.Constant, err *Error) 
 			b, count := blob{dtype: tensor.Float16}, 0
 			if !t.key(prefix+"Count", into(&count, asInt)) {
 				return
+			}
+			if count < 1 && t.err == nil {
+				t.err = errorf(InvalidParamSyntax, "found %d, want 1 or more", count).at("", "", "BiasScaleGroupData."+prefix+"Count")
 			}
 			t.key(prefix+"Index", into(&b.index, asInt))
 			t.key(prefix+"Offset", into(&b.offset, asInt))
@@ -207,12 +215,13 @@ func (l *lowering) groupData(t *taker) (scale, bias *anec.Constant, err *Error) 
 		}
 		read("Scale", &scale)
 		read("Bias", &bias)
+		read(ours+"Bias", &exact)
 		for _, key := range t.left.keys() {
 			l.unknown("BiasScaleGroupData." + key)
 		}
 		return t.err
 	})
-	return scale, bias, t.err
+	return scale, bias, exact, t.err
 }
 
 // kernelDims are the extents of a unit's weights.
