@@ -111,7 +111,8 @@ type lowering struct {
 	consts  map[string]*Constant
 	ports   map[string]*Port  // the network's outputs
 	names   map[string]string // of what units leave by ports: the value's name, by the unit's
-	biases  map[string]*Unit  // the units that are the bias of a convolution, by its name
+	behind  map[string]*Unit  // the unit that is a part of the layer of another, by that one's name
+	before  map[string]*Unit  // and the other way
 	unit    *Unit
 }
 
@@ -130,10 +131,8 @@ func (l *lowering) run() error {
 	if err := l.outputs(); err != nil {
 		return err
 	}
-	if err := anec.Verify(l.graph); err != nil {
-		return err
-	}
-	return nil
+	l.graph.Sweep() // exchanges of axes that undid each other
+	return anec.Verify(l.graph)
 }
 
 // operation lowers a network.
@@ -146,7 +145,8 @@ func (l *lowering) operation() *Error {
 	if l.store.units += len(l.net.Units); l.store.units > maxUnits {
 		return errorf(InvalidUnit, "more than %d units over all procedures", maxUnits)
 	}
-	l.started, l.names, l.biases = map[string]bool{}, map[string]string{}, map[string]*Unit{}
+	l.started, l.names = map[string]bool{}, map[string]string{}
+	l.behind, l.before = map[string]*Unit{}, map[string]*Unit{}
 	for _, u := range l.net.Units {
 		if l.units[u.Name] != nil {
 			return errorf(InvalidUnit, "ANE internal error: Unit name %q collision", u.Name).at("", u.Name, "Units")
@@ -162,7 +162,7 @@ func (l *lowering) operation() *Error {
 			l.units[symbol] = u
 		}
 	}
-	if err := l.findBiases(); err != nil {
+	if err := l.join(); err != nil {
 		return err
 	}
 	for _, c := range l.net.Constants {
@@ -386,8 +386,8 @@ func (l *lowering) value(symbol, reader string) (*anec.Value, *Error) {
 		return v, nil
 	}
 	if u := l.units[symbol]; u != nil {
-		if u.Extra[biasOf] == true {
-			u = l.units[u.Bottom[0]]
+		if first := l.before[u.Name]; first != nil {
+			u = first
 		}
 		if l.started[u.Name] {
 			return nil, errorf(InvalidUnit, "it reads what it makes").at("", u.Name, "Bottom")
