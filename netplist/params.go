@@ -289,10 +289,13 @@ type word interface {
 	Valid() bool
 }
 
-// wordOf is the word of a token in a list. Numbers from 64 on are ours, but for a decomposition, whose numbers are not known.
+// unnumbered are the types of tokens whose words are Apple's and whose numbers are not known.
+var unnumbered = map[string]bool{"Decomposition": true, "RasterizerMode": true}
+
+// wordOf is the word of a token in a list. Numbers from 64 on are ours, and so are their words.
 func wordOf(v reflect.Value) string {
 	name := v.Interface().(word).String()
-	if _, known := v.Interface().(anec.Decomposition); !known && v.Uint() >= 64 {
+	if v.Uint() >= 64 && !unnumbered[v.Type().Name()] {
 		return ours + name
 	}
 	return name
