@@ -10,7 +10,7 @@ import (
 // a hundred bytes can become all of memory, and recurses as deep as a list nests.
 const (
 	maxSize   = 32 << 20 // bytes of a file
-	maxValues = 1 << 19  // values of a list, counted once for each reference
+	maxValues = 1 << 18  // values of a list, counted once for each reference
 	maxText   = 64 << 20 // bytes of strings and data, counted so too
 	maxDepth  = 64       // containers in each other
 )
