@@ -61,7 +61,7 @@ func TestBuildUnits(t *testing.T) {
 	const want = `graph g
 input %x fp16[1,1,4,8,8]
 const %conv-1.w fp16[2,1,4,1,1] data=(1,2,3,4,5,6,7,8) SUM
-const %goc.bias fp16[1,1,2,1,1] data=(1,2) SUM
+const %goc.bias fp32[1,1,2,1,1] data=(0.5,1)
 %conv fp16[1,1,2,4,4] = Conv(%x, %conv-1.w) Stride=[1,2,2] @conv-1
 %goc fp16[1,1,2,4,4] = GOC(%conv, _, %goc.bias) Scale=0.5
 %relu fp16[1,1,2,4,4] = Neuron(%goc) Type=clip A=-1 B=6 @relu-1

@@ -386,10 +386,33 @@ func (l *lifting) inParams(w *paramWriter, layer *anec.Layer, operand string, v 
 	switch kind := layer.Kind(); {
 	case operand == "w" && (kind == anec.KindConv || kind == anec.KindLinear):
 		l.kernel(w, v.Const)
-	case kind == anec.KindGOC && v.Const.Plain():
-		l.groupData(w, map[string]string{"scale": "Scale", "bias": "Bias"}[operand], v.Const)
+	case kind == anec.KindGOC && plainGOC(layer):
+		if operand == "scale" {
+			l.groupData(w, "Scale", v.Const)
+			break
+		}
+		var scale *anec.Constant
+		if s := layer.Bottoms[1]; s != nil {
+			scale = s.Const
+		}
+		q, exact := quotient(v.Const, scale, layer.Params.(*anec.GOC).Scale)
+		l.groupData(w, "Bias", q)
+		if !exact {
+			l.groupData(w, ours+"Bias", v.Const)
+			w.strange = append(w.strange, "BiasScaleGroupData."+ours+"BiasCount")
+		}
 	default:
 		return false
+	}
+	return true
+}
+
+// plainGOC reports whether the constants of a GOC are such as BiasScaleGroupData has.
+func plainGOC(layer *anec.Layer) bool {
+	for _, v := range layer.Bottoms[1:] {
+		if v != nil && !v.Const.Plain() {
+			return false
+		}
 	}
 	return true
 }

@@ -37,15 +37,21 @@ func (f *File) Procedures(open func(name string) ([]byte, error)) (procedures []
 		}
 	}
 	s := &store{open: open, files: map[string][]byte{}}
+	networks := map[string]*Network{}
+	for _, n := range f.Networks {
+		networks[n.Name] = n
+	}
+	names := map[string]bool{}
 	for i, e := range entries {
 		name := e.Name
 		if name == "" {
 			name = "procedure" + strconv.Itoa(i)
 		}
-		if slices.ContainsFunc(procedures, func(p Procedure) bool { return p.Name == name }) {
+		if names[name] {
 			return nil, nil, errorf(InvalidUnit, "two procedures %q", name).at("", "", "ProcedureList")
 		}
-		l := &lowering{file: f, store: s, entry: e, graph: anec.New(name), outside: map[string]*anec.Value{}}
+		names[name] = true
+		l := &lowering{file: f, networks: networks, store: s, entry: e, graph: anec.New(name), outside: map[string]*anec.Value{}, shared: map[place]*anec.Value{}}
 		if err := l.run(); err != nil {
 			return nil, nil, err
 		}
@@ -88,10 +94,12 @@ func (f *File) schema() (v [3]int, err error) {
 // A lowering makes the graph of one procedure.
 type lowering struct {
 	file     *File
+	networks map[string]*Network
 	store    *store
 	entry    *Entry
 	graph    *anec.Graph
 	outside  map[string]*anec.Value // what earlier operations left, by symbol
+	shared   map[place]*anec.Value  // constants of files
 	findings []diag.Finding
 
 	// Of the operation at hand.
@@ -101,8 +109,10 @@ type lowering struct {
 	units   map[string]*Unit
 	started map[string]bool
 	consts  map[string]*Constant
+	ports   map[string]*Port  // the network's outputs
 	names   map[string]string // of what units leave by ports: the value's name, by the unit's
-	biases  map[string]*Unit  // the units that are the bias of a convolution, by its name
+	behind  map[string]*Unit  // the unit that is a part of the layer of another, by that one's name
+	before  map[string]*Unit  // and the other way
 	unit    *Unit
 }
 
@@ -111,11 +121,9 @@ func (l *lowering) run() error {
 		return errorf(InvalidUnit, "no OperationList").at("", "procedure "+l.entry.Name, "OperationList")
 	}
 	for _, o := range l.entry.Operations {
-		i := slices.IndexFunc(l.file.Networks, func(n *Network) bool { return n.Name == o.Network })
-		if i < 0 {
+		if l.net, l.op = l.networks[o.Network], o.Name; l.net == nil {
 			return errorf(InvalidUnit, "no network %q", o.Network).at("", "procedure "+l.entry.Name, "OperationList")
 		}
-		l.net, l.op = l.file.Networks[i], o.Name
 		if err := l.operation(); err != nil {
 			return err.at(l.net.Name, "", "")
 		}
@@ -123,16 +131,22 @@ func (l *lowering) run() error {
 	if err := l.outputs(); err != nil {
 		return err
 	}
-	if err := anec.Verify(l.graph); err != nil {
-		return err
-	}
-	return nil
+	l.graph.Sweep() // exchanges of axes that undid each other
+	return anec.Verify(l.graph)
 }
 
 // operation lowers a network.
 func (l *lowering) operation() *Error {
 	l.values, l.units, l.consts = map[string]*anec.Value{}, map[string]*Unit{}, map[string]*Constant{}
-	l.started, l.names, l.biases = map[string]bool{}, map[string]string{}, map[string]*Unit{}
+	l.ports = map[string]*Port{}
+	for _, p := range l.net.Outputs {
+		l.ports[p.Symbol] = p
+	}
+	if l.store.units += len(l.net.Units); l.store.units > maxUnits {
+		return errorf(InvalidUnit, "more than %d units over all procedures", maxUnits)
+	}
+	l.started, l.names = map[string]bool{}, map[string]string{}
+	l.behind, l.before = map[string]*Unit{}, map[string]*Unit{}
 	for _, u := range l.net.Units {
 		if l.units[u.Name] != nil {
 			return errorf(InvalidUnit, "ANE internal error: Unit name %q collision", u.Name).at("", u.Name, "Units")
@@ -148,7 +162,7 @@ func (l *lowering) operation() *Error {
 			l.units[symbol] = u
 		}
 	}
-	if err := l.findBiases(); err != nil {
+	if err := l.join(); err != nil {
 		return err
 	}
 	for _, c := range l.net.Constants {
@@ -181,8 +195,9 @@ func (l *lowering) operation() *Error {
 			return err
 		}
 	}
+	writers := l.writers()
 	for i, p := range l.net.States {
-		if err := l.after(states[i], p); err != nil {
+		if err := l.after(states[i], p, writers); err != nil {
 			return err.at("", p.Symbol, "")
 		}
 		l.strange(p.Symbol, p.Extra)
@@ -265,10 +280,8 @@ func (l *lowering) demand(p *Port) {
 // bottomOf is the symbol that an output leaves. An entry names the unit that makes it; the network's own port, if there is one, what
 // it reads.
 func (l *lowering) bottomOf(p *Port) string {
-	for _, q := range l.net.Outputs {
-		if q.Symbol == p.Symbol && q.Bottom != "" {
-			return q.Bottom
-		}
+	if q := l.ports[p.Symbol]; q != nil && q.Bottom != "" {
+		return q.Bottom
 	}
 	if p.Bottom != "" {
 		return p.Bottom
@@ -321,11 +334,10 @@ func (l *lowering) outputs() *Error {
 		}
 		v.Type.Interleave = max(v.Type.Interleave, p.Interleave)
 		l.graph.AddOutput(v)
-		for _, q := range append([]*Port{p}, l.net.Outputs...) {
-			if q.Symbol == p.Symbol {
-				l.demand(q)
-				v.Type.Interleave = max(v.Type.Interleave, q.Interleave)
-			}
+		l.demand(p)
+		if q := l.ports[p.Symbol]; q != nil {
+			l.demand(q)
+			v.Type.Interleave = max(v.Type.Interleave, q.Interleave)
 		}
 		if l.file.ProcedureList != nil {
 			l.strange(p.Symbol, p.Extra)
@@ -335,7 +347,7 @@ func (l *lowering) outputs() *Error {
 }
 
 // after finds what a procedure leaves in a state: what a key of ours names, or what the last writer of it made.
-func (l *lowering) after(s *anec.State, p *Port) *Error {
+func (l *lowering) after(s *anec.State, p *Port, writers map[*anec.Value]*anec.Value) *Error {
 	if v, ok := p.Extra[ours+"Name"]; ok {
 		name, err := asString(v)
 		if err != nil {
@@ -351,13 +363,21 @@ func (l *lowering) after(s *anec.State, p *Port) *Error {
 		s.After, err = l.value(symbol, p.Symbol)
 		return err
 	}
-	for _, u := range l.net.Units {
-		v := l.values[u.Name]
-		if v != nil && v.Def != nil && v.Def.Kind() == anec.KindRingBufferWriter && v.Def.Bottoms[0] == s.After {
-			s.After = v
-		}
+	for next := writers[s.After]; next != nil; next = writers[s.After] {
+		s.After = next
 	}
 	return nil
+}
+
+// writers are what units make that write into something, by what they write into.
+func (l *lowering) writers() map[*anec.Value]*anec.Value {
+	made := map[*anec.Value]*anec.Value{}
+	for _, u := range l.net.Units {
+		if v := l.values[u.Name]; v != nil && v.Def != nil && v.Def.Kind() == anec.KindRingBufferWriter {
+			made[v.Def.Bottoms[0]] = v
+		}
+	}
+	return made
 }
 
 // value is what a symbol stands for. reader is the unit or port that asks.
@@ -366,8 +386,8 @@ func (l *lowering) value(symbol, reader string) (*anec.Value, *Error) {
 		return v, nil
 	}
 	if u := l.units[symbol]; u != nil {
-		if u.Extra[biasOf] == true {
-			u = l.units[u.Bottom[0]]
+		if first := l.before[u.Name]; first != nil {
+			u = first
 		}
 		if l.started[u.Name] {
 			return nil, errorf(InvalidUnit, "it reads what it makes").at("", u.Name, "Bottom")
@@ -414,10 +434,26 @@ func (l *lowering) constant(c *Constant) (*anec.Value, *Error) {
 	return l.addConstant(c.Name, known)
 }
 
+// A place is where a plain constant lies.
+type place struct {
+	from anec.Source
+	typ  tensor.DType
+	dims anec.Dims
+}
+
+// addConstant adds a constant to the graph, once for what lies in one place of a file.
 func (l *lowering) addConstant(name string, c *anec.Constant) (*anec.Value, *Error) {
+	at := place{c.Source, c.DType, c.Dims}
+	shared := c.Source.File != "" && c.Plain()
+	if v := l.shared[at]; v != nil && shared {
+		return v, nil
+	}
 	v, err := l.graph.AddConstant(l.graph.FreshName(name), c)
 	if err != nil {
 		return nil, wrapped(InvalidParamSyntax, err)
+	}
+	if shared {
+		l.shared[at] = v
 	}
 	return v, nil
 }

@@ -74,6 +74,9 @@ func (l *lowering) warn(u *Unit, left Dict) {
 	for _, key := range u.Extra.keys() {
 		l.unknown(key)
 	}
+	if behind := l.behind[u.Name]; behind != nil {
+		l.strange(behind.Name, behind.Extra)
+	}
 }
 
 // inParams says that the key is one of Params.
@@ -160,9 +163,9 @@ func (l *lowering) operands(u *Unit, kind anec.Kind, p anec.Params, given []*ane
 		if err := constant("w", c); err != nil {
 			return nil, err
 		}
-		if bias := l.biases[u.Name]; bias != nil {
+		if bias := l.behind[u.Name]; bias != nil {
 			t := take(bias.Params)
-			_, offset, err := l.groupData(t)
+			_, offset, _, err := l.groupData(t)
 			if err == nil && (offset == nil || len(t.left) > 0) {
 				err = errorf(InvalidParamSyntax, "found %s, want a bias and no more", describe(bias.Params))
 			}
@@ -174,10 +177,11 @@ func (l *lowering) operands(u *Unit, kind anec.Kind, p anec.Params, given []*ane
 			}
 		}
 	case anec.KindGOC:
-		scale, bias, err := l.groupData(t)
+		scale, bias, exact, err := l.groupData(t)
 		if err != nil {
 			return nil, err
 		}
+		bias = (&paramReader{unit: u, kind: kind, t: t}).bias(p.(*anec.GOC), scale, bias, exact)
 		if scale != nil {
 			if err := constant("scale", scale); err != nil {
 				return nil, err
@@ -228,8 +232,9 @@ func usualOperands(kind anec.Kind, p anec.Params, n int) []string {
 	return names[:min(n, len(names))]
 }
 
-// findBiases finds the units that are the bias of a convolution and no layer: FromGraphs makes them.
-func (l *lowering) findBiases() *Error {
+// join finds units that are parts of the layer of the unit before them: the bias of a convolution, which FromGraphs marks; and the
+// exchange of axes behind attention or a matrix product, which undoes the one that its layer would have.
+func (l *lowering) join() *Error {
 	readers := map[string]int{}
 	for _, u := range l.net.Units {
 		for _, symbol := range u.Bottom {
@@ -239,23 +244,46 @@ func (l *lowering) findBiases() *Error {
 	for _, p := range l.net.Outputs {
 		readers[p.Bottom]++
 	}
+	for _, p := range l.entry.Outputs {
+		if l.ports[p.Symbol] == nil {
+			readers[p.Unit]++
+		}
+	}
 	for _, u := range l.net.Units {
-		if u.Extra[biasOf] != true {
-			continue
+		isBias := u.Extra[biasOf] == true
+		var first *Unit
+		if len(u.Bottom) == 1 && readers[u.Bottom[0]] == 1 {
+			first = l.units[u.Bottom[0]]
 		}
-		if u.Type != anec.KindGOC.String() || len(u.Bottom) != 1 || l.units[u.Bottom[0]] == nil ||
-			l.units[u.Bottom[0]].Type != anec.KindConv.String() || readers[u.Bottom[0]] != 1 {
+		switch {
+		case isBias && (u.Type != anec.KindGOC.String() || first == nil || first.Type != anec.KindConv.String()):
 			return errorf(InvalidUnit, "the bias of a convolution is a GOC behind it, which alone reads it").at("", u.Name, biasOf)
+		case isBias, first != nil && isExchangeUnit(u) && swaps(first.Type) && (u.OutputType == "" || u.OutputType == first.OutputType):
+			l.behind[first.Name], l.before[u.Name] = u, first
 		}
-		l.biases[u.Bottom[0]] = u
 	}
 	return nil
 }
 
+// isExchangeUnit reports whether a unit does no more than exchange C and H.
+func isExchangeUnit(u *Unit) bool {
+	if u.Type != anec.KindTranspose.String() {
+		return false
+	}
+	t, p := take(u.Params), anec.NewParams(anec.KindTranspose)
+	err := (&paramReader{unit: u, kind: anec.KindTranspose, t: t}).read(p)
+	return err == nil && len(t.left) == 0 && p.(*anec.Transpose).Perm == exchange
+}
+
+func swaps(unit string) bool {
+	kind, ok := kindOf(unit)
+	return ok && exchanged(kind) != nil
+}
+
 // last is the unit by whose name others read what a unit makes.
 func (l *lowering) last(u *Unit) *Unit {
-	if bias := l.biases[u.Name]; bias != nil {
-		return bias
+	if behind := l.behind[u.Name]; behind != nil {
+		return behind
 	}
 	return u
 }
@@ -288,6 +316,9 @@ func (l *lowering) add(u *Unit, p anec.Params, bottoms []*anec.Value) *Error {
 		if failed != nil {
 			return nil
 		}
+		if isExchange(v.Def) { // undone
+			return v.Def.Bottoms[0]
+		}
 		t, err := l.graph.Add(anec.Spec{Name: l.graph.FreshName(layer), Tops: []string{l.graph.FreshName(top)}, Params: &anec.Transpose{Perm: exchange}, Bottoms: []*anec.Value{v}})
 		if err != nil {
 			failed = err
@@ -304,7 +335,8 @@ func (l *lowering) add(u *Unit, p anec.Params, bottoms []*anec.Value) *Error {
 		return wrapped(InvalidParamSyntax, failed)
 	}
 	spec := anec.Spec{Name: last.Name, Params: p, Bottoms: bottoms, Tops: []string{name}}
-	if swap != nil {
+	back := swap != nil && last == u // the result is exchanged again
+	if back {
 		spec.Tops[0] = l.graph.FreshName(u.Name + ".y")
 	}
 	types, err := (&anec.Layer{Name: u.Name, Params: p, Bottoms: bottoms}).TopTypes()
@@ -339,7 +371,7 @@ func (l *lowering) add(u *Unit, p anec.Params, bottoms []*anec.Value) *Error {
 		return l.refusal(u, kind, err)
 	}
 	top := layer.Top()
-	if swap != nil {
+	if back {
 		if top = transpose(u.Name+".y", name, top); failed != nil {
 			return wrapped(InvalidParamSyntax, failed)
 		}
@@ -348,7 +380,7 @@ func (l *lowering) add(u *Unit, p anec.Params, bottoms []*anec.Value) *Error {
 	for i, symbol := range more {
 		l.values[symbol] = layer.Tops[i+1]
 	}
-	if n := u.OutputChannels; n != 0 && kind != anec.KindLinear && n != top.Type.Dims[td.AxisC] {
+	if n := u.OutputChannels; n != 0 && kind != anec.KindLinear && (swap == nil || back) && n != top.Type.Dims[td.AxisC] {
 		f := diag.Finding{ID: diag.NetplistChannels, Text: fmt.Sprintf("unit %q: OutputChannels is not what its operands make", u.Name),
 			Limit: fmt.Sprint(top.Type.Dims[td.AxisC]), Found: fmt.Sprint(n)}
 		l.findings = append(l.findings, *f.At(0, diag.Place{Function: l.graph.Name, Layer: u.Name}))

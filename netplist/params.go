@@ -3,6 +3,7 @@ package netplist
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/espalier-ane/espalier/internal/anec"
@@ -36,7 +37,7 @@ var rules = map[string]rule{
 	"ScaledElementWise.Type":           {need: true},
 	"ScaledElementWise.Scale":          {write: true, bits: true},
 	"ElementWise.Type":                 {need: true},
-	"GOC.Scale":                        {bits: true},
+	"GOC.Scale":                        {bits: true}, // see goc.go
 	"GOC.Bias":                         {bits: true},
 	"Broadcast.Dims":                   {need: true},
 	"Reduction.Type":                   {need: true},
@@ -111,6 +112,9 @@ type paramReader struct {
 func (r *paramReader) read(p anec.Params) *Error {
 	kind := r.kind.String()
 	for key, values := range fixed[kind] {
+		if slices.ContainsFunc(anec.Fields(r.kind), func(f anec.Field) bool { return f.Net == key }) {
+			continue
+		}
 		r.t.key(key, func(v any) *Error {
 			for _, w := range values {
 				if v == w {
@@ -120,8 +124,12 @@ func (r *paramReader) read(p anec.Params) *Error {
 			return errorf(InvalidParamSyntax, "found %s; what that means no source says", describe(v))
 		})
 	}
-	if n, ok := p.(*anec.Neuron); ok {
-		r.neuron(n)
+	switch p := p.(type) {
+	case *anec.Neuron:
+		r.neuron(p)
+		return r.t.err
+	case *anec.GOC:
+		r.goc(p)
 		return r.t.err
 	}
 	for _, f := range anec.Fields(r.kind) {
@@ -281,10 +289,13 @@ type word interface {
 	Valid() bool
 }
 
-// wordOf is the word of a token in a list. Numbers from 64 on are ours, but for a decomposition, whose numbers are not known.
+// unnumbered are the types of tokens whose words are Apple's and whose numbers are not known.
+var unnumbered = map[string]bool{"Decomposition": true, "RasterizerMode": true}
+
+// wordOf is the word of a token in a list. Numbers from 64 on are ours, and so are their words.
 func wordOf(v reflect.Value) string {
 	name := v.Interface().(word).String()
-	if _, known := v.Interface().(anec.Decomposition); !known && v.Uint() >= 64 {
+	if v.Uint() >= 64 && !unnumbered[v.Type().Name()] {
 		return ours + name
 	}
 	return name
@@ -379,8 +390,16 @@ func (w *paramWriter) setBits(key, name string, f float32) {
 
 // write writes the fields that are not as a list means them anyway.
 func (w *paramWriter) write(p anec.Params) {
-	if n, ok := p.(*anec.Neuron); ok {
-		w.neuron(n)
+	switch p := p.(type) {
+	case *anec.Neuron:
+		w.neuron(p)
+		return
+	case *anec.GOC:
+		var scale *anec.Constant
+		if len(w.bottoms) > 1 && w.bottoms[1] != nil {
+			scale = w.bottoms[1].Const
+		}
+		w.goc(p, scale)
 		return
 	}
 	kind := w.kind.String()

@@ -116,12 +116,7 @@ func readFile(root Dict) (*File, *Error) {
 	if len(names) == 0 {
 		return nil, errorf(InvalidNetworkSourceFileName, "no Networks")
 	}
-	for i, name := range names {
-		for _, before := range names[:i] {
-			if name == before {
-				return nil, errorf(InvalidNetworkSourceFileName, "two networks %q", name)
-			}
-		}
+	for _, name := range names { // a name that stands twice is not found again
 		d, err := entryOf(t, name)
 		if err != nil {
 			return nil, err.at(name, "", "Networks")

@@ -103,7 +103,7 @@ output %"probs@output"
 		"simple/goc.plist": `graph net
 form 2020
 input %image fp16[1,1,3,1,1]
-%"probs@output" fp16[1,1,3,1,1] = GOC(%image) Scale=34 Bias=1.9707031 @my_layer
+%"probs@output" fp16[1,1,3,1,1] = GOC(%image) Scale=34 Bias=67.00391 @my_layer
 output %"probs@output"
 `,
 		"plists/reshape.plist": `graph net
@@ -125,9 +125,8 @@ output %"output@output"
 form 2020
 input %image fp16[1,1,3,1,1]
 const %my_layer.w fp32[3,1,3,1,1] data=(9.1835e-41,SUM
-const %my_layer_2.w fp32[3,1,3,1,1] data=(9.1835e-41,SUM
 %"probs@output" fp16[1,1,3,1,1] = Conv(%image, %my_layer.w) @my_layer
-%"aalt@output" fp16[1,1,3,1,1] = Conv(%"probs@output", %my_layer_2.w) @my_layer_2
+%"aalt@output" fp16[1,1,3,1,1] = Conv(%"probs@output", %my_layer.w) @my_layer_2
 output %"probs@output"
 output %"aalt@output"
 `,

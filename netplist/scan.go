@@ -10,7 +10,7 @@ import (
 // a hundred bytes can become all of memory, and recurses as deep as a list nests.
 const (
 	maxSize   = 32 << 20 // bytes of a file
-	maxValues = 1 << 19  // values of a list, counted once for each reference
+	maxValues = 1 << 18  // values of a list, counted once for each reference
 	maxText   = 64 << 20 // bytes of strings and data, counted so too
 	maxDepth  = 64       // containers in each other
 )
@@ -203,8 +203,14 @@ func (s *binaryScan) walk(at uint64, depth int) (cost, *Error) {
 	tag := s.data[at]
 	c := cost{values: 1}
 	switch tag >> 4 {
-	case 0x0, 0x1, 0x2, 0x3, 0x8: // true and false, integers, reals, dates, identifiers: the library reads at most 16 bytes
-		if size := uint64(1) << (tag & 0xf); tag>>4 != 0 && size > 16 || s.table-at < 2 {
+	case 0x0: // true, false
+		return c, nil
+	case 0x1, 0x2, 0x3, 0x8: // integers, reals, dates, identifiers
+		size := uint64(1) << (tag & 0xf)
+		if tag>>4 == 0x8 {
+			size = uint64(tag&0xf) + 1
+		}
+		if size > 16 || size >= s.table-at {
 			return c, s.trunc
 		}
 		return c, nil

@@ -12,7 +12,14 @@ import (
 type store struct {
 	open  func(name string) ([]byte, error)
 	files map[string][]byte
+	units int // lowered so far: a list may run one network in many procedures
 }
+
+// maxUnits bounds what a list becomes, over all procedures; maxOnes the weights that no file holds.
+const (
+	maxUnits = 1 << 15
+	maxOnes  = 1 << 22
+)
 
 // A blob is a tensor in a weights file.
 type blob struct {
@@ -139,6 +146,9 @@ func (l *lowering) kernel(u *Unit, t *taker, dims anec.Dims) (*anec.Constant, *E
 	}
 	switch mode {
 	case "Unity": // no file: all are 1
+		if n, ok := dims.Count(); !ok || n > maxOnes {
+			return nil, errorf(InvalidParamSyntax, "a kernel of %v, all ones; at most %d are made", dims, maxOnes).at("", "", "KernelMode")
+		}
 		one, err := tensor.Scalar(float32(1)).Convert(b.dtype)
 		if err == nil {
 			one, err = one.BroadcastTo(dims[:]...)
@@ -155,8 +165,15 @@ func (l *lowering) kernel(u *Unit, t *taker, dims anec.Dims) (*anec.Constant, *E
 		b.dims = dims[:]
 		return l.store.parts(l.net, b, parts)
 	}
+	if b.dims = dims[:]; dims[anec.D] == 1 {
+		c, err := l.store.constant(l.net, b, nil)
+		if err != nil {
+			return nil, err.at("", "", "KernelIndex")
+		}
+		return c, nil
+	}
 	b.dims = []int{dims[anec.N], dims[anec.C], dims[anec.D], dims[anec.H], dims[anec.W]}
-	stored, from, err := l.store.tensor(l.net, b)
+	stored, _, err := l.store.tensor(l.net, b)
 	if err != nil {
 		return nil, err.at("", "", "KernelIndex")
 	}
@@ -164,13 +181,11 @@ func (l *lowering) kernel(u *Unit, t *taker, dims anec.Dims) (*anec.Constant, *E
 	if failed != nil {
 		return nil, errorf(InvalidParamSyntax, "%v", failed)
 	}
-	c := anec.ConstantOf(stored.Dense())
-	c.Source = from
-	return c, nil
+	return anec.ConstantOf(stored.Dense()), nil // in another order than the file: it has no source
 }
 
 // groupData reads the gains and offsets of BiasScaleGroupData, one for each channel.
-func (l *lowering) groupData(t *taker) (scale, bias *anec.Constant, err *Error) {
+func (l *lowering) groupData(t *taker) (scale, bias, exact *anec.Constant, err *Error) {
 	t.key("BiasScaleGroupData", func(v any) *Error {
 		d, err := asDict(v)
 		if err != nil {
@@ -181,6 +196,9 @@ func (l *lowering) groupData(t *taker) (scale, bias *anec.Constant, err *Error) 
 			b, count := blob{dtype: tensor.Float16}, 0
 			if !t.key(prefix+"Count", into(&count, asInt)) {
 				return
+			}
+			if count < 1 && t.err == nil {
+				t.err = errorf(InvalidParamSyntax, "found %d, want 1 or more", count).at("", "", "BiasScaleGroupData."+prefix+"Count")
 			}
 			t.key(prefix+"Index", into(&b.index, asInt))
 			t.key(prefix+"Offset", into(&b.offset, asInt))
@@ -197,12 +215,13 @@ func (l *lowering) groupData(t *taker) (scale, bias *anec.Constant, err *Error) 
 		}
 		read("Scale", &scale)
 		read("Bias", &bias)
+		read(ours+"Bias", &exact)
 		for _, key := range t.left.keys() {
 			l.unknown("BiasScaleGroupData." + key)
 		}
 		return t.err
 	})
-	return scale, bias, t.err
+	return scale, bias, exact, t.err
 }
 
 // kernelDims are the extents of a unit's weights.

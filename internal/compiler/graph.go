@@ -87,7 +87,7 @@ func checkGraph(g *anec.Graph, t *hal.Target) error {
 	for _, l := range g.Order() {
 		wrong.add(l, layerGate(l, t))
 	}
-	return wrong.err()
+	return cmp.Or(wrong.err(), portGate(g, t))
 }
 
 // layerGate is what the first gate says that does not take a layer, nil if all do.

@@ -11,6 +11,9 @@ var (
 	NetplistChannels = listing("netplist-channels", "A unit says another number of channels than it has",
 		"OutputChannels is read where it gives a convolution its size. Elsewhere the shape follows from the operands, and the number is not used.",
 		"give the number that the operands make, or leave it out")
+	PortStrides = network("port-strides", "A port asks for another layout than the target has",
+		"A network description can say how far apart rows, planes and batch elements of a port lie. Each target here has one layout for a port: rows padded to its alignment, without gaps above.",
+		"leave the strides out, and the target chooses them")
 	NetplistSubtractMax = hazard("netplist-subtract-max", Hazard, WrongNumbers, Decoded, "Attention does not subtract the largest score",
 		"SubtractMax is false unless a unit says otherwise. The exponential of a score above 11 is beyond fp16, and the result is infinite or not a number.",
 		"set SubtractMax to true")
