@@ -139,5 +139,5 @@ func (b *bands) copyHalves(w *Scratch, areas []float32, rows, channels int, i in
 // bounds. Rows are so many bytes apart.
 func (s *sink) halfRows(height, width, pitch int) (b depthwise.Bounds, ok bool) {
 	b, ok = depthwise.Between(s.fast.lo, s.fast.hi)
-	return b, ok && s.fast.is && s.fast.other == nil && s.out.interleave == 1 && s.out.strides[axisW] == 2 && (pitch >= 2*width || height <= 1)
+	return b, ok && s.fast.is && s.fast.other == nil && s.fast.function == nil && s.out.interleave == 1 && s.out.strides[axisW] == 2 && (pitch >= 2*width || height <= 1)
 }
