@@ -2,16 +2,16 @@ package diag
 
 // Network descriptions as property lists: what stands in them beside what a layer is.
 var (
-	NetplistKey = listing("netplist-key", "A key that nothing reads",
+	NetplistKey = listing("netplist-key", Note, "A key that nothing reads",
 		"A network description has a key that no source names. It is kept when the list is written, and has no effect.",
 		"look for a misspelled key; each kind of layer lists its own")
-	NetplistOurs = listing("netplist-ours", "A key or type that Apple's compiler does not know",
+	NetplistOurs = listing("netplist-ours", Note, "A key or type that Apple's compiler does not know",
 		"The list says something for which Apple has no word, or none that is known. It begins with Espalier, and other readers pass it over or refuse it.",
 		"write the layer with keys of Apple's alone, if the list is for another compiler")
-	NetplistChannels = listing("netplist-channels", "A unit says another number of channels than it has",
+	NetplistChannels = listing("netplist-channels", Note, "A unit says another number of channels than it has",
 		"OutputChannels is read where it gives a convolution its size. Elsewhere the shape follows from the operands, and the number is not used.",
 		"give the number that the operands make, or leave it out")
-	PortStrides = network("port-strides", "A port asks for another layout than the target has",
+	PortStrides = listing("port-strides", Refusal, "A port asks for another layout than the target has",
 		"A network description can say how far apart rows, planes and batch elements of a port lie. Each target here has one layout for a port: rows padded to its alignment, without gaps above.",
 		"leave the strides out, and the target chooses them")
 	NetplistSubtractMax = hazard("netplist-subtract-max", Hazard, WrongNumbers, Decoded, "Attention does not subtract the largest score",

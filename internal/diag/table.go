@@ -24,6 +24,7 @@ type Group uint8
 const (
 	Placement Group = iota
 	Networks
+	Lists
 	Layers
 	Generation
 	Encoding
@@ -31,7 +32,7 @@ const (
 )
 
 func (g Group) String() string {
-	return [...]string{"Placement", "Networks", "Layers", "Code generation", "Encoding", "Hazards"}[g]
+	return [...]string{"Placement", "Networks", "Network descriptions", "Layers", "Code generation", "Encoding", "Hazards"}[g]
 }
 
 var (
@@ -83,9 +84,9 @@ func network(id ID, title, doc, helps string) ID {
 	return row(Row{id, Networks, Refusal, Decoded, 0, title, doc, helps})
 }
 
-// listing is about a network description that is taken as it is.
-func listing(id ID, title, doc, helps string) ID {
-	return row(Row{id, Networks, Note, Decoded, 0, title, doc, helps})
+// listing is about what stands in a network description.
+func listing(id ID, s Severity, title, doc, helps string) ID {
+	return row(Row{id, Lists, s, Decoded, 0, title, doc, helps})
 }
 
 // codegen is about a layer that passes its validator and fails later.

@@ -206,6 +206,7 @@ the column has what holds unless the finding knows better for its chip.
 	intro := map[Group]string{
 		Placement:  "Where an operation runs, before and beside the validators of layers.",
 		Networks:   "Validators of whole networks, asked about each segment of the engine. Where one refuses, Apple's compiler makes no program of it, though ours may. Models that Apple's tools made meet few of these; they are for network descriptions that people write.",
+		Lists:      "What stands in a property list that describes a network, beside what its layers are.",
 		Layers:     "Validators of layers: the gates that the engine's compiler holds each layer to.",
 		Generation: "Layers that pass their validator and of which no code comes.",
 		Encoding:   "Layers that run on the engine, and are not native-encoded: their tasks are ours. `compile --strict` refuses them and says why.",
