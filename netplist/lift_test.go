@@ -229,7 +229,6 @@ func TestSave(t *testing.T) {
 	if err != nil || len(f.Networks) != 2 || f.Networks[0].Name == f.Networks[1].Name || len(files) != 2 || len(findings) > 0 {
 		t.Fatal(f, files, findings, err)
 	}
-	f.ProcedureList[1].Name = "other"
 	dir := filepath.Join(t.TempDir(), "new")
 	path, err := f.Save(dir, Binary, files)
 	if err != nil {
