@@ -47,7 +47,7 @@ var layers = [][]string{
 	10: {"aneclient", "espalier"},           // espalier is the root
 	11: {"explain/...", "server"},
 	12: {"cmd/espalier"},
-	13: {"internal/conformance"}, // judges the built command
+	13: {"examples/...", "internal/conformance"}, // the latter judges the built command
 }
 
 // testsOnly are the packages that only test files may import.

@@ -21,10 +21,11 @@ func FromGraphs(graphs []*anec.Graph) (*File, map[string][]byte, []diag.Finding,
 	}
 	files := map[string][]byte{}
 	var findings []diag.Finding
-	taken := map[string]bool{"Networks": true, "Version": true, "ProcedureList": true}
+	taken := map[string]bool{"": true, "Networks": true, "Version": true, "ProcedureList": true}
 	for _, g := range graphs {
+		name := fresh(taken, g.Name)
 		l := &lifting{
-			graph: g, net: &Network{Name: fresh(taken, g.Name)}, entry: &Entry{Name: g.Name}, taken: map[string]bool{},
+			graph: g, net: &Network{Name: name}, entry: &Entry{Name: name}, taken: map[string]bool{},
 			symbols: map[*anec.Value]string{}, blobs: map[*tensor.Tensor]int{}, absorbed: map[*anec.Layer]bool{},
 		}
 		for _, word := range []string{"Inputs", "Outputs", "States", "Units", "Constants", "Weights", "MutableWeights", "InputParams", "WeightFileProperties", ""} {

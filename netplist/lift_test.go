@@ -2,6 +2,7 @@ package netplist
 
 import (
 	"fmt"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -214,6 +215,32 @@ output %y
 		twice, _ := throughList(t, once, XML)
 		if a, b := bare(once), bare(twice); a != b {
 			t.Errorf("once\n%s\ntwice\n%s", a, b)
+		}
+	}
+}
+
+// What is saved is found again, weights beside the list.
+func TestSave(t *testing.T) {
+	g, err := anec.KindConv.ExampleGraph()
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, files, findings, err := FromGraphs([]*anec.Graph{g, g.Clone()})
+	if err != nil || len(f.Networks) != 2 || f.Networks[0].Name == f.Networks[1].Name || len(files) != 2 || len(findings) > 0 {
+		t.Fatal(f, files, findings, err)
+	}
+	dir := filepath.Join(t.TempDir(), "new")
+	path, err := f.Save(dir, Binary, files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	procs, _, err := readReal(t, path).Procedures(beside(path))
+	if err != nil || len(procs) != 2 || layersOf(procs[0].Graph) != layersOf(g) {
+		t.Errorf("%v, %v", procs, err)
+	}
+	for _, name := range []string{"../w", "a/b", FileName, ".."} {
+		if _, err := f.Save(dir, XML, map[string][]byte{name: nil}); err == nil {
+			t.Errorf("weights file %q was written", name)
 		}
 	}
 }
