@@ -16,7 +16,7 @@ func (k Kind) ExampleGraph() (*Graph, error) {
 	info := k.Info()
 	g := New(info.Name)
 	s := Spec{Params: info.New()}
-	p := parser{graph: g, rest: info.Example.Fields}
+	p := parser{Parsed: Parsed{Graph: g}, rest: info.Example.Fields}
 	if err := p.fields(s.Params, &s.OutputType); err != nil {
 		return nil, err
 	}

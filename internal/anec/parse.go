@@ -1,6 +1,7 @@
 package anec
 
 import (
+	"bytes"
 	"fmt"
 	"strconv"
 	"strings"
@@ -8,37 +9,83 @@ import (
 	"github.com/espalier-ane/espalier/tensor"
 )
 
-// Parse reads the text of a graph. blob finds the bytes that Print named by
-// their digest; it may be nil if the text names none. The graph is verified.
-func Parse(text string, blob func(digest string) ([]byte, bool)) (*Graph, error) {
-	p := parser{graph: New(""), blob: blob, budget: maxParsed}
-	for n, line := range strings.Split(text, "\n") {
+// A Parsed graph knows where it stands in the text.
+type Parsed struct {
+	*Graph
+	Line  int            // where it begins
+	Lines map[string]int // of the layers, by name
+}
+
+// IsText reports whether a file is text of graphs: its first word is "graph".
+func IsText(data []byte) bool {
+	data = bytes.TrimPrefix(data, []byte("\ufeff"))
+	for {
+		data = bytes.TrimLeft(data, " \t\r\n")
+		if !bytes.HasPrefix(data, []byte("#")) {
+			break
+		}
+		_, data, _ = bytes.Cut(data, []byte("\n"))
+	}
+	rest, ok := bytes.CutPrefix(data, []byte("graph"))
+	return ok && len(rest) > 0 && bytes.IndexByte([]byte(" \t\r\n"), rest[0]) >= 0
+}
+
+// Parse reads the text of one graph. open finds the files that it has constants in; it may be nil if the text names none. The
+// graph is verified.
+func Parse(text string, open func(file string) ([]byte, error)) (*Graph, error) {
+	all, err := ParseAll(text, open)
+	switch {
+	case err != nil:
+		return nil, err
+	case len(all) > 1:
+		return nil, fmt.Errorf("line %d: a second graph: want one", all[1].Line)
+	}
+	return all[0].Graph, nil
+}
+
+// ParseAll reads graphs that stand one after the other, each from its line "graph" on.
+func ParseAll(text string, open func(file string) ([]byte, error)) ([]Parsed, error) {
+	p := parser{open: open, budget: maxParsed}
+	p.begin(1)
+	var all []Parsed
+	finish := func() error {
+		if err := p.finish(); err != nil {
+			return err
+		}
+		all = append(all, p.Parsed)
+		return nil
+	}
+	for n, line := range strings.Split(strings.TrimPrefix(text, "\ufeff"), "\n") {
 		line = strings.TrimSpace(line)
 		if line == "" || strings.HasPrefix(line, "#") {
 			continue
 		}
-		p.rest = line
+		p.rest, p.number = line, n+1
+		if p.peekWord() == "graph" && p.started {
+			if err := finish(); err != nil {
+				return nil, err
+			}
+			p.begin(n + 1)
+		}
+		p.started = true
 		if err := p.line(); err != nil {
 			return nil, fmt.Errorf("line %d: %w", n+1, err)
 		}
 	}
-	if err := p.finish(); err != nil {
-		return nil, err
-	}
-	if err := Verify(p.graph); err != nil {
-		return nil, err
-	}
-	return p.graph, nil
+	err := finish()
+	return all, err
 }
 
 // maxParsed bounds the memory of constants that a text spells out in few words.
 const maxParsed = 256 << 20
 
 type parser struct {
-	graph  *Graph
-	blob   func(string) ([]byte, bool)
-	rest   string
-	budget int
+	Parsed
+	open    func(string) ([]byte, error)
+	rest    string
+	number  int // of the line
+	budget  int
+	started bool // the graph has a line
 
 	after []pending // states: what they leave
 }
@@ -46,6 +93,12 @@ type parser struct {
 type pending struct {
 	state *State
 	name  string
+}
+
+// begin begins a graph.
+func (p *parser) begin(line int) {
+	p.Parsed = Parsed{New(""), line, map[string]int{}}
+	p.after = nil
 }
 
 func (p *parser) line() error {
@@ -56,19 +109,19 @@ func (p *parser) line() error {
 	switch word {
 	case "graph":
 		name, err := p.name()
-		p.graph.Name = name
+		p.Graph.Name, p.Line = name, p.number
 		return p.end(err)
 	case "form":
 		if word := p.word(); word != "2020" {
 			return fmt.Errorf("form %q; want 2020", word)
 		}
-		p.graph.Form2020 = true
+		p.Graph.Form2020 = true
 		return p.end(nil)
 	case "input":
 		name, t, err := p.declaration()
 		if err == nil {
 			var v *Value
-			if v, err = p.graph.AddInput(name, t); err == nil {
+			if v, err = p.Graph.AddInput(name, t); err == nil {
 				v.Type.Interleave = t.Interleave
 			}
 		}
@@ -83,7 +136,7 @@ func (p *parser) line() error {
 		c, err := p.constant(t)
 		if err == nil {
 			var v *Value
-			if v, err = p.graph.AddConstant(name, c); err == nil {
+			if v, err = p.Graph.AddConstant(name, c); err == nil {
 				v.Type.Interleave = t.Interleave
 			}
 		}
@@ -93,7 +146,7 @@ func (p *parser) line() error {
 		if err == nil && v == nil {
 			err = fmt.Errorf("an output is not there")
 		}
-		p.graph.AddOutput(v)
+		p.Graph.AddOutput(v)
 		return p.end(err)
 	}
 	return fmt.Errorf("a line begins with %q; want graph, form, input, state, const, output or a value", word)
@@ -104,7 +157,7 @@ func (p *parser) state() error {
 	if err != nil {
 		return err
 	}
-	s, err := p.graph.AddState(name, t)
+	s, err := p.Graph.AddState(name, t)
 	if err != nil {
 		return err
 	}
@@ -121,11 +174,11 @@ func (p *parser) state() error {
 
 func (p *parser) finish() error {
 	for _, a := range p.after {
-		if a.state.After = p.graph.Value(a.name); a.state.After == nil {
+		if a.state.After = p.Graph.Value(a.name); a.state.After == nil {
 			return fmt.Errorf("state %q leaves %q, which is not there", a.state.Name, a.name)
 		}
 	}
-	return nil
+	return Verify(p.Graph)
 }
 
 // layer reads a layer line and holds the types that it declares to the rule.
@@ -176,10 +229,11 @@ func (p *parser) layer() error {
 	if err := p.end(nil); err != nil {
 		return err
 	}
-	l, err := p.graph.Add(s)
+	l, err := p.Graph.Add(s)
 	if err != nil {
 		return err
 	}
+	p.Lines[l.Name] = p.number
 	if len(l.Tops) != len(declared) {
 		return l.errorf("%d tops, the rule makes %d", len(declared), len(l.Tops))
 	}
@@ -314,7 +368,7 @@ func (p *parser) value() (*Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := p.graph.Value(name)
+	v := p.Graph.Value(name)
 	if v == nil {
 		return nil, fmt.Errorf("there is no value %q above", name)
 	}

@@ -222,15 +222,17 @@ func (p *parser) part(s string, t Type) (*tensor.Tensor, error) {
 	switch form {
 	case "":
 		return parseElements(d, inner, shape, n)
+	case "file":
+		return p.filePart(d, inner, shape, size)
 	case "blob":
-		return p.blobPart(d, inner, shape)
+		return nil, fmt.Errorf("the text leaves out the bytes of the constant, %s", s)
 	case "splat":
 		if p.budget -= size; p.budget < 0 {
 			return nil, fmt.Errorf("the constants take more than %d bytes", maxParsed)
 		}
 		return parseSplat(d, inner, shape, size)
 	}
-	return nil, fmt.Errorf("%q: want a list, splat(…) or blob(…)", s)
+	return nil, fmt.Errorf("%q: want a list, splat(…) or file(…)", s)
 }
 
 func parseElements(d tensor.DType, list string, shape []int, n int) (*tensor.Tensor, error) {
@@ -287,12 +289,27 @@ func parseSplat(d tensor.DType, value string, shape []int, size int) (*tensor.Te
 	return tensor.FromBytes(d, shape, data)
 }
 
-func (p *parser) blobPart(d tensor.DType, inner string, shape []int) (*tensor.Tensor, error) {
-	digest, _, _ := strings.Cut(inner, ",")
-	if p.blob != nil {
-		if data, ok := p.blob(digest); ok {
-			return tensor.FromBytes(d, shape, data)
-		}
+// filePart reads "file+offset,n": n bytes of a file.
+func (p *parser) filePart(d tensor.DType, inner string, shape []int, size int) (*tensor.Tensor, error) {
+	at := parser{rest: inner}
+	name, err := at.name()
+	if err != nil {
+		return nil, err
 	}
-	return nil, fmt.Errorf("the bytes of blob %s are not there", digest)
+	place, length, _ := strings.Cut(at.rest, ",")
+	offset, err := strconv.ParseUint(strings.TrimPrefix(place, "+"), 10, 63)
+	if n, bad := strconv.Atoi(length); err != nil || bad != nil || n != size {
+		return nil, fmt.Errorf("%q: want a file, +offset and %d, the bytes of %v%v", inner, size, d, tensor.ShapeOf(shape...))
+	}
+	if p.open == nil {
+		return nil, fmt.Errorf("the file %s is not there", name)
+	}
+	data, err := p.open(name)
+	if err != nil {
+		return nil, err
+	}
+	if offset > uint64(len(data)) || uint64(size) > uint64(len(data))-offset {
+		return nil, fmt.Errorf("%s has %d bytes, and %d are wanted from byte %d on", name, len(data), size, offset)
+	}
+	return tensor.FromBytes(d, shape, data[offset:])
 }

@@ -26,8 +26,12 @@ import (
 // The lines go by Order and ID alone, so that a graph has one text, however it is
 // stored. Parse reads it back.
 
-// Print returns the text of a graph.
-func Print(g *Graph) string {
+// Print returns the text of a graph, which leaves out the bytes of large constants.
+func Print(g *Graph) string { return PrintWith(g, LeftOut) }
+
+// PrintWith is Print that asks what stands for the bytes of large constants: LeftOut, InFile.
+func PrintWith(g *Graph, large func(data []byte) string) string {
+	p := printer{large}
 	var b strings.Builder
 	fmt.Fprintf(&b, "graph %s\n", quoted(g.Name))
 	if g.Form2020 {
@@ -48,7 +52,7 @@ func Print(g *Graph) string {
 	slices.SortFunc(constants, func(a, b *Value) int { return a.ID - b.ID })
 	for _, v := range constants {
 		fmt.Fprintf(&b, "const %s %v", ref(v), v.Type)
-		formatConstant(&b, v.Const)
+		p.constant(&b, v.Const)
 		b.WriteByte('\n')
 	}
 	for _, l := range g.Order() {
@@ -58,6 +62,10 @@ func Print(g *Graph) string {
 		fmt.Fprintf(&b, "output %s\n", ref(v))
 	}
 	return b.String()
+}
+
+type printer struct {
+	large func(data []byte) string
 }
 
 func printLayer(b *strings.Builder, l *Layer) {

@@ -13,13 +13,14 @@ import (
 
 // A constant in text has its parts as name=type:content, without the type where
 // it is that of the constant. The content is a list of few elements, "splat(v)"
-// for equal ones, "hex(bytes)" where numbers would not do, else "blob(digest,n)":
-// the beginning of the SHA-256 of n bytes, which stand elsewhere.
+// for equal ones, "hex(bytes)" where numbers would not do, else what Write is told:
+// "file(name+offset,n)", n bytes of a file, or "blob(digest,n)", the beginning of
+// the SHA-256 of n bytes that the text leaves out.
 
 // shownElements is how many elements a list shows.
 const shownElements = 16
 
-func formatConstant(b *strings.Builder, c *Constant) {
+func (w *printer) constant(b *strings.Builder, c *Constant) {
 	for _, p := range c.parts() {
 		if p.tensor == nil {
 			continue
@@ -28,7 +29,7 @@ func formatConstant(b *strings.Builder, c *Constant) {
 		if p.name != "data" || c.Stored.DType() != c.DType || !sameShape(c.Stored.Shape(), c.Dims[:]) {
 			fmt.Fprintf(b, "%v%s:", p.tensor.DType(), formatShape(p.tensor.Shape()))
 		}
-		b.WriteString(formatContent(p.tensor))
+		b.WriteString(w.content(p.tensor))
 	}
 	if c.Palette != nil {
 		fmt.Fprintf(b, " vector=%v", c.Palette.VectorAxis)
@@ -48,7 +49,7 @@ func formatShape(shape []int) string {
 	return "[" + strings.Join(parts, ",") + "]"
 }
 
-func formatContent(t *tensor.Tensor) string {
+func (w *printer) content(t *tensor.Tensor) string {
 	data := t.Bytes()
 	if t.Len() > 1 && isSplat(t, data) {
 		t, data = firstElement(t, data), data[:max(t.DType().Size(), 1)]
@@ -57,11 +58,18 @@ func formatContent(t *tensor.Tensor) string {
 	if t.Len() <= shownElements {
 		return formatList(t, data)
 	}
-	return fmt.Sprintf("blob(%s,%d)", Digest(data), len(data))
+	return w.large(data)
 }
 
-// Digest names bytes that stand outside the text of a graph.
-func Digest(data []byte) string {
+// LeftOut is what stands for bytes that a text leaves out.
+func LeftOut(data []byte) string { return fmt.Sprintf("blob(%s,%d)", digest(data), len(data)) }
+
+// InFile is what stands for bytes in a file.
+func InFile(name string, offset int64, data []byte) string {
+	return fmt.Sprintf("file(%s+%d,%d)", quoted(name), offset, len(data))
+}
+
+func digest(data []byte) string {
 	sum := sha256.Sum256(data)
 	return hex.EncodeToString(sum[:8])
 }

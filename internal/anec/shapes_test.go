@@ -281,7 +281,7 @@ func (c shapeCase) build() (*Layer, error) {
 		return nil, fmt.Errorf("no kind %q", name)
 	}
 	s := Spec{Name: "y", Params: NewParams(kind)}
-	p := parser{graph: g, rest: fields}
+	p := parser{Parsed: Parsed{Graph: g}, rest: fields}
 	if err := p.fields(s.Params, &s.OutputType); err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -76,19 +77,61 @@ func TestBlobs(t *testing.T) {
 	}
 	g.AddOutput(v)
 	text := Print(g)
-	digest := Digest(c.Stored.Bytes())
-	if want := fmt.Sprintf("data=blob(%s,100)", digest); !strings.Contains(text, want) {
+	if want := LeftOut(c.Stored.Bytes()); !strings.Contains(text, "data="+want) {
 		t.Fatalf("no %s in\n%s", want, text)
 	}
-	back, err := Parse(text, func(d string) ([]byte, bool) { return c.Stored.Bytes(), d == digest })
+	if _, err := Parse(text, nil); err == nil || !strings.Contains(err.Error(), "line 2: data: the text leaves out the bytes") {
+		t.Errorf("without the bytes: %v", err)
+	}
+	in := func(data []byte) string { return InFile("a.file", 64, data) }
+	text = PrintWith(g, in)
+	files := map[string][]byte{"a.file": append(make([]byte, 64), c.Stored.Bytes()...)}
+	open := func(name string) ([]byte, error) {
+		if files[name] == nil {
+			return nil, fmt.Errorf("there is no %s", name)
+		}
+		return files[name], nil
+	}
+	back, err := Parse(text, open)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if Print(back) != text {
+	if PrintWith(back, in) != text || !slices.Equal(back.Value("w").Const.Stored.Bytes(), c.Stored.Bytes()) {
 		t.Errorf("got\n%s", Print(back))
 	}
-	if _, err := Parse(text, nil); err == nil || !strings.Contains(err.Error(), "line 2") {
-		t.Errorf("without the bytes: %v", err)
+	files["a.file"] = files["a.file"][:163]
+	if _, err := Parse(text, open); err == nil || !strings.Contains(err.Error(), "163 bytes, and 100 are wanted from byte 64 on") {
+		t.Errorf("of a short file: %v", err)
+	}
+	if _, err := Parse(strings.Replace(text, "+64,100", "+64,99", 1), open); err == nil || !strings.Contains(err.Error(), "and 100, the bytes of uint8") {
+		t.Errorf("of another length: %v", err)
+	}
+	delete(files, "a.file")
+	if _, err := Parse(text, open); err == nil || !strings.Contains(err.Error(), "there is no a.file") {
+		t.Errorf("without the file: %v", err)
+	}
+}
+
+// Graphs may stand one after the other.
+func TestSeveralGraphs(t *testing.T) {
+	const one, two = "graph one\ninput %x fp16[1,1,3,8,8]\n%y fp16[1,1,3,8,8] = Copy(%x)\noutput %y\n", "graph two\ninput %x fp16[1,1,3,8,9]\noutput %x\n"
+	all, err := ParseAll("# both\n\n"+one+"# and\n"+two, nil)
+	if err != nil || len(all) != 2 {
+		t.Fatalf("%d graphs, %v", len(all), err)
+	}
+	if got := Print(all[0].Graph) + Print(all[1].Graph); got != one+two {
+		t.Errorf("got\n%s", got)
+	}
+	if all[0].Line != 3 || all[1].Line != 8 || all[0].Lines["y"] != 5 {
+		t.Errorf("lines %d, %d and %v", all[0].Line, all[1].Line, all[0].Lines)
+	}
+	if _, err := Parse(one+two, nil); err == nil || !strings.Contains(err.Error(), "line 5: a second graph") {
+		t.Errorf("as one: %v", err)
+	}
+	for text, want := range map[string]bool{one: true, "\ufeff# x\n \ngraph\n": true, "graphic": false, "input %x": false, "": false, "#": false, "graph": false} {
+		if IsText([]byte(text)) != want {
+			t.Errorf("%q is text: %v", text, !want)
+		}
 	}
 }
 
@@ -186,7 +229,7 @@ func (r *grower) grow() *Graph {
 		name, fields, _ := strings.Cut(c.layer, " ")
 		kind, _ := KindOf(name)
 		s := Spec{Params: NewParams(kind)}
-		p := parser{graph: r.graph, rest: fields}
+		p := parser{Parsed: Parsed{Graph: r.graph}, rest: fields}
 		if err := p.fields(s.Params, &s.OutputType); err != nil {
 			r.Fatal(err)
 		}
