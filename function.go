@@ -26,7 +26,7 @@ type Function struct {
 // is, but for Compile, which takes a pipeline apart.
 //
 //	compiled   a function of a bundle or container, on the runtime
-//	variants   a function of a program, compiled for each set of shapes that comes
+//	variants   a function of a program, or a graph, compiled for each set of shapes that comes
 //	pipeline   functions one after the other
 //	evaluator  a function of a program, on the host alone
 type runner interface {

@@ -290,16 +290,15 @@ func TestGraphs(t *testing.T) {
 				if want := max(c.segments[target], 1); len(manifest.Functions[0].Segments) != want {
 					t.Errorf("%d segments, want %d: %+v", len(manifest.Functions[0].Segments), want, manifest.Functions[0].Segments)
 				}
-				c.compare(t, m, g)
+				c.compare(t, m.Functions()[0], g)
 			})
 		}
 	}
 }
 
 // compare runs the steps of a case against its definition.
-func (c *graphCase) compare(t *testing.T, m *espalier.Model, g *anec.Graph) {
+func (c *graphCase) compare(t *testing.T, f *espalier.Function, g *anec.Graph) {
 	t.Helper()
-	f := m.Functions()[0]
 	if f.Name() != g.Name || len(f.Inputs()) != len(g.Inputs) || len(f.States()) != len(g.States) {
 		t.Fatalf("function %s takes %v and keeps %v", f.Name(), f.Inputs(), f.States())
 	}
@@ -489,5 +488,5 @@ func TestGraphsBesideFunctions(t *testing.T) {
 			t.Errorf("tanh %v is %v", v, got)
 		}
 	}
-	graphCases[0].compare(t, m, parseGraph(t, graphCases[0].text))
+	graphCases[0].compare(t, m.Functions()[0], parseGraph(t, graphCases[0].text))
 }

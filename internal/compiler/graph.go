@@ -1,7 +1,6 @@
 package compiler
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -36,11 +35,12 @@ type graphPort struct {
 type graphPart struct {
 	graph                   *anec.Graph // inputs and states have the names of their symbols
 	inputs, outputs, states []graphPort
+	layers                  []*anec.Layer // of the whole graph
 }
 
 // graphFunction compiles a graph.
-func (job *Job) graphFunction(ctx context.Context, given *anec.Graph) (*Function, error) {
-	name := cmp.Or(given.Name, "main")
+func (job *Job) graphFunction(ctx context.Context, given *anec.Graph, weights *WeightFile) (*Function, error) {
+	name := graphName(given)
 	fail := func(err error) (*Function, error) { return nil, fmt.Errorf("graph %s: %w", name, err) }
 	if err := anec.Verify(given); err != nil {
 		return fail(err)
@@ -64,6 +64,9 @@ func (job *Job) graphFunction(ctx context.Context, given *anec.Graph) (*Function
 		}
 		for _, out := range part.outputs {
 			s.Outputs = append(s.Outputs, out.symbol)
+		}
+		if weights != nil {
+			s.Weights = weights.Data
 		}
 		if err := job.run(ctx, s); err != nil {
 			wrong = append(wrong, err)
