@@ -128,7 +128,6 @@ var ErrUnsupported = errors.New("not supported yet")
 type Model struct {
 	life      *lifetime
 	functions []*Function // the default one first
-	warnings  []*Finding
 }
 
 // Open reads a model: a package, a model file, a compiled model, MIL text, a graph of native layers, a bundle or a hardware
@@ -178,7 +177,7 @@ func (c Config) OpenContext(ctx context.Context, path string) (*Model, error) {
 		if copied {
 			open = graphfile.OpenCopy
 		}
-		err = openWith(ctx, m, path, open, m.graphs(c))
+		err = openWith(ctx, m, path, open, c.graphFunctions)
 	case isArchivedBundle(path):
 		err = openWith(ctx, m, path, openArchivedBundle, c.bundleFunctions)
 	default:

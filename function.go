@@ -19,7 +19,8 @@ type Function struct {
 	features *features
 	numerics Numerics
 	runner   runner
-	random   []string // weight files that are absent, and were made up
+	random   []string   // weight files that are absent, and were made up
+	warnings []*Finding // of the reader
 }
 
 // A runner is how a function runs. Opening a model chooses one for each of its functions; nothing else asks which one it

@@ -19,16 +19,8 @@ import (
 
 // A graph of native layers is a model without a program: it enters past placement, and has no form that the host could run.
 
-// graphs makes the functions of a file of graphs, and keeps what its reader warns of.
-func (m *Model) graphs(c Config) func(context.Context, *graphfile.File) ([]*Function, error) {
-	return func(_ context.Context, file *graphfile.File) ([]*Function, error) {
-		m.warnings = file.Warnings
-		return c.graphFunctions(file)
-	}
-}
-
 // graphFunctions makes the functions of a file of graphs, one of each.
-func (c Config) graphFunctions(file *graphfile.File) ([]*Function, error) {
+func (c Config) graphFunctions(_ context.Context, file *graphfile.File) ([]*Function, error) {
 	switch {
 	case c.Units == CPUOnly:
 		return nil, fmt.Errorf("%w: a graph of native layers runs on the engine, which the units %s leave out; the host has no form of it", ErrUnits, c.Units)
@@ -57,7 +49,7 @@ func (c Config) graphFunctions(file *graphfile.File) ([]*Function, error) {
 		if from.ports, err = described.ports(); err != nil {
 			return nil, fmt.Errorf("graph %q: %w", p.Name, err)
 		}
-		f := &Function{config: c, features: described}
+		f := &Function{config: c, features: described, warnings: file.Warnings}
 		if err := c.onEngine(f, from, target); err != nil {
 			return nil, err
 		}
@@ -101,8 +93,8 @@ func (f *features) ports() (list []*mil.Value, err error) {
 	return list, nil
 }
 
-// Warnings are what the reader of the model found that is no error, and yet not as it should be. Of most models there are none.
-func (m *Model) Warnings() []*Finding { return m.warnings }
+// Warnings are what the reader of the model found that is no error, and yet not as it should be. Most models have none.
+func (f *Function) Warnings() []*Finding { return f.warnings }
 
 // A Finding is something that the author of a model should know. docs/diagnostics.md explains the IDs.
 type Finding = diag.Finding

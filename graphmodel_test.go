@@ -39,8 +39,8 @@ func TestOpenGraph(t *testing.T) {
 				writeFiles(t, filepath.Dir(path), map[string]string{"any.name": c.text})
 				m := open(t, espalier.Config{Target: target}, path)
 				c.compare(t, m.Functions()[0], parseGraph(t, c.text))
-				if len(m.Warnings()) != 0 {
-					t.Errorf("warnings %v", m.Warnings())
+				if w := m.Functions()[0].Warnings(); len(w) != 0 {
+					t.Errorf("warnings %v", w)
 				}
 			})
 		}

@@ -67,7 +67,7 @@ func (c Config) openData(name string, data []byte, beside fs.FS) (*Model, error)
 		err = openWith(context.Background(), m, name, open, c.containerFunctions)
 	} else if graphfile.Is(data) {
 		open := func(string) (*graphfile.File, error) { return graphfile.OpenBytes(name, data, beside) }
-		err = openWith(context.Background(), m, name, open, m.graphs(c))
+		err = openWith(context.Background(), m, name, open, c.graphFunctions)
 	} else if files := archivedBundle(name, data); files != nil {
 		open := func(string) (*bundle.Bundle, error) { return bundle.OpenFS(files, name) }
 		err = openWith(context.Background(), m, name, open, c.bundleFunctions)

@@ -15,7 +15,7 @@ import (
 )
 
 type checkCmd struct {
-	Model string `arg:"" help:"A package (.mlpackage, also zipped), model (.mlmodel), compiled model (.mlmodelc) or MIL text (.mil). Its weight files need not be there. - is standard input."`
+	Model string `arg:"" help:"A package (.mlpackage, also zipped), model (.mlmodel), compiled model (.mlmodelc) or MIL text (.mil), whose weight files need not be there, or a graph of native layers (.anec). - is standard input."`
 
 	Target   string `short:"t" placeholder:"T,…" help:"Targets, chips or devices with commas between them, or all. Default: the base chips h13g to h18g, M1 to M6. espalier targets lists them."`
 	Require  string `placeholder:"ane[:T,…]" help:"Exit with 3 if the host has to run an operation, on any of the targets or on these."`
@@ -71,6 +71,7 @@ func (c *checkCmd) Run(call *invocation) error {
 	if c.Model == standard {
 		r.Rename(standardName)
 	}
+	call.warn(r.Warnings)
 	if c.Output != "" {
 		err = osfile.WriteAtomic(c.Output, func(w io.Writer) error { return write(w, r) })
 	} else {

@@ -168,6 +168,8 @@ func (p Place) cell() cellView {
 		return cellView{"b", "▷", "cast at the boundary"}
 	case p.Backend == Host:
 		return cellView{"h", "✕", "on the host, " + p.Status}
+	case p.Backend == Nowhere:
+		return cellView{"h", "✕", "not taken, " + p.Status}
 	case p.Status == "native":
 		return cellView{"n", "●", "on the engine, native"}
 	}

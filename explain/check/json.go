@@ -15,6 +15,7 @@ type reportJSON struct {
 	Model     string         `json:"model"`
 	Readings  []readingJSON  `json:"readings,omitempty"`
 	Functions []functionJSON `json:"functions"`
+	Warnings  []string       `json:"warnings,omitempty"`
 }
 
 type readingJSON struct {
@@ -88,7 +89,7 @@ func (r *Report) WriteJSON(w io.Writer) error { return report.WriteJSON(w, r) }
 
 // MarshalJSON has the report by that schema.
 func (r *Report) MarshalJSON() ([]byte, error) {
-	out := reportJSON{Report: jsonMark, Model: r.Model}
+	out := reportJSON{Report: jsonMark, Model: r.Model, Warnings: report.Warnings(r.Warnings)}
 	for _, reading := range r.Readings {
 		out.Readings = append(out.Readings, readingJSON(reading))
 	}

@@ -43,7 +43,11 @@ func (r *Report) WriteText(w io.Writer) error {
 
 // summary is what a report of a function is about.
 func (f *Function) summary() string {
-	s := count(len(f.Operations), "operation")
+	what := "operation"
+	if f.Graph {
+		what = "layer"
+	}
+	s := count(len(f.Operations), what)
 	if len(f.Shapes) > 0 {
 		s += ", for " + printable(strings.Join(f.Shapes, ", "))
 	}

@@ -25,7 +25,10 @@ func (r *Report) OnHost(targets []*hal.Target) (lines []string) {
 }
 
 // Whole reports whether the engine runs every operation, casts at the boundaries aside.
-func (t *Target) Whole() bool { return t.OnHost() == 0 }
+func (t *Target) Whole() bool { return t.OnHost() == 0 && !t.Refused() }
+
+// Refused reports whether the engine does not take a layer of a graph: then it takes none.
+func (t *Target) Refused() bool { return t.count(Nowhere) > 0 }
 
 // OnHost counts the operations that the host runs.
 func (t *Target) OnHost() int { return t.count(Host) }
@@ -59,14 +62,16 @@ func (t *Target) Verdict(f *Function) string { return t.Outcome(f) + "; " + t.Ti
 // Outcome is a verdict without the estimate.
 func (t *Target) Outcome(f *Function) string {
 	switch {
+	case t.Refused():
+		return "is refused: " + t.kinds(f, Nowhere)
 	case len(t.Segments) == 0:
 		return "nothing to run"
 	case t.Whole():
 		return "runs whole on the engine, " + count(len(t.Segments), "segment")
 	case t.Dispatches() == 0:
-		return "runs whole on the host: " + t.fallbacks(f)
+		return "runs whole on the host: " + t.kinds(f, Host)
 	}
-	return fmt.Sprintf("%s; on the host: %s", count(len(t.Segments), "segment"), t.fallbacks(f))
+	return fmt.Sprintf("%s; on the host: %s", count(len(t.Segments), "segment"), t.kinds(f, Host))
 }
 
 // Time is the estimate with its error, without which it would say too much, or why there is none.
@@ -77,11 +82,11 @@ func (t *Target) Time() string {
 	return fmt.Sprintf("%s (%s bound)", t.Estimate.Text, t.Estimate.Bound)
 }
 
-// fallbacks counts the operations on the host by kind.
-func (t *Target) fallbacks(f *Function) string {
+// kinds counts the operations on a backend by kind.
+func (t *Target) kinds(f *Function, backend string) string {
 	kinds := map[string]int{}
 	for i, p := range t.Places {
-		if p.Backend == Host {
+		if p.Backend == backend {
 			kinds[f.Operations[i].Kind]++
 		}
 	}
