@@ -95,9 +95,9 @@ func TestOpenGraphs(t *testing.T) {
 }
 
 const graphWithWeights = `graph net
-input %x fp16[1,1,32,1,2]
-const %w fp16[1,1,32,1,1] data=file(../net.weights+64,64)
-%y fp16[1,1,32,1,2] = ElementWise(%x, %w) Type=Mult
+input %x : fp16[1,1,32,1,2]
+const %w : fp16[1,1,32,1,1] {data = file(../net.weights+64, 64)}
+%y = anec.multiply(%x, %w) : fp16[1,1,32,1,2]
 output %y
 `
 
@@ -167,11 +167,11 @@ func TestGraphsThatCannotBeOpened(t *testing.T) {
 		{"units", graphCases[0].text, espalier.Config{Units: espalier.CPUOnly}, espalier.ErrUnits, "the host has no form of it"},
 		{"fp32", graphCases[0].text, espalier.Config{Numerics: espalier.FP32}, espalier.ErrNumerics, "fp32 is the host's"},
 		{"random weights", graphCases[0].text, espalier.Config{RandomWeights: &seed}, nil, "cannot be made up"},
-		{"syntax", "graph net\ninput %x fp17[1]\n", espalier.Config{}, nil, "line 2"},
+		{"syntax", "graph net\ninput %x : fp17[1]\n", espalier.Config{}, nil, "line 2"},
 		{"twice", "graph net\ngraph net\n", espalier.Config{}, nil, `two graphs are called "net"`},
-		{"port", "graph net\ninput %x int4[1,1,1,1,4]\noutput %x\n", espalier.Config{}, nil, "a port has elements of whole bytes"},
+		{"port", "graph net\ninput %x : int4[1,1,1,1,4]\noutput %x\n", espalier.Config{}, nil, "a port has elements of whole bytes"},
 		{"weights", graphWithWeights, espalier.Config{}, fs.ErrNotExist, `weights "../net.weights"`},
-		{"left out", strings.Replace(graphWithWeights, "file(../net.weights+64,64)", "blob(00,64)", 1), espalier.Config{}, nil, "leaves out the bytes"},
+		{"left out", strings.Replace(graphWithWeights, "file(../net.weights+64, 64)", "blob(00,64)", 1), espalier.Config{}, nil, "leaves out the bytes"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			path := filepath.Join(dir, c.name)
@@ -182,7 +182,7 @@ func TestGraphsThatCannotBeOpened(t *testing.T) {
 			}
 		})
 	}
-	m := open(t, espalier.Config{Target: "h13"}, writeGraph(t, dir, "graph net\ninput %x fp16[1,2,1,4,4]\n%first fp16[1,2,1,4,4] = MatrixMultiplication(%x, %x)\noutput %first\n"))
+	m := open(t, espalier.Config{Target: "h13"}, writeGraph(t, dir, "graph net\ninput %x : fp16[1,2,1,4,4]\n%first = anec.matmul(%x, %x) : fp16[1,2,1,4,4]\noutput %first\n"))
 	if _, err := m.Predict(context.Background(), map[string]any{"x": make([]float32, 32)}); err == nil || !strings.Contains(err.Error(), `layer "first" (MatrixMultiplication): depth > 1`) {
 		t.Errorf("a layer that the target does not take: %v", err)
 	}

@@ -21,7 +21,7 @@ func TestKinds(t *testing.T) {
 	}
 	for i, kind := range anec.Kinds() {
 		e := exampleOf(kind)
-		if e.graph.Name != kind.String() || len(e.graph.Layers) != 1 || e.layer.Kind() != kind || !strings.Contains(e.line, " = "+kind.String()+"(") {
+		if e.graph.Name != kind.String() || len(e.graph.Layers) != 1 || e.layer.Kind() != kind || !strings.Contains(e.line, " = anec.") {
 			t.Errorf("%v has no example: %q", kind, e.line)
 			continue
 		}

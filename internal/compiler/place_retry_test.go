@@ -15,12 +15,12 @@ import (
 // A segment of which several passes refuse several layers says so of all of them at once.
 func TestRefusalsAreTold(t *testing.T) {
 	const graph = `graph g
-input %x fp16[1,2,4,2,2]
-input %p fp16[1,1,1,4,4]
-%a fp16[1,2,4,2,2] = LayerNormalization(%x) Axes=CHW Groups=2
-%b fp16[1,2,4,2,2] = LayerNormalization(%a) Axes=CHW Groups=4
-%c fp16[1,1,1,4,4] = Pooling(%p) Kernel=[1,4,4] PadBefore=[0,1,1] PadAfter=[0,2,2] Type=Avg PaddingMode=Reflective ExcludePad=true
-%d fp16[1,1,1,4,4] = Neuron(%p) Type=relu
+input %x : fp16[1,2,4,2,2]
+input %p : fp16[1,1,1,4,4]
+%a = anec.layer_norm(%x) {axes = CHW, groups = 2} : fp16[1,2,4,2,2]
+%b = anec.layer_norm(%a) {axes = CHW, groups = 4} : fp16[1,2,4,2,2]
+%c = anec.average_pool(%p) {kernel_sizes = [4, 4], explicit_padding = [1, 2, 1, 2], padding_mode = Reflective, exclude_pad = true} : fp16[1,1,1,4,4]
+%d = anec.relu(%p) : fp16[1,1,1,4,4]
 output %b
 output %c
 output %d

@@ -10,7 +10,7 @@ import (
 	"testing/fstest"
 )
 
-const text = "graph \"\"\ninput %x fp16[1,1,32,1,1]\nconst %w fp16[1,1,32,1,1] data=file(NAME+0,64)\noutput %w\n"
+const text = "graph \"\"\ninput %x : fp16[1,1,32,1,1]\nconst %w : fp16[1,1,32,1,1] {data = file(NAME+0, 64)}\noutput %w\n"
 
 // Weights are found beside the graph and, by the last part of a name that leads out of the folder, above it, and nowhere else.
 func TestPlacesOfWeights(t *testing.T) {
