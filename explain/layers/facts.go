@@ -101,26 +101,18 @@ func firstConverted(k anec.Kind) (first *Chip) {
 	return first
 }
 
-// firstAuthored is the first chip that takes the example of a kind in a network description, or what the last one says. The
-// sources on authored networks begin with the M1: of chips before it, only those count that the conversion route has.
+// firstAuthored is the first chip that takes the example of a kind in a network description, or what the last one says.
 func firstAuthored(k anec.Kind) (c *Chip, reason string) {
 	if k.Info().Standing == anec.Ours {
 		return nil, "no network description has it: the kind is ours"
 	}
-	l, converted := exampleOf(k).layer, firstConverted(k)
+	l := exampleOf(k).layer
 	for _, t := range chips() {
-		if t.Family < hal.A13 && (converted == nil || older(newChip(t), converted)) {
-			continue
+		r := anec.Gate(l, t, anec.Authored)
+		if r == nil {
+			return newChip(t), ""
 		}
-		if r := anec.Validate(l, t); r != nil {
-			reason = r.Text
-			continue
-		}
-		if r := anec.CodegenAuthored(l, t); r != nil {
-			reason = r.Text
-			continue
-		}
-		return newChip(t), ""
+		reason = r.Text
 	}
 	return nil, reason
 }

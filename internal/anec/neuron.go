@@ -32,7 +32,7 @@ var neuronInfo = KindInfo{
 	New: func() Params { return &Neuron{} }, Contract: contract("y", "x slope?~"),
 	Example: Example{"Type=relu", "fp16[1,1,8,16,16]"},
 
-	Pattern: Pattern{1, 1, "", onlyCount}, Check: validateNeuron,
+	Pattern: Pattern{1, 1, "", onlyCount}, Check: validateNeuron, Codegen: neuronCodegen,
 
 	Unit: OnArray, Epilogue: EpilogueArray, TextureSlot: No, Broadcasts: Yes, Integers: Yes,
 	View: noView, InPlace: overAny, Rows: sameRows, AtLoad: always, Cost: perResult(1),

@@ -122,6 +122,18 @@ func validateMode(whole, f td.Function, t *hal.Target) *diag.Finding {
 	return r
 }
 
+var neuronCodegen = []CodegenVerdict{
+	{
+		ID: diag.CodegenSineAuthored, Subject: "sine and cosine as units", Route: Authored, From: firstFamily, To: lastFamily, Fails: true,
+		Text: "sine and cosine have no form in a network description", Remedy: "take the conversion route, on " + hal.A15.OrLater() + "; else write a polynomial of x, reduced to a period",
+		Status: hal.Decoded, Source: "guide 4 and 26 (two compile routes): no authoring bridge; text: ours",
+		found: func(l *Layer, _ *hal.Target) (string, bool) {
+			f := l.Params.(*Neuron).Type
+			return f.String(), f == td.FuncSin || f == td.FuncCos
+		},
+	},
+}
+
 var neuronCustomCodegen = []CodegenVerdict{
 	{
 		ID: diag.CodegenCustomTable, Subject: "an activation by a table of its own", From: firstFamily, To: lastFamily, Fails: true,

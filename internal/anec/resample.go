@@ -32,7 +32,7 @@ var resampleInfo = KindInfo{
 	New: func() Params { return &Resample{Sampling: defaultSampling} }, Contract: contract("y", "x coordinates"),
 	Example: Example{"", "fp16[1,1,8,16,16] fp16[1,1,2,5,6]"},
 
-	Pattern: Pattern{2, 2, "", onlyCount}, Check: matched(validateResample),
+	Pattern: Pattern{2, 2, "", onlyCount}, Check: matched(validateResample), Codegen: resampleCodegen,
 
 	Unit: OnTexture, Epilogue: EpilogueSteps, TextureSlot: No, Broadcasts: No, Integers: No,
 	View: noView, InPlace: overNone, Rows: allRows, AtLoad: always, Cost: weightedMean,

@@ -169,7 +169,7 @@ func (x *Examined) gates(t *hal.Target) (*diag.Finding, *anec.CodegenVerdict) {
 		if l.Kind() == anec.KindTypeCast && x.Op.Kind != "cast" {
 			continue
 		}
-		s := anec.StandInFor(l, t)
+		s := anec.StandInFor(l, t, anec.Converted)
 		if s != nil {
 			standIn = s
 		}
