@@ -11,6 +11,7 @@ import (
 
 	"github.com/espalier-ane/espalier/coreml"
 	"github.com/espalier-ane/espalier/hal"
+	"github.com/espalier-ane/espalier/internal/anec"
 	"github.com/espalier-ane/espalier/internal/compiler"
 	"github.com/espalier-ane/espalier/internal/diag"
 	"github.com/espalier-ane/espalier/internal/estimate"
@@ -194,7 +195,7 @@ func (c *check) target(ctx context.Context, t *hal.Target) (*Target, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	p, err := c.assessor.Place(ctx, t)
+	p, err := c.assessor.Place(ctx, t, anec.Converted)
 	if err != nil {
 		return nil, err
 	}

@@ -66,13 +66,11 @@ func checkGraph(ctx context.Context, path string, p *graphfile.Procedure, o *Opt
 func graphTarget(path string, f *Function, a *compiler.GraphAssessment, t *hal.Target) *Target {
 	out := &Target{Name: t.Name, Chip: t.Chips(), Findings: a.Findings}
 	for i, v := range a.Verdicts {
-		place := Place{v.Backend.String(), v.Status.String()}
+		out.Places = append(out.Places, Place{v.Backend.String(), v.Status.String()})
 		if v.Finding != nil {
-			place.Backend = Nowhere
 			v.Finding.Place.Operation = f.Operations[i].Name
 			out.Findings = append(out.Findings, v.Finding)
 		}
-		out.Places = append(out.Places, place)
 	}
 	for _, layers := range a.Segments {
 		out.Segments = append(out.Segments, Segment{Engine, layers})

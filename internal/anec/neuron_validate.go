@@ -9,11 +9,12 @@ import (
 )
 
 // neuronFloors are the functions that not all families have, with the first that
-// does (guide 24: sqrt and erf are of A13, sine and cosine of A15).
+// does (guide 24 and 35: sqrt, erf and exp2 are of A13, sine and cosine of A15).
 var neuronFloors = map[td.Function]hal.Family{
 	td.FuncSqrt:  hal.A13,
 	td.FuncRSqrt: hal.A13,
 	td.FuncErf:   hal.A13,
+	td.FuncExp2:  hal.A13,
 	td.FuncSin:   hal.A15,
 	td.FuncCos:   hal.A15,
 }

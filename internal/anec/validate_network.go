@@ -157,7 +157,7 @@ func ValidateModule(m *Module, t *hal.Target) []*diag.Finding {
 	if legacy(t) {
 		add("", &diag.Finding{
 			ID: diag.ModuleFamily, Text: "MIL is only supported for H13+ ANE architectures", Limit: hal.A13.OrLater(), Found: t.Family.Chips(),
-			Remedy: "author the network description, or choose a later target", Source: "github.com/sbryngelson/ANEForge, aneforge/_targets.py",
+			Remedy: diag.AuthorDirectly + ", or choose a later target", Source: "github.com/sbryngelson/ANEForge, aneforge/_targets.py",
 		})
 	}
 	seen := map[string]bool{}

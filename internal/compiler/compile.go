@@ -153,7 +153,7 @@ func (job *Job) function(ctx context.Context, e Entry, weights *WeightFile) (*Fu
 		return nil, fmt.Errorf("function %s: %w", source.Name, errAbsentWeights)
 	}
 	var f *Function
-	_, err = x.placeUntilTaken(job.Target, func(p *Placement) (err error) {
+	_, err = x.placeUntilTaken(job.Target, anec.Converted, func(p *Placement) (err error) {
 		if err = job.checkPlacement(p); err == nil {
 			f, err = job.compileParts(ctx, p, weights)
 		}

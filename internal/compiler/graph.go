@@ -7,6 +7,7 @@ import (
 
 	"github.com/espalier-ane/espalier/hal"
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/diag"
 	"github.com/espalier-ane/espalier/internal/segment"
 )
 
@@ -88,31 +89,32 @@ func (job *Job) graphFunction(ctx context.Context, given *anec.Graph, weights *W
 func checkGraph(g *anec.Graph, t *hal.Target) error {
 	var wrong refusals
 	for _, l := range g.Order() {
-		wrong.add(l, layerGate(l, t))
+		if f := layerGate(l, t); f != nil {
+			wrong.add(l, f)
+		}
 	}
 	return wrong.err()
 }
 
 // layerGate is what the first gate says that does not take a layer, nil if all do.
-func layerGate(l *anec.Layer, t *hal.Target) error {
-	if r := anec.Validate(l, t); r != nil {
-		return r
-	}
-	if r := anec.CodegenAuthored(l, t); r != nil {
-		return r
+func layerGate(l *anec.Layer, t *hal.Target) *diag.Finding {
+	if f := anec.Gate(l, t, anec.Authored); f != nil {
+		return f
 	}
 	if t.Family == hal.Virtual && isFresh(l) {
-		return errors.New(segment.FreshNumbers)
+		return &diag.Finding{ID: diag.NoTask, Text: segment.FreshNumbers, Remedy: "give a seed"}
 	}
 	for _, v := range append(l.Reads(), l.Tops...) {
 		if v.Const != nil {
 			continue
 		}
 		if d := v.Type.DType; t.Numerics.RoundToHalf && d.IsFloat() && d.Bits() > 16 {
-			return fmt.Errorf("%q is of %v, and the engine computes in fp16", v.Name, d)
+			f := wideFinding(d)
+			f.Text, f.Remedy = fmt.Sprintf("%q is of %v, and the engine computes in fp16", v.Name, d), "let the value be fp16"
+			return f
 		}
 		if n, _ := v.Type.Dims.Count(); n == 0 {
-			return fmt.Errorf("%q has no elements: %v", v.Name, v.Type)
+			return &diag.Finding{ID: diag.NoTask, Text: fmt.Sprintf("%q has no elements: %v", v.Name, v.Type), Remedy: "leave the layer out"}
 		}
 	}
 	return nil

@@ -12,15 +12,15 @@ import (
 	"github.com/espalier-ane/espalier/internal/segment"
 )
 
-// A GraphAssessment is what a target makes of a graph, without compiling it to the end: the gates, and the passes up to
-// legalization.
+// A GraphAssessment is what a target makes of a graph, without compiling it to the end: the gates of the authored route, and the
+// passes up to legalization.
 type GraphAssessment struct {
 	Layers   []*anec.Layer // in the order in which they run
-	Verdicts []Verdict     // of the layers; one that is not taken has a finding, and no backend, for nothing else can run it
+	Verdicts []Verdict     // of the layers: OnEngine or Nowhere
 	Segments [][]int       // indices of layers; nil if one is not taken
 
 	Estimate estimate.Estimate
-	Findings []*diag.Finding // about layers that are taken, or the whole graph
+	Findings []*diag.Finding // about segments or the whole graph, beside those of the verdicts
 }
 
 // AssessGraph holds a graph against a target.
@@ -37,7 +37,7 @@ func AssessGraph(ctx context.Context, given *anec.Graph, t *hal.Target) (*GraphA
 	for i, l := range a.Layers {
 		index[l.Name] = i
 		l.Origin = []string{l.Name} // what is said of fused layers is said of these
-		a.refuse(i, layerGate(l, t), t)
+		a.Verdicts[i] = judgeUnit(l, t)
 	}
 	if a.refused() {
 		return a, nil
@@ -72,7 +72,7 @@ func AssessGraph(ctx context.Context, given *anec.Graph, t *hal.Target) (*GraphA
 			for _, e := range layerErrors(err) {
 				for _, origin := range e.Origin {
 					if i, ok := index[origin]; ok {
-						a.refuse(i, e.Err, t)
+						a.refuse(i, e.Err)
 					}
 				}
 			}
@@ -91,28 +91,12 @@ func AssessGraph(ctx context.Context, given *anec.Graph, t *hal.Target) (*GraphA
 }
 
 func (a *GraphAssessment) refused() bool {
-	return slices.ContainsFunc(a.Verdicts, func(v Verdict) bool { return v.Finding != nil })
+	return slices.ContainsFunc(a.Verdicts, func(v Verdict) bool { return v.Backend == Nowhere })
 }
 
-// refuse notes what a gate or pass says of a layer, the first time.
-func (a *GraphAssessment) refuse(i int, err error, t *hal.Target) {
-	if err == nil || a.Verdicts[i].Finding != nil {
-		return
+// refuse notes what a pass says of a layer, the first time.
+func (a *GraphAssessment) refuse(i int, err error) {
+	if a.Verdicts[i].Backend != Nowhere {
+		a.Verdicts[i] = Verdict{Status: NoPath, Backend: Nowhere, Finding: diag.FindingOf(err, diag.NoTask).At(diag.Refusal, diag.Place{})}
 	}
-	status := NoPath
-	if laterTakes(a.Layers[i], t) {
-		status = FamilyGated
-	}
-	found := diag.FindingOf(err, diag.NoTask)
-	a.Verdicts[i] = Verdict{Status: status, Finding: found.At(diag.Refusal, diag.Place{})}
-}
-
-// laterTakes reports whether the gates of a later family take a layer.
-func laterTakes(l *anec.Layer, t *hal.Target) bool {
-	for _, later := range hal.Targets() {
-		if later.Family > t.Family && later.Family != hal.Virtual && later.Like() == nil && layerGate(l, later) == nil {
-			return true
-		}
-	}
-	return false
 }

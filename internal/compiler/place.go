@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/espalier-ane/espalier/hal"
+	"github.com/espalier-ane/espalier/internal/anec"
 	"github.com/espalier-ane/espalier/internal/diag"
 	"github.com/espalier-ane/espalier/internal/ops"
 	"github.com/espalier-ane/espalier/mil"
@@ -19,9 +20,10 @@ const (
 	OnEngine   Backend = iota
 	OnHost             // by package ops
 	AtBoundary         // a cast of the descriptor, between features or segments of the host and segments of the engine
+	Nowhere            // a layer of a graph that the engine does not take: it has no other form
 )
 
-func (b Backend) String() string { return [...]string{"engine", "host", "boundary"}[b] }
+func (b Backend) String() string { return [...]string{"engine", "host", "boundary", "nowhere"}[b] }
 
 // A Placed operation has a backend.
 type Placed struct {
@@ -61,6 +63,7 @@ func (p *Placement) Findings() (all []*diag.Finding) {
 type Placement struct {
 	*Examination
 	Target *hal.Target
+	Route  anec.Route
 	Ops    []*Placed // in program order
 	Parts  []*Part   // in the order in which they run
 }

@@ -58,7 +58,7 @@ func TestSettle(t *testing.T) {
 		t.Fatal(err)
 	}
 	tried := 0
-	p, err := e.placeUntilTaken(virtual(t), func(p *Placement) error {
+	p, err := e.placeUntilTaken(virtual(t), anec.Converted, func(p *Placement) error {
 		tried++
 		for _, o := range p.Ops {
 			if o.Backend == OnEngine && o.Op.Name() == "s" {
@@ -78,7 +78,7 @@ func TestSettle(t *testing.T) {
 	if !slices.Equal(got, want) || tried != 2 || len(p.Parts) != 3 {
 		t.Errorf("after %d trials, in %d parts: %q, want %q in 3", tried, len(p.Parts), got, want)
 	}
-	if _, err := e.placeUntilTaken(virtual(t), func(*Placement) error { return errAbsentWeights }); err != errAbsentWeights {
+	if _, err := e.placeUntilTaken(virtual(t), anec.Converted, func(*Placement) error { return errAbsentWeights }); err != errAbsentWeights {
 		t.Errorf("an error that is about no layer is the error: got %v", err)
 	}
 }
