@@ -1,10 +1,8 @@
 package check
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/espalier-ane/espalier/hal"
 	"github.com/espalier-ane/espalier/internal/compiler"
@@ -14,12 +12,15 @@ import (
 
 // graphFile holds the graphs of a file to the gates of every target. Their layers are the operations of the report.
 func graphFile(ctx context.Context, path string, o Options) (*Report, error) {
+	if o.Route != "" && o.Route != Authored {
+		return nil, fmt.Errorf("%s: %w", path, &RouteError{o.Route})
+	}
 	file, err := graphfile.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close()
-	r := &Report{Model: path, Readings: newReadings(o.Names), Warnings: file.Warnings}
+	r := &Report{Model: path, Route: Authored, Readings: newReadings(o.Names), Warnings: file.Warnings}
 	var have []string
 	for i := range file.Procedures {
 		p := &file.Procedures[i]
@@ -83,8 +84,6 @@ func graphTarget(path string, f *Function, a *compiler.GraphAssessment, t *hal.T
 			x.Place.Line = f.Operations[i].Line
 		}
 	}
-	slices.SortStableFunc(out.Findings, func(a, b *Finding) int {
-		return cmp.Or(cmp.Compare(index(a.Place), index(b.Place)), cmp.Compare(a.ID, b.ID))
-	})
+	sortFindings(out.Findings, index)
 	return out
 }

@@ -16,6 +16,7 @@ import (
 // A Report is what chips make of a model.
 type Report struct {
 	Model     string // path, as it was given
+	Route     Route
 	Functions []*Function
 	Warnings  []*Finding // of the reader of a graph
 
@@ -64,6 +65,9 @@ type Target struct {
 	Places   []Place
 	Segments []Segment
 	Findings []*Finding // by operation, then by ID
+
+	// Authored is what the authored route makes otherwise, of a report on both routes.
+	Authored *Authoring
 
 	// Estimate is nil where the cost model has none; NoEstimate says why.
 	Estimate   *Estimate

@@ -44,18 +44,21 @@ func (o *Placed) Reason() string {
 // Findings are those of the operations, in program order, at their places in the model.
 func (p *Placement) Findings() (all []*diag.Finding) {
 	for _, o := range p.Ops {
-		if o.Finding == nil {
+		if o.Finding == nil || o.Backend == AtBoundary && o.Finding.ID == diag.OurUnit { // the descriptor has it, and no unit
 			continue
 		}
 		severity := diag.Note
 		if o.Backend == OnHost {
 			severity = diag.Fallback
 		}
-		all = append(all, o.Finding.At(severity, diag.Place{
-			Function: p.Function.Name, Operation: o.Op.Name(), Line: o.Op.Pos.Line, Offset: o.Op.Pos.Offset,
-		}))
+		all = append(all, o.Finding.At(severity, p.placeOf(o)))
 	}
 	return all
+}
+
+// placeOf is where an operation is in the model.
+func (p *Placement) placeOf(o *Placed) diag.Place {
+	return diag.Place{Function: p.Function.Name, Operation: o.Op.Name(), Line: o.Op.Pos.Line, Offset: o.Op.Pos.Offset}
 }
 
 // A Placement says where the operations of a function run. Constants, what follows from constants and shapes alone, and
