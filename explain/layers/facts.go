@@ -91,10 +91,18 @@ func older(a, b *Chip) bool {
 	return place(a) < place(b)
 }
 
+// converterMakes are the operations of which a chip's converter makes another kind than our lowering does (guide A: argmax along
+// an axis is native from the M1 on; guide 24: what is over a whole axis from the M3 on).
+var converterMakes = map[string]string{"reduce_argmax": "ArgMinMax"}
+
 // firstConverted is the first chip of which the engine runs an operation that becomes layers of the kind.
 func firstConverted(k anec.Kind) (first *Chip) {
-	for _, o := range operationsOf(k) {
-		if c := o.Converted; c != nil && (first == nil || older(c, first)) {
+	for _, o := range allOperations() {
+		kinds := o.Layers
+		if other, ok := converterMakes[o.Name]; ok {
+			kinds = []string{other}
+		}
+		if c := o.Converted; c != nil && slices.Contains(kinds, k.String()) && (first == nil || older(c, first)) {
 			first = c
 		}
 	}

@@ -1,13 +1,20 @@
 package compiler
 
 import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"text/tabwriter"
 
 	"github.com/espalier-ane/espalier/hal"
 	"github.com/espalier-ane/espalier/internal/anec"
 	"github.com/espalier-ane/espalier/internal/diag"
+	"github.com/espalier-ane/espalier/internal/ops"
+	"github.com/espalier-ane/espalier/internal/testkit"
 	"github.com/espalier-ane/espalier/td"
 	"github.com/espalier-ane/espalier/tensor"
 )
@@ -158,4 +165,68 @@ func TestAssessGraph(t *testing.T) {
 			t.Errorf("%s: segments %v, estimate %v", c.target, a.Segments, a.Estimate)
 		}
 	}
+}
+
+// TestGatesOfRoutes keeps testdata/routes.txt: every kind on the M1, the M2 and the M3, by both routes.
+func TestGatesOfRoutes(t *testing.T) {
+	type cell struct {
+		kind   anec.Kind
+		target string
+	}
+	targets := []string{"h13", "h14", "h15"}
+	said := func(v Verdict) string {
+		switch {
+		case v.Finding == nil:
+			return "taken"
+		case v.Backend == OnEngine:
+			return "taken, " + string(v.Finding.ID)
+		}
+		return string(v.Finding.ID)
+	}
+	byConversion := map[cell]string{}
+	for _, m := range oneModels() {
+		for _, x := range m.examine(t).Operations {
+			if x.Op.Kind != m.kind || x.Layers == nil {
+				continue
+			}
+			for _, name := range targets {
+				v := x.verdict(lookup(t, name), anec.Converted)
+				for _, l := range x.workers() {
+					at := cell{l.Kind(), name}
+					if c, _ := ops.ConversionOf(m.kind); c.Native == "arg_min_max" {
+						at.kind = anec.KindArgMinMax // which a chip's converter makes of it, and our lowering does not
+					}
+					if before := byConversion[at]; before == "" || v.Backend == OnEngine && !strings.HasPrefix(before, "taken") || said(v) == "taken" {
+						byConversion[at] = said(v)
+					}
+				}
+			}
+		}
+	}
+	var b bytes.Buffer
+	fmt.Fprint(&b, `What the gates of the two routes say of each native kind, on the targets of the M1, the M2 and the M3. Made by a test:
+go test ./internal/compiler -run TestGatesOfRoutes -update.
+
+converted: of the operations of MIL that become layers of the kind, the one that comes farthest; - if none does.
+authored: of the kind's example, as a unit of a network description.
+
+`)
+	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	fmt.Fprint(table, "kind")
+	for _, name := range targets {
+		fmt.Fprintf(table, "\t%s converted\t%s authored", name, name)
+	}
+	for _, k := range anec.Kinds() {
+		g, err := k.ExampleGraph()
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(table, "\n%v", k)
+		for _, name := range targets {
+			fmt.Fprintf(table, "\t%s\t%s", cmp.Or(byConversion[cell{k, name}], "-"), said(judgeUnit(g.Layers[0], lookup(t, name))))
+		}
+	}
+	fmt.Fprintln(table)
+	table.Flush()
+	testkit.Golden(t, filepath.Join("testdata", "routes.txt"), b.Bytes())
 }
