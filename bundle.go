@@ -79,7 +79,7 @@ func (c Config) flexibleFunction(p *mil.Program, name string, first *compiled) (
 	}
 	function := *found
 	function.Name = first.features.Name // as it was compiled
-	from := &source{p, &function}
+	from := &source{program: p, function: &function}
 	if err := from.check(first.features); err != nil {
 		return nil, err
 	}

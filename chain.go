@@ -86,7 +86,7 @@ func (f *Function) isFixed() bool {
 	case *compiled:
 		return true
 	case *variants:
-		return len(r.from.function.OpenInputs()) == 0
+		return len(r.from.openInputs()) == 0
 	}
 	return false
 }

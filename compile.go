@@ -3,6 +3,7 @@ package espalier
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -32,11 +33,14 @@ type CompileOptions struct {
 	Pass func(PassReport)
 }
 
+// ErrNoMIL is the error about the MIL text of a model that is a graph of native layers.
+var ErrNoMIL = errors.New("a graph of native layers has no operations of MIL: its layers are its text")
+
 // A Program is a model that is compiled.
 type Program struct {
 	life    *lifetime // of the model
 	result  *compiler.Result
-	version string // of MIL, in which the model is written
+	version string // of MIL, in which the model is written; "" of a graph
 }
 
 // Compile compiles a model that was read from a program, or a pipeline of such: for the default shapes of its inputs, or those
@@ -61,7 +65,11 @@ func (m *Model) Compile(ctx context.Context, o CompileOptions) (p *Program, err 
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", m.functions[0].path, err)
 	}
-	return &Program{m.life, result, job.Functions[0].Program.Version}, nil
+	p = &Program{life: m.life, result: result}
+	if from := job.Functions[0].Program; from != nil {
+		p.version = from.Version
+	}
+	return p, nil
 }
 
 // job is what the compiler takes of the model.
@@ -114,14 +122,17 @@ func (f *Function) entry() (compiler.Entry, error) {
 	if err != nil {
 		return compiler.Entry{}, err
 	}
-	shapes := f.features.DefaultShapes(from.function)
-	for _, v := range from.function.OpenInputs() {
+	var shapes map[string][]int
+	if from.function != nil {
+		shapes = f.features.DefaultShapes(from.function)
+	}
+	for _, v := range from.openInputs() {
 		if _, ok := shapes[v.Name]; !ok {
 			return compiler.Entry{}, fmt.Errorf("input %q is a %v: the description has no default shape", v.Name, v.Type)
 		}
 	}
 	features := manifestFunction(&f.features.FunctionDescription)
-	return compiler.Entry{Function: from.function, Program: from.program, Shapes: shapes, Features: features}, nil
+	return from.entry(shapes, features), nil
 }
 
 // chooseShapes makes the one entry of a function one for shapes of its inputs that are not the default ones.
@@ -136,7 +147,7 @@ func (f *Function) chooseShapes(entries []compiler.Entry, shapes map[string][]in
 		if !ok || !array.Admits(shape) {
 			return &InputError{Name: name, Err: fmt.Errorf("it cannot have the shape %v: it is %v", shape, f.Inputs()[i].Type)}
 		}
-		if slices.ContainsFunc(entry.Function.OpenInputs(), func(v *mil.Value) bool { return v.Name == name }) {
+		if entry.Function != nil && slices.ContainsFunc(entry.Function.OpenInputs(), func(v *mil.Value) bool { return v.Name == name }) {
 			entry.Shapes = maps.Clone(entry.Shapes)
 			entry.Shapes[name] = shape
 		}
@@ -169,11 +180,17 @@ type Placement struct {
 	Reason    string // of the host: why the engine does not take it
 }
 
-// Placements lists the operations of a program with the backends that run them. Constants and what
+// Placements lists the operations of a program with the backends that run them, or the layers of a graph. Constants and what
 // follows from them are not among them.
 func (p *Program) Placements() []Placement {
 	var list []Placement
 	for _, f := range p.result.Functions {
+		for _, l := range slices.Concat(f.Layers()...) {
+			list = append(list, Placement{f.Name, l.Name, l.Kind.String(), compiler.OnEngine.String(), ""})
+		}
+		if f.Placement == nil {
+			continue
+		}
 		for _, o := range f.Placement.Ops {
 			list = append(list, Placement{f.Name, o.Op.Name(), o.Op.Kind, o.Backend.String(), o.Reason()})
 		}
@@ -206,8 +223,8 @@ type CompiledFunction struct {
 // A CompiledSegment is a run of operations on one backend.
 type CompiledSegment struct {
 	Name       string
-	Backend    string // "engine" or "host"
-	Operations int
+	Backend    string    // "engine" or "host"
+	Operations int       // of the model, or layers of a graph
 	Tasks      int       // of the engine
 	Container  *hwx.File // likewise, without the weights that are in a file of their own; nil on the host
 	OnChip     *OnChip   // likewise; nil if no task uses memory on chip
@@ -226,8 +243,13 @@ func (p *Program) Functions() []CompiledFunction {
 	for _, f := range p.result.Functions {
 		function := CompiledFunction{Name: f.Name}
 		for i, s := range f.Segments {
-			part := f.Placement.Parts[i]
-			compiled := CompiledSegment{Backend: part.Backend.String(), Operations: len(part.Ops)}
+			compiled := CompiledSegment{Backend: compiler.OnEngine.String()}
+			if f.Placement != nil {
+				part := f.Placement.Parts[i]
+				compiled.Backend, compiled.Operations = part.Backend.String(), len(part.Ops)
+			} else {
+				compiled.Operations = len(f.Layers()[i])
+			}
 			if s == nil {
 				compiled.Name = f.Hosts[i].Name
 			} else {
@@ -244,7 +266,8 @@ func (p *Program) Functions() []CompiledFunction {
 }
 
 // WriteMIL writes the functions of a program as MIL text, as they were placed: loops of a known length unrolled, and
-// before each operation a comment that says where it runs and, of the host, why.
+// before each operation a comment that says where it runs and, of the host, why. A graph of native layers has no such text:
+// ErrNoMIL.
 func (p *Program) WriteMIL(w io.Writer) (err error) {
 	place, err := p.life.enter(context.Background())
 	if err != nil {
@@ -252,6 +275,9 @@ func (p *Program) WriteMIL(w io.Writer) (err error) {
 	}
 	defer p.life.leave(place, &err)
 	defer osfile.Protect().Catch(&err)
+	if slices.ContainsFunc(p.result.Functions, func(f *compiler.Function) bool { return f.Placement == nil }) {
+		return ErrNoMIL
+	}
 	text := &mil.Program{Version: p.version}
 	places := map[*mil.Operation]*compiler.Placed{}
 	top := map[*mil.Operation]bool{}

@@ -48,6 +48,9 @@ func (p *Program) oneSegment() (*compiler.Function, error) {
 
 // hostReasons says why operations run on the host, a line each.
 func hostReasons(f *compiler.Function) (lines []string) {
+	if f.Placement == nil { // a graph has no host
+		return nil
+	}
 	for _, o := range f.Placement.Ops {
 		if o.Backend != compiler.OnHost {
 			continue

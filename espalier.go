@@ -26,6 +26,7 @@ import (
 	"github.com/espalier-ane/espalier/coreml"
 	"github.com/espalier-ane/espalier/hwx"
 	"github.com/espalier-ane/espalier/internal/build"
+	"github.com/espalier-ane/espalier/internal/graphfile"
 	"github.com/espalier-ane/espalier/internal/kernel/isa"
 	"github.com/espalier-ane/espalier/internal/osfile"
 )
@@ -129,7 +130,8 @@ type Model struct {
 	functions []*Function // the default one first
 }
 
-// Open reads a model: a package, a model file, a compiled model, MIL text, a bundle or a hardware container. A folder
+// Open reads a model: a package, a model file, a compiled model, MIL text, a graph of native layers, a bundle or a hardware
+// container. A folder
 // among them may be a zip archive of it. Its files must not be written to as long as it is open: see Config.Weights. A weight
 // file that is missing is a *coreml.MissingWeightsError; see Config.RandomWeights.
 func Open(path string) (*Model, error) { return Config{}.Open(path) }
@@ -170,6 +172,12 @@ func (c Config) OpenContext(ctx context.Context, path string) (*Model, error) {
 			open = bundle.OpenCopy
 		}
 		err = openWith(ctx, m, path, func(path string) (*bundle.Bundle, error) { return open(ctx, path) }, c.bundleFunctions)
+	case graphfile.IsFile(path):
+		open := graphfile.Open
+		if copied {
+			open = graphfile.OpenCopy
+		}
+		err = openWith(ctx, m, path, open, c.graphFunctions)
 	case isArchivedBundle(path):
 		err = openWith(ctx, m, path, openArchivedBundle, c.bundleFunctions)
 	default:

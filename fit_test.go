@@ -39,7 +39,7 @@ func allHalves() *tensor.Tensor {
 // fitGraph is a graph of one fit, of four channels.
 func fitGraph(t *testing.T, side int, add func(*anec.Builder, *anec.Value) *anec.Value) *anec.Graph {
 	t.Helper()
-	g := parseGraph(t, fmt.Sprintf("graph net\ninput %%x fp16[1,1,4,%d,%d]\n", side, side))
+	g := parseGraph(t, fmt.Sprintf("graph net\ninput %%x : fp16[1,1,4,%d,%d]\n", side, side))
 	b := &anec.Builder{Graph: g}
 	g.AddOutput(add(b, g.Value("x")))
 	if err := b.Err(); err != nil {

@@ -19,14 +19,15 @@ type Function struct {
 	features *features
 	numerics Numerics
 	runner   runner
-	random   []string // weight files that are absent, and were made up
+	random   []string   // weight files that are absent, and were made up
+	warnings []*Finding // of the reader
 }
 
 // A runner is how a function runs. Opening a model chooses one for each of its functions; nothing else asks which one it
 // is, but for Compile, which takes a pipeline apart.
 //
 //	compiled   a function of a bundle or container, on the runtime
-//	variants   a function of a program, compiled for each set of shapes that comes
+//	variants   a function of a program, or a graph, compiled for each set of shapes that comes
 //	pipeline   functions one after the other
 //	evaluator  a function of a program, on the host alone
 type runner interface {

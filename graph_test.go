@@ -84,11 +84,11 @@ var graphCases = []graphCase{
 	{
 		name: "convolution", targets: "virtual h13 h14", within: 0.01,
 		text: `graph net
-input %x fp16[1,1,2,3,4]
-const %w fp16[3,1,2,1,1] data=(0.5,-1,2,0.25,-0.5,1)
-const %b fp16[1,1,3,1,1] data=(1,-1,0.5)
-%c fp16[1,1,3,3,4] = Conv(%x, %w, %b)
-%y fp16[1,1,3,3,4] = Neuron(%c) Type=relu
+input %x : fp16[1,1,2,3,4]
+const %w : fp16[3,1,2,1,1] {data = [0.5, -1, 2, 0.25, -0.5, 1]}
+const %b : fp16[1,1,3,1,1] {data = [1, -1, 0.5]}
+%c = anec.convolution(%x, %w, %b) : fp16[1,1,3,3,4]
+%y = anec.relu(%c) : fp16[1,1,3,3,4]
 output %y
 `,
 		define: func(in, _ map[string][]float32) map[string][]float32 {
@@ -105,10 +105,10 @@ output %y
 	{
 		name: "state", targets: "virtual h13", steps: 4,
 		text: `graph count
-input %x fp16[1,1,1,2,5]
-state %total fp16[1,1,1,2,5] -> %sum
-%sum fp16[1,1,1,2,5] = ElementWise(%total, %x) Type=Add
-%y fp16[1,1,1,2,5] = ElementWise(%sum, %total) Type=Add
+input %x : fp16[1,1,1,2,5]
+state %total : fp16[1,1,1,2,5] -> %sum
+%sum = anec.add(%total, %x) : fp16[1,1,1,2,5]
+%y = anec.add(%sum, %total) : fp16[1,1,1,2,5]
 output %y
 output %total
 output %y
@@ -126,13 +126,13 @@ output %y
 	{
 		name: "attention", targets: "virtual h13 h14", segments: map[string]int{"h13": 3, "h14": 3}, within: 0.02,
 		text: `graph attend
-input %x fp16[1,1,2,4,8]
-input %k fp16[1,1,2,4,8]
-const %scale fp16[1,1,1,1,1] data=(0.5)
-const %two fp16[1,1,1,1,1] data=(2)
-%q fp16[1,1,2,4,8] = Neuron(%x) Type=relu
-%a fp16[1,1,2,4,8] = SDPA(%q, %k, %k, %scale) SubtractMax=true
-%y fp16[1,1,2,4,8] = ElementWise(%a, %two) Type=Mult
+input %x : fp16[1,1,2,4,8]
+input %k : fp16[1,1,2,4,8]
+const %scale : fp16[1,1,1,1,1] {data = [0.5]}
+const %two : fp16[1,1,1,1,1] {data = [2]}
+%q = anec.relu(%x) : fp16[1,1,2,4,8]
+%a = anec.sdpa(%q, %k, %k, %scale) {subtract_max = true} : fp16[1,1,2,4,8]
+%y = anec.multiply(%a, %two) : fp16[1,1,2,4,8]
 output %y
 `,
 		define: func(in, _ map[string][]float32) map[string][]float32 {
@@ -151,14 +151,14 @@ output %y
 		// What is left in the state is read from it behind the attention; what was in it before is handed on.
 		name: "state across segments", targets: "virtual h13", segments: map[string]int{"h13": 3}, steps: 3, within: 0.02,
 		text: `graph remember
-input %x fp16[1,1,1,4,8]
-state %held fp16[1,1,1,4,8] -> %now @memory
-const %half fp16[1,1,1,1,1] data=(0.5)
-%part fp16[1,1,1,4,8] = ElementWise(%held, %half) Type=Mult
-%now fp16[1,1,1,4,8] = ElementWise(%part, %x) Type=Add
-%a fp16[1,1,1,4,8] = SDPA(%x, %now, %now, %half) SubtractMax=true
-%b fp16[1,1,1,4,8] = ElementWise(%a, %held) Type=Add
-%y fp16[1,1,1,4,8] = ElementWise(%b, %now) Type=Add
+input %x : fp16[1,1,1,4,8]
+state %held : fp16[1,1,1,4,8] -> %now @memory
+const %half : fp16[1,1,1,1,1] {data = [0.5]}
+%part = anec.multiply(%held, %half) : fp16[1,1,1,4,8]
+%now = anec.add(%part, %x) : fp16[1,1,1,4,8]
+%a = anec.sdpa(%x, %now, %now, %half) {subtract_max = true} : fp16[1,1,1,4,8]
+%b = anec.add(%a, %held) : fp16[1,1,1,4,8]
+%y = anec.add(%b, %now) : fp16[1,1,1,4,8]
 output %y
 `,
 		define: func(in, states map[string][]float32) map[string][]float32 {
@@ -177,10 +177,10 @@ output %y
 	{
 		name: "no layers", targets: "virtual h13", steps: 2,
 		text: `graph given
-input %x fp16[1,1,1,1,4]
-input %unused fp16[1,1,1,1,4]
-state %s fp16[1,1,1,1,4] -> %x
-const %c fp16[1,1,1,1,2] data=(3,4)
+input %x : fp16[1,1,1,1,4]
+input %unused : fp16[1,1,1,1,4]
+state %s : fp16[1,1,1,1,4] -> %x
+const %c : fp16[1,1,1,1,2] {data = [3, 4]}
 output %x
 output %c
 output %s
@@ -194,8 +194,8 @@ output %s
 	{
 		name: "softmax that is taken apart", targets: "virtual h13", within: 0.005,
 		text: `graph soft
-input %x fp16[1,1,2,3,4]
-%y fp16[1,1,2,3,4] = Softmax(%x) Axes=HW
+input %x : fp16[1,1,2,3,4]
+%y = anec.softmax(%x) {axes = HW} : fp16[1,1,2,3,4]
 output %y
 `,
 		define: func(in, _ map[string][]float32) map[string][]float32 {
@@ -215,8 +215,8 @@ output %y
 	{
 		name: "depth", targets: "virtual",
 		text: `graph deep
-input %x fp16[2,3,1,1,2]
-%y fp16[2,1,1,1,2] = Reduction(%x) Axes=D
+input %x : fp16[2,3,1,1,2]
+%y = anec.reduce_sum(%x) {axes = D} : fp16[2,1,1,1,2]
 output %y
 `,
 		define: func(in, _ map[string][]float32) map[string][]float32 {
@@ -232,9 +232,9 @@ output %y
 	{
 		name: "a kind that no operation lowers to", targets: "virtual h15", within: 0.01,
 		text: `graph cross
-input %x fp16[4,1,3,1,1]
-input %z fp16[4,1,3,1,1]
-%y fp16[4,1,3,1,1] = CrossProduct(%x, %z)
+input %x : fp16[4,1,3,1,1]
+input %z : fp16[4,1,3,1,1]
+%y = anec.cross_product(%x, %z) : fp16[4,1,3,1,1]
 output %y
 `,
 		define: func(in, _ map[string][]float32) map[string][]float32 {
@@ -290,16 +290,15 @@ func TestGraphs(t *testing.T) {
 				if want := max(c.segments[target], 1); len(manifest.Functions[0].Segments) != want {
 					t.Errorf("%d segments, want %d: %+v", len(manifest.Functions[0].Segments), want, manifest.Functions[0].Segments)
 				}
-				c.compare(t, m, g)
+				c.compare(t, m.Functions()[0], g)
 			})
 		}
 	}
 }
 
 // compare runs the steps of a case against its definition.
-func (c *graphCase) compare(t *testing.T, m *espalier.Model, g *anec.Graph) {
+func (c *graphCase) compare(t *testing.T, f *espalier.Function, g *anec.Graph) {
 	t.Helper()
-	f := m.Functions()[0]
 	if f.Name() != g.Name || len(f.Inputs()) != len(g.Inputs) || len(f.States()) != len(g.States) {
 		t.Fatalf("function %s takes %v and keeps %v", f.Name(), f.Inputs(), f.States())
 	}
@@ -356,12 +355,12 @@ func (c *graphCase) near(t *testing.T, what string, got, want []float32) {
 // The ports of a graph are features: arrays N, C, H, W, with the depth where there is one.
 func TestGraphFeatures(t *testing.T) {
 	m, _ := openGraphs(t, "virtual", parseGraph(t, `graph ports
-input %x fp16[2,3,4,5,6]
-input %i int32[1,1,1,1,7]
-state %s fp32[1,1,2,3,4] -> %s
-%y fp16[2,3,4,5,6] = Neuron(%x) Type=relu
-%j int32[1,1,1,1,7] = Copy(%i)
-%z fp32[1,1,2,3,4] = Copy(%s)
+input %x : fp16[2,3,4,5,6]
+input %i : int32[1,1,1,1,7]
+state %s : fp32[1,1,2,3,4] -> %s
+%y = anec.relu(%x) : fp16[2,3,4,5,6]
+%j = anec.copy(%i) : int32[1,1,1,1,7]
+%z = anec.copy(%s) : fp32[1,1,2,3,4]
 output %y
 output %j
 output %z
@@ -382,10 +381,10 @@ output %z
 // What a target does not take is an error that names each layer: there is no host for it.
 func TestGraphsRefuse(t *testing.T) {
 	const twoMatrices = `graph net
-input %x fp16[1,2,1,4,4]
-%ok fp16[1,2,1,4,4] = Neuron(%x) Type=relu
-%first fp16[1,2,1,4,4] = MatrixMultiplication(%x, %x)
-%second fp16[1,2,1,4,4] = MatrixMultiplication(%first, %x)
+input %x : fp16[1,2,1,4,4]
+%ok = anec.relu(%x) : fp16[1,2,1,4,4]
+%first = anec.matmul(%x, %x) : fp16[1,2,1,4,4]
+%second = anec.matmul(%first, %x) : fp16[1,2,1,4,4]
 output %ok
 output %second
 `
@@ -396,16 +395,16 @@ output %second
 		{"gate", "h13", twoMatrices, []string{
 			`graph net: layer "first" (MatrixMultiplication): depth > 1 is not supported for MatMult`, `layer "second" (MatrixMultiplication): depth > 1`,
 		}},
-		{"type", "h13", "graph net\ninput %x fp32[1,1,1,1,4]\n%y fp32[1,1,1,1,4] = Neuron(%x) Type=relu\noutput %y\n", []string{
+		{"type", "h13", "graph net\ninput %x : fp32[1,1,1,1,4]\n%y = anec.relu(%x) : fp32[1,1,1,1,4]\noutput %y\n", []string{
 			`layer "y" (Neuron): "x" is of fp32, and the engine computes in fp16`,
 		}},
-		{"pass", "virtual", "graph net\ninput %x fp16[1,1,9,1,1]\n%ok fp16[1,1,9,1,1] = Neuron(%x) Type=relu\n%y fp16[1,1,4,1,4] = MatrixDecomposition(%ok) Type=NonQRGivens RotationAxis=[0]\noutput %y\n", []string{
+		{"pass", "virtual", "graph net\ninput %x : fp16[1,1,9,1,1]\n%ok = anec.relu(%x) : fp16[1,1,9,1,1]\n%y = anec.matrix_decomposition(%ok) {type = NonQRGivens, rotation_axis = [0]} : fp16[1,1,4,1,4]\noutput %y\n", []string{
 			`layer "y" (MatrixDecomposition): `, "[from y]",
 		}},
-		{"random", "virtual", "graph net\n%y fp16[1,1,1,1,4] = RandomGenerator() Fresh=true Dims=[1,1,1,1,4]\noutput %y\n", []string{`layer "y" (RandomGenerator): without a seed`}},
-		{"port", "virtual", "graph net\ninput %x int4[1,1,1,1,4]\n%y fp16[1,1,1,1,4] = TypeCast(%x) To=fp16\noutput %y\n", []string{`graph net: "x" is of int4: a port has elements of whole bytes`}},
-		{"empty", "virtual", "graph net\ninput %x fp16[1,1,1,1,0]\n%y fp16[1,1,1,1,0] = Neuron(%x) Type=relu\noutput %y\n", []string{`layer "y" (Neuron): "x" has no elements`}},
-		{"names", "virtual", "graph net\ninput %x fp16[1,1,1,1,4]\nstate %s fp16[1,1,1,1,4] -> %y @x\n%y fp16[1,1,1,1,4] = Neuron(%x) Type=relu\noutput %y\n", []string{`state "x" has the name of another value`}},
+		{"random", "virtual", "graph net\n%y = anec.random_generator() {dims = [1, 1, 1, 1, 4], fresh = true} : fp16[1,1,1,1,4]\noutput %y\n", []string{`layer "y" (RandomGenerator): without a seed`}},
+		{"port", "virtual", "graph net\ninput %x : int4[1,1,1,1,4]\n%y = anec.cast(%x) {to = fp16} : fp16[1,1,1,1,4]\noutput %y\n", []string{`graph net: "x" is of int4: a port has elements of whole bytes`}},
+		{"empty", "virtual", "graph net\ninput %x : fp16[1,1,1,1,0]\n%y = anec.relu(%x) : fp16[1,1,1,1,0]\noutput %y\n", []string{`layer "y" (Neuron): "x" has no elements`}},
+		{"names", "virtual", "graph net\ninput %x : fp16[1,1,1,1,4]\nstate %s : fp16[1,1,1,1,4] -> %y @x\n%y = anec.relu(%x) : fp16[1,1,1,1,4]\noutput %y\n", []string{`state "x" has the name of another value`}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := compileGraphs(t, c.target, parseGraph(t, c.text))
@@ -489,5 +488,5 @@ func TestGraphsBesideFunctions(t *testing.T) {
 			t.Errorf("tanh %v is %v", v, got)
 		}
 	}
-	graphCases[0].compare(t, m, parseGraph(t, graphCases[0].text))
+	graphCases[0].compare(t, m.Functions()[0], parseGraph(t, graphCases[0].text))
 }

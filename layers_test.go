@@ -40,7 +40,7 @@ var layers = [][]string{
 	3:  {"coreml", "hwx", "e5", "firmware", "internal/units"},
 	4:  {"internal/anec", "bundle", "internal/strided"},
 	5:  {"netplist", "fit", "internal/ops", "internal/segment"},
-	6:  {"internal/encode/...", "internal/engine/...", "internal/estimate"},
+	6:  {"internal/encode/...", "internal/engine/...", "internal/estimate", "internal/graphfile"},
 	7:  {"internal/compiler", "internal/driver"},
 	8:  {"e5rt"},
 	9:  {"internal/host", "internal/build"}, // what e5rt must not import: the host segments, over ops; the compiler, over its cache

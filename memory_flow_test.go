@@ -337,7 +337,7 @@ func placeName(file *hwx.File, entry int, offset int64) string {
 }
 
 var (
-	printedLayer = regexp.MustCompile(`^((?:%\S+ \S+, )*%\S+ \S+) = (\w+)\(([^)]*)\)`)
+	printedLayer = regexp.MustCompile(`^((?:%\S+, )*%\S+) = anec\.(\w+)\(([^)]*)\)`)
 	printedValue = regexp.MustCompile(`%"?[^\s",]+`)
 )
 
@@ -354,10 +354,10 @@ func newValueGraph(layers string) valueGraph {
 		if words := strings.Fields(line); words[0] == "const" {
 			g.constant[plain(words[1])] = true
 		} else if words[0] == "state" { // it holds after what it is said to
-			g.shows[plain(words[4])] = append(g.shows[plain(words[4])], plain(words[1]))
+			g.shows[plain(words[5])] = append(g.shows[plain(words[5])], plain(words[1]))
 		}
 		m := printedLayer.FindStringSubmatch(line)
-		if m == nil || !slices.Contains([]string{"Reshape", "Transpose", "InputView", "Broadcast", "Concat"}, m[2]) {
+		if m == nil || !slices.Contains([]string{"reshape", "transpose", "input_view", "broadcast", "concat"}, m[2]) {
 			continue
 		}
 		for _, bottom := range printedValue.FindAllString(m[3], -1) {

@@ -50,7 +50,7 @@ func (c Config) modelFunctions(ctx context.Context, file *coreml.Model) ([]*Func
 	}
 	var all []*Function
 	for _, d := range file.Description.Functions {
-		from := &source{p, p.Function(d.Name)}
+		from := &source{program: p, function: p.Function(d.Name)}
 		if from.function == nil {
 			return nil, fmt.Errorf("function %q is described, but the program does not have it", d.Name)
 		}
@@ -89,17 +89,22 @@ func (c Config) programFunction(from *source, described *features, known ...*com
 	case c.Numerics == FP32:
 		return nil, fmt.Errorf("%w: %s is the host's, which units %q leave out", ErrNumerics, c.Numerics, units)
 	}
+	return f, c.onEngine(f, from, target, known...)
+}
+
+// onEngine makes the engine run a function, with the host for what it does not take.
+func (c Config) onEngine(f *Function, from *source, target *hal.Target, known ...*compiled) (err error) {
 	if f.numerics, err = c.engineProfile(); err != nil {
-		return nil, err
+		return err
 	}
-	v := newVariants(from, described, target, f.numerics, units == EngineOnly)
+	v := newVariants(from, f.features, target, f.numerics, c.Units == EngineOnly)
 	v.config = c
 	v.trace = tracer(c.Pass)
 	for _, one := range known {
 		v.add(one)
 	}
 	f.runner = v
-	return f, nil
+	return nil
 }
 
 // target is the engine that a model is compiled for.

@@ -38,7 +38,7 @@ func (f *Function) newArray(ctx context.Context, d coreml.Feature) (*tensor.Tens
 	case *compiled:
 		on = r
 	case *variants:
-		if len(r.from.function.OpenInputs()) == 0 {
+		if len(r.from.openInputs()) == 0 {
 			one, err := r.variant(ctx, nil)
 			if err != nil {
 				return nil, err

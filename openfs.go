@@ -9,6 +9,7 @@ import (
 	"github.com/espalier-ane/espalier/bundle"
 	"github.com/espalier-ane/espalier/coreml"
 	"github.com/espalier-ane/espalier/hwx"
+	"github.com/espalier-ane/espalier/internal/graphfile"
 	"github.com/espalier-ane/espalier/internal/osfile"
 )
 
@@ -47,7 +48,7 @@ func (c Config) OpenFS(fsys fs.FS, name string) (*Model, error) {
 	return m.opened(name, err)
 }
 
-// OpenBytes reads a model that is one file in memory: a model file, MIL text, a hardware container, or a zip archive of a
+// OpenBytes reads a model that is one file in memory: a model file, MIL text, a graph of native layers, a hardware container, or a zip archive of a
 // package, of a compiled model or of a bundle. Errors call it by the name. The memory must not be changed before Close.
 func OpenBytes(name string, data []byte) (*Model, error) { return Config{}.OpenBytes(name, data) }
 
@@ -64,6 +65,9 @@ func (c Config) openData(name string, data []byte, beside fs.FS) (*Model, error)
 	if hwx.IsContainer(data) {
 		open := func(string) (*hwx.File, error) { return containerOf(name, data) }
 		err = openWith(context.Background(), m, name, open, c.containerFunctions)
+	} else if graphfile.Is(data) {
+		open := func(string) (*graphfile.File, error) { return graphfile.OpenBytes(name, data, beside) }
+		err = openWith(context.Background(), m, name, open, c.graphFunctions)
 	} else if files := archivedBundle(name, data); files != nil {
 		open := func(string) (*bundle.Bundle, error) { return bundle.OpenFS(files, name) }
 		err = openWith(context.Background(), m, name, open, c.bundleFunctions)

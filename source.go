@@ -4,19 +4,47 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/espalier-ane/espalier/bundle"
+	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/compiler"
 	"github.com/espalier-ane/espalier/internal/ops"
 	"github.com/espalier-ane/espalier/mil"
 )
 
-// A source is a function of a program: what can be compiled, and what the host can run.
+// A source is what can be compiled: a function of a program, which the host can run too, or a graph of native layers.
 type source struct {
 	program  *mil.Program
-	function *mil.Function
+	function *mil.Function // nil of a graph
+
+	graph   *anec.Graph
+	weights []compiler.WeightFile // of the graph
+	ports   []*mil.Value          // of the graph: inputs and states as a program has them
 }
 
-// input finds an input of the program by name; nil if there is none.
+// inputs are what the program or graph takes, states among them.
+func (s *source) inputs() []*mil.Value {
+	if s.function == nil {
+		return s.ports
+	}
+	return s.function.Inputs
+}
+
+// openInputs are the inputs whose shapes are not known before they come. A graph has none.
+func (s *source) openInputs() []*mil.Value {
+	if s.function == nil {
+		return nil
+	}
+	return s.function.OpenInputs()
+}
+
+// entry is what the compiler takes, with what a manifest says of it.
+func (s *source) entry(shapes map[string][]int, features bundle.Function) compiler.Entry {
+	return compiler.Entry{Function: s.function, Program: s.program, Shapes: shapes, Graph: s.graph, Weights: s.weights, Features: features}
+}
+
+// input finds an input by name; nil if there is none.
 func (s *source) input(name string) *mil.Value {
-	for _, v := range s.function.Inputs {
+	for _, v := range s.inputs() {
 		if v.Name == name {
 			return v
 		}
@@ -24,7 +52,7 @@ func (s *source) input(name string) *mil.Value {
 	return nil
 }
 
-// argument is the type in which the program takes an input that is there.
+// argument is the type in which it takes an input that is there.
 func (s *source) argument(name string) mil.Type { return s.input(name).Type }
 
 // state is the type of the array that a state holds. check has seen to it that it is one.

@@ -21,7 +21,7 @@ import (
 	"github.com/espalier-ane/espalier/internal/trace"
 )
 
-// variants run a function of a program: for each set of shapes that its inputs come with there is a variant, compiled on
+// variants run a function of a program or a graph: for each set of shapes that its inputs come with there is a variant, compiled on
 // first use.
 type variants struct {
 	from       *source
@@ -96,7 +96,7 @@ func (v *variants) bind(ctx context.Context, inputs, outputs map[string]any) (bo
 // openShapes are the shapes of the inputs that the function leaves open; nil if there are none.
 func (v *variants) openShapes(ctx context.Context, inputs map[string]any) (map[string][]int, error) {
 	var shapes map[string][]int
-	for _, in := range v.from.function.OpenInputs() {
+	for _, in := range v.from.openInputs() {
 		i := slices.IndexFunc(v.features.Inputs, func(d coreml.Feature) bool { return d.Name == in.Name })
 		given := inputs[in.Name]
 		t, err := v.features.array(ctx, v.features.Inputs[i], given)
@@ -220,7 +220,7 @@ func (v *variants) add(c *compiled) {
 // open keeps the shapes of the inputs that the function leaves open.
 func (v *variants) open(shapes map[string][]int) map[string][]int {
 	kept := map[string][]int{}
-	for _, in := range v.from.function.OpenInputs() {
+	for _, in := range v.from.openInputs() {
 		if shapes[in.Name] != nil {
 			kept[in.Name] = shapes[in.Name]
 		}
@@ -230,7 +230,7 @@ func (v *variants) open(shapes map[string][]int) map[string][]int {
 
 func (v *variants) key(shapes map[string][]int) string {
 	var b strings.Builder
-	for _, in := range v.from.function.OpenInputs() {
+	for _, in := range v.from.openInputs() {
 		fmt.Fprintf(&b, "%v;", shapes[in.Name])
 	}
 	return b.String()
@@ -248,8 +248,8 @@ func (v *variants) compileWithin(ctx context.Context, shapes map[string][]int) (
 	times := trace.Of(ctx)
 	began := times.Begin()
 	built, err := v.build(ctx, &compiler.Job{
-		Target: v.target, Numerics: string(v.numerics), Program: v.from.program, EngineOnly: v.engineOnly, Variant: true, Trace: traced(times, v.trace),
-		Functions: []compiler.Entry{{Function: v.from.function, Shapes: shapes, Features: v.manifest}},
+		Target: v.target, Numerics: string(v.numerics), EngineOnly: v.engineOnly, Variant: true, Trace: traced(times, v.trace),
+		Functions: []compiler.Entry{v.from.entry(shapes, v.manifest)},
 	})
 	if err != nil {
 		return nil, err

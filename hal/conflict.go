@@ -126,6 +126,12 @@ var conflicts = []Conflict{
 		Choice: "guide A for the conversion route: the operation is legal and the texture engine is not there",
 	},
 	{
+		Matter: "resize as a unit on the M1",
+		One:    "without the texture engine the compiler writes it with other layers (guide 35, DecomposeResize; guide B, gates)",
+		Other:  "rejected, as all samplers (guide 26 and B, arch-gated negatives)",
+		Choice: "the first, which was read from the compiler: a resize needs no sampler",
+	},
+	{
 		Matter: "range normalization on the M1",
 		One:    "runs along width and height; along channels it is rejected (guide B)",
 		Other:  "rejected (guide 26, arch-gated negatives)",
@@ -134,7 +140,7 @@ var conflicts = []Conflict{
 	{
 		Matter: "argmin and argmax over a whole tensor on the M1",
 		One:    "byte 0x4f2 is set: runs by direct authoring (guide 4 and 24)",
-		Other:  "gated to A15 and rejected on the M1, by direct authoring too (guide 26 and B, catalog)",
+		Other:  "gated to A15 and rejected on the M1, by direct authoring too (guide 26, arch-gated negatives, 35 and B, catalog)",
 		Choice: "the byte for direct authoring, the floor A15 for conversion: guide 4 and guide 26's own section on the two routes say so",
 	},
 	{
@@ -276,6 +282,19 @@ var conflicts = []Conflict{
 		Other:   "closed on the direct path (guide 19); not on the engine of an M4 (Apple-Neural-Engine-Microarchitecture-Study-M6)",
 		Choice:  "guide A",
 		Targets: []string{"h14", "h15", "h16", "h17"},
+	},
+	{
+		Matter:  "resample as a unit after the M1",
+		One:     "authored samplers are accepted from A14 on (guide 26, arch-gated negatives)",
+		Other:   "as a unit it runs at the nearest elements and fails between them, on the M5 (ANEForge)",
+		Choice:  "authored units that sample between elements fail on A17, where that was measured",
+		Targets: []string{"h17s"},
+	},
+	{
+		Matter: "sine and cosine as units",
+		One:    "no authoring bridge: conversion alone has them (guide 4 and 26, two compile routes)",
+		Other:  "the functions have numbers 32 and 33 among the modes that a Neuron takes (guide C.1)",
+		Choice: "the first: authored units fail on every chip",
 	},
 	{
 		Matter:  "crop-resize after the M1",

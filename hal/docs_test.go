@@ -116,6 +116,8 @@ target's value, or the source says itself that it predicts). ? is what no source
 		fmt.Fprintf(&p, "- %s: %s %s, %v (%s)\n", strings.Join(e.targets, ", "), strings.Join(e.scalars, ", "), value, e.status, e.source)
 	}
 
+	p.text("\n## Two routes")
+	p.text(twoRoutes)
 	p.text("\n## Capability bytes")
 	p.text("A byte switches one operation or format on the direct-authoring route. The compiler has about 165; these are the ones that the sources tell of. *y* and *n* are predicted.")
 	head = []string{"Byte", "Name", "Switches"}
@@ -246,3 +248,17 @@ func cellOf(target, name string) string {
 	}
 	panic("bug: " + target + " has no value " + name)
 }
+
+const twoRoutes = `Work comes to a chip's compiler by one of two routes, and each has gates of its own.
+
+- **Converted**: the operations of a model. Each operation has a first generation of chips, its floor. Below the floor the converter leaves it to the host.
+  Then the layers that it becomes meet the validators, and code generation.
+- **Authored**: the native layers of a network description, by name. No floor stands before them. The validators read the capability bytes below, and code
+  generation has the last word.
+
+So one chip can refuse a converted operation and take the same layer authored: the M1 does so with argmin over a whole axis. It goes the other way too: no
+network description has sine and cosine, which the converter has from the M3 on.
+
+` + "`espalier check MODEL`" + ` judges a model by the converted route. ` + "`--route authored`" + ` judges it as if its operations were written as layers of a network
+description. ` + "`--route both`" + ` says for each chip what authoring would win, what it would lose, and what would still be missing. A network description, or a graph of
+native layers, has the authored route alone. [layers.md](layers.md#code-generation) has the rows of each route.`

@@ -32,17 +32,17 @@ func TestBuildAttention(t *testing.T) {
 	attn := g.BridgeNode("attn", "SDPA", Params{"SubtractMax": true}, q, k, v, scale)
 	g.Output(attn)
 	const want = `graph G
-input %q fp16[1,1,8,197,64]
-input %k fp16[1,1,8,197,64]
-input %v fp16[1,1,8,197,64]
-const %scale fp16[1,1,1,1,1] data=(0.125) SUM
+input %q : fp16[1,1,8,197,64]
+input %k : fp16[1,1,8,197,64]
+input %v : fp16[1,1,8,197,64]
+const %scale : fp16[1,1,1,1,1] {data = [0.125]SUM
 `
 	got := anec.Print(buildGraph(t, g))
 	head := strings.Join(strings.SplitAfterN(got, "\n", 6)[:5], "")
 	if !matches(head, want) {
 		t.Errorf("begins\n%s\nwant\n%s", head, want)
 	}
-	for _, part := range []string{"fp16[1,1,8,197,64] = SDPA(", "SubtractMax=true", "output %attn\n"} {
+	for _, part := range []string{" = anec.sdpa(", "{subtract_max = true} : fp16[1,1,8,197,64]", "output %attn\n"} {
 		if !strings.Contains(got, part) {
 			t.Errorf("no %q in\n%s", part, got)
 		}
@@ -59,12 +59,12 @@ func TestBuildUnits(t *testing.T) {
 	relu := b.Unit("relu", "Neuron", Params{"Type": "ClampedReLU", "ReluMin": -1.0, "ReluMax": 6.0}, goc)
 	b.Output(relu, conv)
 	const want = `graph g
-input %x fp16[1,1,4,8,8]
-const %conv-1.w fp16[2,1,4,1,1] data=(1,2,3,4,5,6,7,8) SUM
-const %goc.bias fp32[1,1,2,1,1] data=(0.5,1)
-%conv fp16[1,1,2,4,4] = Conv(%x, %conv-1.w) Stride=[1,2,2] @conv-1
-%goc fp16[1,1,2,4,4] = GOC(%conv, _, %goc.bias) Scale=0.5
-%relu fp16[1,1,2,4,4] = Neuron(%goc) Type=clip A=-1 B=6 @relu-1
+input %x : fp16[1,1,4,8,8]
+const %conv-1.w : fp16[2,1,4,1,1] {data = [1, 2, 3, 4, 5, 6, 7, 8]SUM
+const %goc.bias : fp32[1,1,2,1,1] {data = [0.5, 1]}
+%conv = anec.convolution(%x, %conv-1.w) {strides = [2, 2]} : fp16[1,1,2,4,4] @conv-1
+%goc = anec.gain_offset_control(%conv, _, %goc.bias) {scale = 0.5} : fp16[1,1,2,4,4]
+%relu = anec.neuron(%goc) {type = clip, a = -1, b = 6} : fp16[1,1,2,4,4] @relu-1
 output %relu
 output %conv
 `

@@ -26,15 +26,15 @@ func TestAttentionList(t *testing.T) {
 		t.Fatal(err)
 	}
 	const want = `graph attend
-input %q fp16[1,1,5,2,4]
-input %k fp16[1,1,7,2,4]
-input %v fp16[1,1,7,2,4]
-const %scale fp16[1,1,1,1,1] data=(0.5) source=weights.1+0
-%attn.q fp16[1,1,2,5,4] = Transpose(%q) Perm=[N,D,H,C,W]
-%attn.k fp16[1,1,2,7,4] = Transpose(%k) Perm=[N,D,H,C,W]
-%attn.v fp16[1,1,2,7,4] = Transpose(%v) Perm=[N,D,H,C,W]
-%attn.y fp16[1,1,2,5,4] = SDPA(%attn.q, %attn.k, %attn.v, %scale) @attn
-%y fp16[1,1,5,2,4] = Transpose(%attn.y) Perm=[N,D,H,C,W] @attn.y_1
+input %q : fp16[1,1,5,2,4]
+input %k : fp16[1,1,7,2,4]
+input %v : fp16[1,1,7,2,4]
+const %scale : fp16[1,1,1,1,1] {data = [0.5], source = weights.1+0}
+%attn.q = anec.transpose(%q) {perm = [N, D, H, C, W]} : fp16[1,1,2,5,4]
+%attn.k = anec.transpose(%k) {perm = [N, D, H, C, W]} : fp16[1,1,2,7,4]
+%attn.v = anec.transpose(%v) {perm = [N, D, H, C, W]} : fp16[1,1,2,7,4]
+%attn.y = anec.sdpa(%attn.q, %attn.k, %attn.v, %scale) : fp16[1,1,2,5,4] @attn
+%y = anec.transpose(%attn.y) {perm = [N, D, H, C, W]} : fp16[1,1,5,2,4] @attn.y_1
 output %y
 `
 	if got := anec.Print(procs[0].Graph); got != want {
@@ -157,14 +157,14 @@ func TestProcedures(t *testing.T) {
 	}
 	got := anec.Print(procs[0].Graph) + anec.Print(procs[1].Graph)
 	const want = `graph both
-input %x fp16[1,1,2,2,2]
-%r fp16[1,1,2,2,2] = Neuron(%x) Type=relu
-%y fp16[1,1,2,2,2] = Neuron(%r) Type=relu @s
+input %x : fp16[1,1,2,2,2]
+%r = anec.relu(%x) : fp16[1,1,2,2,2]
+%y = anec.relu(%r) : fp16[1,1,2,2,2] @s
 output %y
 graph one
-input %x fp16[1,1,2,2,2]
-%t fp16[1,1,2,2,2] = Neuron(%x) Type=relu @r
-%u fp16[1,1,2,2,2] = Copy(%t)
+input %x : fp16[1,1,2,2,2]
+%t = anec.relu(%x) : fp16[1,1,2,2,2] @r
+%u = anec.copy(%t) : fp16[1,1,2,2,2]
 output %t
 output %u
 `

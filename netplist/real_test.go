@@ -95,69 +95,69 @@ func TestRealListsAsGraphs(t *testing.T) {
 	for path, want := range map[string]string{
 		"simple/conv.plist": `graph net
 form 2020
-input %image fp16[1,1,3,1,1]
-const %my_layer.w fp16[3,1,3,1,1] data=splat(2) SUM
-%"probs@output" fp16[1,1,3,1,1] = Conv(%image, %my_layer.w) @my_layer
+input %image : fp16[1,1,3,1,1]
+const %my_layer.w : fp16[3,1,3,1,1] {data = splat(2)SUM
+%"probs@output" = anec.convolution(%image, %my_layer.w) : fp16[1,1,3,1,1] @my_layer
 output %"probs@output"
 `,
 		"simple/goc.plist": `graph net
 form 2020
-input %image fp16[1,1,3,1,1]
-%"probs@output" fp16[1,1,3,1,1] = GOC(%image) Scale=34 Bias=67.00391 @my_layer
+input %image : fp16[1,1,3,1,1]
+%"probs@output" = anec.gain_offset_control(%image) {scale = 34, bias = 67.00391} : fp16[1,1,3,1,1] @my_layer
 output %"probs@output"
 `,
 		"plists/reshape.plist": `graph net
 form 2020
-input %data fp16[1,1,1,2,5]
-%"output@output" fp16[1,1,10,1,1] = Reshape(%data) Dims=[1,1,10,1,1] @output
+input %data : fp16[1,1,1,2,5]
+%"output@output" = anec.reshape(%data) {dims = [1, 1, 10, 1, 1]} : fp16[1,1,10,1,1] @output
 output %"output@output"
 `,
 		"plists/broadcast.plist": `graph net
 form 2020
-input %B fp16[1,1,1,1,2]
-input %A fp16[7,1,1,1,1]
-%A_broadcasted_output fp16[7,1,1,1,2] = Broadcast(%A) Dims=[7,1,1,1,2]
-%B_broadcasted_output fp16[7,1,1,1,2] = Broadcast(%B) Dims=[7,1,1,1,2]
-%"output@output" fp16[7,1,1,1,2] = ScaledElementWise(%A_broadcasted_output, %B_broadcasted_output) Type=Min @output
+input %B : fp16[1,1,1,1,2]
+input %A : fp16[7,1,1,1,1]
+%A_broadcasted_output = anec.broadcast(%A) {dims = [7, 1, 1, 1, 2]} : fp16[7,1,1,1,2]
+%B_broadcasted_output = anec.broadcast(%B) {dims = [7, 1, 1, 1, 2]} : fp16[7,1,1,1,2]
+%"output@output" = anec.scaled_elementwise(%A_broadcasted_output, %B_broadcasted_output) {type = Min} : fp16[7,1,1,1,2] @output
 output %"output@output"
 `,
 		"simple/doubleconvrev.plist": `graph net
 form 2020
-input %image fp16[1,1,3,1,1]
-const %my_layer.w fp32[3,1,3,1,1] data=(9.1835e-41,SUM
-%"probs@output" fp16[1,1,3,1,1] = Conv(%image, %my_layer.w) @my_layer
-%"aalt@output" fp16[1,1,3,1,1] = Conv(%"probs@output", %my_layer.w) @my_layer_2
+input %image : fp16[1,1,3,1,1]
+const %my_layer.w : fp32[3,1,3,1,1] {data = [9.1835e-41, SUM
+%"probs@output" = anec.convolution(%image, %my_layer.w) : fp16[1,1,3,1,1] @my_layer
+%"aalt@output" = anec.convolution(%"probs@output", %my_layer.w) : fp16[1,1,3,1,1] @my_layer_2
 output %"probs@output"
 output %"aalt@output"
 `,
 		"plists/concat.plist": `graph net
 form 2020
-input %input_1 fp16[2,4,2,2,3]
-input %input_0 fp16[2,4,4,2,3]
-%"output@output" fp16[2,4,6,2,3] = Concat(%input_0, %input_1) Axis=C @output
+input %input_1 : fp16[2,4,2,2,3]
+input %input_0 : fp16[2,4,4,2,3]
+%"output@output" = anec.concat(%input_0, %input_1) {axis = C} : fp16[2,4,6,2,3] @output
 output %"output@output"
 `,
 		"simple/concat.plist": `graph net
 form 2020
-input %input_1 fp16[1,1,16,1,1]
-input %input_0 fp16[1,1,16384,1,1]
-%"output@output" fp16[1,1,16400,1,1] = Concat(%input_0, %input_1) Axis=C @output
+input %input_1 : fp16[1,1,16,1,1]
+input %input_0 : fp16[1,1,16384,1,1]
+%"output@output" = anec.concat(%input_0, %input_1) {axis = C} : fp16[1,1,16400,1,1] @output
 output %"output@output"
 `,
 		"net.plist": `graph net
 form 2020
-input %image fp16[1,1,3,1,1]
-const %probs_tmp_0.w fp32[2,1,3,1,1] data=splat(3) SUM
-const %probs.bias fp16[1,1,2,1,1] data=splat(1) SUM
-%probs_tmp_0 fp16[1,1,2,1,1] = Conv(%image, %probs_tmp_0.w)
-%"probs@output" fp16[1,1,2,1,1] = GOC(%probs_tmp_0, _, %probs.bias) @probs
+input %image : fp16[1,1,3,1,1]
+const %probs_tmp_0.w : fp32[2,1,3,1,1] {data = splat(3)SUM
+const %probs.bias : fp16[1,1,2,1,1] {data = splat(1)SUM
+%probs_tmp_0 = anec.convolution(%image, %probs_tmp_0.w) : fp16[1,1,2,1,1]
+%"probs@output" = anec.gain_offset_control(%probs_tmp_0, _, %probs.bias) : fp16[1,1,2,1,1] @probs
 output %"probs@output"
 `,
 		"simple/convuint8.plist": `graph net
 form 2020
-input %image uint8[1,1,1,1,3]
-const %my_layer.w uint8[3,1,1,1,1] data=(1,2,3) SUM
-%"probs@output" uint8[1,1,3,1,3] = Conv(%image, %my_layer.w) @my_layer
+input %image : uint8[1,1,1,1,3]
+const %my_layer.w : uint8[3,1,1,1,1] {data = [1, 2, 3]SUM
+%"probs@output" = anec.convolution(%image, %my_layer.w) : uint8[1,1,3,1,3] @my_layer
 output %"probs@output"
 `,
 	} {

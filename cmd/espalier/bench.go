@@ -14,7 +14,7 @@ import (
 )
 
 type benchCmd struct {
-	Model string `arg:"" help:"What run takes: a package, model, compiled model, MIL text, bundle or hardware container; - is standard input. Inputs not given are random."`
+	Model string `arg:"" help:"What run takes: a package, model, compiled model, MIL text, graph of native layers, bundle or hardware container; - is standard input. Inputs not given are random."`
 
 	inputFlags `embed:""`
 	modelFlags `embed:""`

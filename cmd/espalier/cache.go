@@ -168,6 +168,13 @@ func (c *cacheCmd) clean(call *invocation, r *cacheReport) error {
 	})
 }
 
+// warn says on stderr what the reader of a model warns of.
+func (call *invocation) warn(list []*espalier.Finding) {
+	for _, line := range report.Warnings(list) {
+		fmt.Fprintf(call.notes, "espalier: warning: %s\n", line)
+	}
+}
+
 // noteOnce says on stderr why the cache is not used, the first time: it is no error.
 func (call *invocation) noteOnce() func(error) {
 	var once sync.Once

@@ -15,9 +15,10 @@ import (
 )
 
 type checkCmd struct {
-	Model string `arg:"" help:"A package (.mlpackage, also zipped), model (.mlmodel), compiled model (.mlmodelc) or MIL text (.mil). Its weight files need not be there. - is standard input."`
+	Model string `arg:"" help:"A package (.mlpackage, also zipped), model (.mlmodel), compiled model (.mlmodelc) or MIL text (.mil), whose weight files need not be there, or a graph of native layers (.anec). - is standard input."`
 
 	Target   string `short:"t" placeholder:"T,…" help:"Targets, chips or devices with commas between them, or all. Default: the base chips h13g to h18g, M1 to M6. espalier targets lists them."`
+	Route    string `placeholder:"R" help:"converted, authored or both. A chip has other gates for operations that are converted from a model than for layers of a network description: authored judges a model as if it were written as one, both says what that would win. Default: converted for a model, authored for a network description."`
 	Require  string `placeholder:"ane[:T,…]" help:"Exit with 3 if the host has to run an operation, on any of the targets or on these."`
 	Function string `placeholder:"NAME" help:"Check this function alone instead of all."`
 	Format   string `default:"text" placeholder:"F" help:"text, json (docs/json.md has the schema), md (for a pull request), html (one page) or sarif. Default: text."`
@@ -44,6 +45,10 @@ func (c *checkCmd) Run(call *invocation) error {
 	if err != nil {
 		return err
 	}
+	route, err := check.ParseRoute(c.Route)
+	if err != nil {
+		return usagef("--route: %w", err)
+	}
 	if c.Model == standard && c.Format == "sarif" {
 		return usagef("--format sarif says in which file a finding is: standard input is none")
 	}
@@ -61,8 +66,11 @@ func (c *checkCmd) Run(call *invocation) error {
 	if err != nil {
 		return err
 	}
-	r, err := check.File(call, path, check.Options{Targets: targets, Names: names, Function: c.Function, Progress: call.bar.set})
+	r, err := check.File(call, path, check.Options{Targets: targets, Names: names, Function: c.Function, Route: route, Progress: call.bar.set})
 	if _, missing := errors.AsType[*check.FunctionError](err); missing {
+		return usageError{err}
+	}
+	if _, other := errors.AsType[*check.RouteError](err); other {
 		return usageError{err}
 	}
 	if err != nil {
@@ -71,6 +79,7 @@ func (c *checkCmd) Run(call *invocation) error {
 	if c.Model == standard {
 		r.Rename(standardName)
 	}
+	call.warn(r.Warnings)
 	if c.Output != "" {
 		err = osfile.WriteAtomic(c.Output, func(w io.Writer) error { return write(w, r) })
 	} else {

@@ -17,7 +17,7 @@ import (
 )
 
 type compileCmd struct {
-	Model string `arg:"" optional:"" help:"A package (.mlpackage, also zipped), model (.mlmodel), compiled model (.mlmodelc) or MIL text (.mil); - is standard input."`
+	Model string `arg:"" optional:"" help:"A package (.mlpackage, also zipped), model (.mlmodel), compiled model (.mlmodelc), MIL text (.mil) or graph of native layers (.anec); - is standard input."`
 
 	Target   string   `short:"t" default:"virtual" placeholder:"T" help:"The engine to compile for: virtual, or a chip or device as m1, h13g or iPhone17,1, which espalier targets lists. Default: virtual."`
 	Strict   bool     `help:"Refuse a program with tasks that the chip itself could not run, since their encoding is not known."`
@@ -57,9 +57,11 @@ func (c *compileCmd) Run(call *invocation) error {
 			model.Close()
 		}
 	}()
-	if _, err := model.Function(c.Function); err != nil {
+	f, err := model.Function(c.Function)
+	if err != nil {
 		return usagef("%s: %w", shown(c.Model), err)
 	}
+	call.warn(f.Warnings())
 
 	bar := call.bar
 	start := time.Now()
@@ -68,6 +70,7 @@ func (c *compileCmd) Run(call *invocation) error {
 		return err
 	}
 	report := compiled.report(c.Model, targetName(c.Target))
+	report.warn(f.Warnings())
 	if c.Output == standard {
 		bar.end()
 		return compiled.program.WriteContainerTo(call, call.stdout)
@@ -157,7 +160,7 @@ func bundleName(model string) string {
 		model = full
 	}
 	name := filepath.Base(model)
-	for _, extension := range []string{".zip", ".mlpackage", ".mlmodelc", ".mlmodel", ".mil"} {
+	for _, extension := range []string{".zip", ".mlpackage", ".mlmodelc", ".mlmodel", ".mil", ".anec", ".plist"} {
 		if base := name[:max(0, len(name)-len(extension))]; base != "" && strings.EqualFold(name[len(base):], extension) {
 			name = base
 		}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 
@@ -92,7 +93,10 @@ func (c *compilation) emit(out io.Writer) error {
 			fmt.Fprintf(w, "// %s\n", form)
 		}
 		if form == emitMIL {
-			if err := c.program.WriteMIL(w); err != nil {
+			err := c.program.WriteMIL(w)
+			if errors.Is(err, espalier.ErrNoMIL) && len(c.forms) > 1 {
+				fmt.Fprintf(w, "// %v\n", err)
+			} else if err != nil {
 				return err
 			}
 			continue

@@ -21,7 +21,10 @@ type compileReport struct {
 	TimeMS    float64            `json:"time_ms,omitempty"`
 	Functions []compiledFunction `json:"functions,omitempty"`
 	Passes    []passReport       `json:"passes,omitempty"`
+	Warnings  []string           `json:"warnings,omitempty"`
 }
+
+func (r *compileReport) warn(list []*espalier.Finding) { r.Warnings = report.Warnings(list) }
 
 type compiledFunction struct {
 	Name     string            `json:"name"`

@@ -7,7 +7,7 @@ import (
 )
 
 type dumpCmd struct {
-	File string `arg:"" help:"A hardware container (.hwx), dispatch descriptor (E5), bundle, firmware container, model, MIL text, weight file or array (npz, npy). What it is, its content says. - is standard input."`
+	File string `arg:"" help:"A hardware container (.hwx), dispatch descriptor (E5), bundle, firmware container, model, MIL text, graph of native layers, weight file or array (npz, npy). What it is, its content says. - is standard input."`
 	JSON bool   `name:"json" xor:"form" help:"Print JSON; docs/json.md has the schema."`
 	Raw  bool   `xor:"form" help:"Print the file's words in hexadecimal, with their places."`
 }
@@ -29,7 +29,10 @@ func (c *dumpCmd) Run(call *invocation) error {
 		return broken
 	}
 	r.File = shown(c.File)
-	if m, ok := r.Content.(*dump.Model); ok {
+	switch m := r.Content.(type) {
+	case *dump.Model:
+		m.Model = r.File
+	case *dump.Graphs:
 		m.Model = r.File
 	}
 	write := r.WriteText

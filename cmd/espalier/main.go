@@ -23,7 +23,7 @@ type commands struct {
 	Check   checkCmd   `cmd:"" help:"Say which operations of a model run on which chip, which do not, why, and what to write instead."`
 	Compile compileCmd `cmd:"" help:"Compile a model for the engine."`
 	Inspect inspectCmd `cmd:"" help:"Show what a model takes and gives, its operations and its weights."`
-	Dump    dumpCmd    `cmd:"" help:"Explain a file: container, descriptor, bundle, firmware, model, MIL text, weights."`
+	Dump    dumpCmd    `cmd:"" help:"Explain a file: container, descriptor, bundle, firmware, model, MIL text, graph, weights."`
 	Bench   benchCmd   `cmd:"" help:"Measure how fast a model runs, and say where the time goes."`
 	Layers  layersCmd  `cmd:"" help:"Show the native layers of the engine: fields, validators, and the first chip that has them."`
 	Fit     fitCmd     `cmd:"" help:"Fit a table of 33 knots to a function of one number, and say how far it is off."`

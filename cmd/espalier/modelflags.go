@@ -83,5 +83,6 @@ func (c *modelFlags) open(call *invocation, config espalier.Config, model string
 		closeModel()
 		return nil, nil, usagef("%s: %w", shown(model), err)
 	}
+	call.warn(f.Warnings())
 	return f, closeModel, nil
 }

@@ -18,6 +18,7 @@ type runReport struct {
 	Cases    []runCase `json:"cases"`
 
 	RandomWeights []string `json:"random_weights,omitempty"`
+	Warnings      []string `json:"warnings,omitempty"`
 
 	Time    *timeReport    `json:"time,omitempty"`
 	Profile *bench.Profile `json:"profile,omitempty"`
@@ -62,7 +63,7 @@ type timeReport struct {
 }
 
 func (c *runCmd) runReport(f *espalier.Function, results []result, times []time.Duration, spent *bench.Profile) runReport {
-	r := runReport{Model: c.Model, Function: f.Name(), Numerics: f.Numerics().String(), RandomWeights: f.RandomWeights(), Profile: spent}
+	r := runReport{Model: c.Model, Function: f.Name(), Numerics: f.Numerics().String(), RandomWeights: f.RandomWeights(), Warnings: report.Warnings(f.Warnings()), Profile: spent}
 	for _, res := range results {
 		rc := runCase{Inputs: res.file, Outputs: []outputReport{}}
 		for _, v := range res.outputs {

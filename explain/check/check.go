@@ -11,6 +11,7 @@ import (
 
 	"github.com/espalier-ane/espalier/coreml"
 	"github.com/espalier-ane/espalier/hal"
+	"github.com/espalier-ane/espalier/internal/anec"
 	"github.com/espalier-ane/espalier/internal/compiler"
 	"github.com/espalier-ane/espalier/internal/diag"
 	"github.com/espalier-ane/espalier/internal/estimate"
@@ -24,6 +25,7 @@ type Options struct {
 	Targets  []*hal.Target // in the order of the report
 	Names    []hal.Choice  // what they were asked for by, if by names: where sources disagree on one, the report says so
 	Function string        // "" is all of them
+	Route    Route         // "" is that of the file: Converted for a model, Authored for graphs
 
 	// Progress is told how many of the targets are done and what comes; nil is not.
 	Progress func(done, total int, what string)
@@ -41,7 +43,10 @@ func (e *FunctionError) Error() string {
 
 // Model places every operation of a model on every target. The model's weight files need not be there.
 func Model(ctx context.Context, path string, m *coreml.Model, o Options) (*Report, error) {
-	r := &Report{Model: path, Readings: newReadings(o.Names)}
+	if o.Route == "" {
+		o.Route = Converted
+	}
+	r := &Report{Model: path, Route: o.Route, Readings: newReadings(o.Names)}
 	programs, err := modelPrograms(m)
 	if err != nil {
 		return nil, err
@@ -132,7 +137,7 @@ func checkFunction(ctx context.Context, path string, f *mil.Function, d *coreml.
 		if o.Progress != nil {
 			o.Progress(i, len(o.Targets), f.Name+" on "+t.Name)
 		}
-		target, err := c.target(ctx, t)
+		target, err := c.target(ctx, t, o.Route)
 		if err != nil {
 			return nil, err
 		}
@@ -190,11 +195,15 @@ func shapeTexts(f *mil.Function, shapes map[string][]int) []string {
 	return texts
 }
 
-func (c *check) target(ctx context.Context, t *hal.Target) (*Target, error) {
+func (c *check) target(ctx context.Context, t *hal.Target, r Route) (*Target, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	p, err := c.assessor.Place(ctx, t)
+	route := anec.Converted
+	if r == Authored {
+		route = anec.Authored
+	}
+	p, err := c.assessor.Place(ctx, t, route)
 	if err != nil {
 		return nil, err
 	}
@@ -215,10 +224,20 @@ func (c *check) target(ctx context.Context, t *hal.Target) (*Target, error) {
 	}
 	out.setEstimate(estimate)
 	out.Findings = append(out.Findings, found...)
-	slices.SortStableFunc(out.Findings, func(a, b *Finding) int {
-		return cmp.Or(cmp.Compare(c.indexOf(a.Place), c.indexOf(b.Place)), cmp.Compare(a.ID, b.ID))
-	})
+	if r == Both {
+		if err := c.compare(ctx, out, p); err != nil {
+			return nil, err
+		}
+	}
+	sortFindings(out.Findings, c.indexOf)
 	return out, nil
+}
+
+// sortFindings sorts by operation, then by ID.
+func sortFindings(list []*Finding, indexOf func(diag.Place) int) {
+	slices.SortStableFunc(list, func(a, b *Finding) int {
+		return cmp.Or(cmp.Compare(indexOf(a.Place), indexOf(b.Place)), cmp.Compare(a.ID, b.ID))
+	})
 }
 
 func (t *Target) setEstimate(e estimate.Estimate) {

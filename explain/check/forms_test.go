@@ -50,11 +50,11 @@ func TestJSON(t *testing.T) {
 
 // Every field of the schema is explained.
 func TestJSONIsDocumented(t *testing.T) {
-	text, err := json.Marshal(&check.Report{Readings: []check.Reading{{Name: "a14"}}, Functions: []*check.Function{{
-		AbsentWeights: true, Shapes: []string{"x 1"},
+	text, err := json.Marshal(&check.Report{Route: check.Both, Readings: []check.Reading{{Name: "a14"}}, Functions: []*check.Function{{
+		AbsentWeights: true, Graph: true, Shapes: []string{"x 1"},
 		Operations: []*check.Operation{{Name: "o", Line: 1, Origin: "o"}, {Name: "p", Offset: 1}},
 		Targets: []*check.Target{
-			{Places: make([]check.Place, 2), Segments: []check.Segment{{}}, NoEstimate: "none"},
+			{Places: make([]check.Place, 2), Segments: []check.Segment{{}}, NoEstimate: "none", Authored: &check.Authoring{}},
 			{Places: make([]check.Place, 2), Estimate: &check.Estimate{Excluded: "host"}, Findings: []*check.Finding{
 				{ID: diag.WorkingSet, Severity: check.Hazard, Text: "t", Limit: "l", Found: "f", Remedy: "r", Confidence: check.Disputed, Source: "s", Against: "a", Place: diag.Place{Operation: "o"}},
 				{ID: diag.UnitCollision, Severity: check.Refusal, Text: "t", Confidence: check.Decoded, Place: diag.Place{Layer: "l"}},

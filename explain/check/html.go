@@ -47,6 +47,7 @@ type targetView struct {
 	Name, Chip    string
 	Whole         bool
 	Outcome, Time string
+	Authored      string
 	Segments      []segmentView
 	Picture       string // what the picture shows, for those who do not see it
 }
@@ -78,7 +79,7 @@ const (
 )
 
 func (r *Report) view(f *Function, index int) functionView {
-	v := functionView{Index: index, Name: shortName(f.Name), Summary: f.summary(), Findings: f.Groups(), Operations: f.matrix(), Columns: f.Targets}
+	v := functionView{Index: index, Name: shortName(f.Name), Summary: r.summary(f), Findings: f.Groups(), Operations: f.matrix(), Columns: f.Targets}
 	for _, l := range r.lines(f) {
 		v.Targets = append(v.Targets, l.view(f))
 	}
@@ -91,7 +92,7 @@ func (r *Report) view(f *Function, index int) functionView {
 //	engine  ████████      ██████
 //	host            ▒▒▒▒▒▒
 func (t line) view(f *Function) targetView {
-	v := targetView{Name: t.name, Chip: t.chip, Whole: t.Whole(), Outcome: t.Outcome(f), Time: t.Time()}
+	v := targetView{Name: t.name, Chip: t.chip, Whole: t.Whole(), Outcome: t.Outcome(f), Time: t.Time(), Authored: t.Authoring(f)}
 	// A segment of one operation beside one of a thousand is to be seen too.
 	const least = 1.5 // percent
 	total, sum := 0, 0.0
@@ -168,6 +169,8 @@ func (p Place) cell() cellView {
 		return cellView{"b", "▷", "cast at the boundary"}
 	case p.Backend == Host:
 		return cellView{"h", "✕", "on the host, " + p.Status}
+	case p.Backend == Nowhere:
+		return cellView{"h", "✕", "not taken, " + p.Status}
 	case p.Status == "native":
 		return cellView{"n", "●", "on the engine, native"}
 	}

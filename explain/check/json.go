@@ -13,8 +13,10 @@ import (
 type reportJSON struct {
 	Report    string         `json:"report"`
 	Model     string         `json:"model"`
+	Route     Route          `json:"route,omitempty"`
 	Readings  []readingJSON  `json:"readings,omitempty"`
 	Functions []functionJSON `json:"functions"`
+	Warnings  []string       `json:"warnings,omitempty"`
 }
 
 type readingJSON struct {
@@ -25,6 +27,7 @@ type readingJSON struct {
 
 type functionJSON struct {
 	Name          string          `json:"name"`
+	Graph         bool            `json:"graph,omitempty"`
 	Shapes        []string        `json:"shapes,omitempty"`
 	AbsentWeights bool            `json:"absent_weights,omitempty"`
 	Operations    []operationJSON `json:"operations"`
@@ -50,6 +53,7 @@ type targetJSON struct {
 	BoundaryCasts int           `json:"boundary_casts"`
 	Estimate      *estimateJSON `json:"estimate,omitempty"`
 	NoEstimate    string        `json:"no_estimate,omitempty"`
+	Authored      *authoredJSON `json:"authored,omitempty"`
 	Segments      []segmentJSON `json:"segments"`
 	Backends      []string      `json:"backends"`
 	Statuses      []string      `json:"statuses"`
@@ -60,6 +64,13 @@ type estimateJSON struct {
 	Bound        string  `json:"bound"`
 	Error        string  `json:"error"`
 	Excluded     string  `json:"excluded,omitempty"`
+}
+
+type authoredJSON struct {
+	Verdict string `json:"verdict"`
+	Won     []int  `json:"won"`
+	Left    []int  `json:"left"`
+	Lost    []int  `json:"lost"`
 }
 
 type segmentJSON struct {
@@ -88,7 +99,10 @@ func (r *Report) WriteJSON(w io.Writer) error { return report.WriteJSON(w, r) }
 
 // MarshalJSON has the report by that schema.
 func (r *Report) MarshalJSON() ([]byte, error) {
-	out := reportJSON{Report: jsonMark, Model: r.Model}
+	out := reportJSON{Report: jsonMark, Model: r.Model, Warnings: report.Warnings(r.Warnings)}
+	if r.Route != Converted {
+		out.Route = r.Route
+	}
 	for _, reading := range r.Readings {
 		out.Readings = append(out.Readings, readingJSON(reading))
 	}
@@ -100,7 +114,7 @@ func (r *Report) MarshalJSON() ([]byte, error) {
 
 func (f *Function) json() functionJSON {
 	out := functionJSON{
-		Name: f.Name, Shapes: f.Shapes, AbsentWeights: f.AbsentWeights,
+		Name: f.Name, Graph: f.Graph, Shapes: f.Shapes, AbsentWeights: f.AbsentWeights,
 		Operations: []operationJSON{}, Targets: []targetJSON{}, Findings: []findingJSON{},
 	}
 	for _, o := range f.Operations {
@@ -141,6 +155,10 @@ func (t *Target) json(f *Function) targetJSON {
 	}
 	if e := t.Estimate; e != nil {
 		out.Estimate = &estimateJSON{e.Rounded(), e.Bound, e.Error, e.Excluded}
+	}
+	if a := t.Authored; a != nil {
+		list := func(indices []int) []int { return append([]int{}, indices...) }
+		out.Authored = &authoredJSON{t.Authoring(f), list(a.Won), list(a.Left), list(a.Lost)}
 	}
 	for _, s := range t.Segments {
 		j := segmentJSON(s)

@@ -15,14 +15,18 @@ func (r *Report) WriteMarkdown(w io.Writer) error {
 	b.WriteString(markdownMark + "\n")
 	for _, f := range r.Functions {
 		fmt.Fprintf(&b, "### %s, function %s\n\n", code(r.Model), code(shortName(f.Name)))
-		fmt.Fprintf(&b, "%s.\n\n", escaped(f.summary()))
+		fmt.Fprintf(&b, "%s.\n\n", escaped(r.summary(f)))
 		b.WriteString("| | Target | Chip | Verdict | Estimate |\n|---|---|---|---|---|\n")
 		for _, l := range r.lines(f) {
 			mark := "✅"
 			if !l.Whole() {
 				mark = "⚠️"
 			}
-			fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", mark, l.name, escaped(l.chip), escaped(l.Outcome(f)), escaped(l.Time()))
+			outcome := escaped(l.Outcome(f))
+			if authored := l.Authoring(f); authored != "" {
+				outcome += "<br>" + escaped(authored)
+			}
+			fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", mark, l.name, escaped(l.chip), outcome, escaped(l.Time()))
 		}
 		b.WriteByte('\n')
 		for _, note := range r.notes(f) {

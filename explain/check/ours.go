@@ -20,7 +20,7 @@ const (
 )
 
 var (
-	textHead  = regexp.MustCompile(`^[^\n]+, function [^\n]+: \d+ operations?[^\n]*\n  \S+( or \S+)*  `)
+	textHead  = regexp.MustCompile(`^[^\n]+, function [^\n]+: \d+ (?:operation|layer)s?[^\n]*\n  \S+( or \S+)*  `)
 	jsonHead  = regexp.MustCompile(`^\{\s*"report":\s*"` + jsonMark + `"`)
 	sarifHead = regexp.MustCompile(`^\{\s*"\$schema":\s*"[^"]*sarif[^"]*",\s*"version":\s*"2\.1\.0",\s*"runs":\s*\[\s*\{\s*"tool":\s*\{\s*"driver":\s*\{\s*"name":\s*"` + sarifToolName + `"`)
 )

@@ -77,7 +77,7 @@ func (r Reading) agree(f *Function, t *Target) bool {
 		return false
 	}
 	for _, other := range f.Targets {
-		if slices.Contains(r.Targets, other.Name) && other.Verdict(f) != t.Verdict(f) {
+		if slices.Contains(r.Targets, other.Name) && (other.Verdict(f) != t.Verdict(f) || other.Authoring(f) != t.Authoring(f)) {
 			return false
 		}
 	}

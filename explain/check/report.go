@@ -16,7 +16,9 @@ import (
 // A Report is what chips make of a model.
 type Report struct {
 	Model     string // path, as it was given
+	Route     Route
 	Functions []*Function
+	Warnings  []*Finding // of the reader of a graph
 
 	// Readings are the names that were asked for and on which sources disagree: all their targets are there, and forms for
 	// people have one line for those of a name that agree.
@@ -40,6 +42,7 @@ type Function struct {
 	Name       string
 	Operations []*Operation // those that compute, in program order
 	Targets    []*Target
+	Graph      bool // of native layers: these are its operations
 
 	// AbsentWeights says that the weight files are not there: nothing is said that would follow from their numbers.
 	AbsentWeights bool
@@ -63,6 +66,9 @@ type Target struct {
 	Segments []Segment
 	Findings []*Finding // by operation, then by ID
 
+	// Authored is what the authored route makes otherwise, of a report on both routes.
+	Authored *Authoring
+
 	// Estimate is nil where the cost model has none; NoEstimate says why.
 	Estimate   *Estimate
 	NoEstimate string
@@ -70,7 +76,7 @@ type Target struct {
 
 // A Place is where an operation runs: of the operation with the same index.
 type Place struct {
-	Backend string // Engine, Host or Boundary
+	Backend string // Engine, Host, Boundary or Nowhere
 	Status  string // "native", "family-gated", "bridge" or "no path"
 }
 
@@ -79,6 +85,7 @@ const (
 	Engine   = "engine"
 	Host     = "host"
 	Boundary = "boundary" // a cast of the descriptor, beside a segment of the engine
+	Nowhere  = "nowhere"  // a layer of a graph that the engine does not take: no host has a form of it
 )
 
 // A Segment is a run of operations on one backend. One on the engine is one dispatch.

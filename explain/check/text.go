@@ -23,10 +23,13 @@ func (r *Report) WriteText(w io.Writer) error {
 		if i > 0 {
 			b.WriteByte('\n')
 		}
-		fmt.Fprintf(&b, "%s, function %s: %s\n", printable(r.Model), shortName(f.Name), f.summary())
+		fmt.Fprintf(&b, "%s, function %s: %s\n", printable(r.Model), shortName(f.Name), r.summary(f))
 		lines := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 		for _, l := range r.lines(f) {
 			fmt.Fprintf(lines, "  %s\t%s\t%s\n", l.name, l.chip, l.Verdict(f))
+			if authored := l.Authoring(f); authored != "" {
+				fmt.Fprintf(lines, "  \t\t%s\n", authored)
+			}
 		}
 		lines.Flush()
 		for _, note := range r.notes(f) {
@@ -42,8 +45,14 @@ func (r *Report) WriteText(w io.Writer) error {
 }
 
 // summary is what a report of a function is about.
-func (f *Function) summary() string {
+func (r *Report) summary(f *Function) string {
 	s := count(len(f.Operations), "operation")
+	switch {
+	case f.Graph:
+		s = count(len(f.Operations), "layer")
+	case r.Route == Authored:
+		s += ", authored as units"
+	}
 	if len(f.Shapes) > 0 {
 		s += ", for " + printable(strings.Join(f.Shapes, ", "))
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/espalier-ane/espalier/hal"
 )
 
-// OnHost says of each function what runs on the host of which of these targets, a line each. It is empty if the engines run
-// every operation.
+// OnHost says of each function what runs on the host of which of these targets, or is refused there, a line each. It is empty if
+// the engines run every operation.
 func (r *Report) OnHost(targets []*hal.Target) (lines []string) {
 	for _, f := range r.Functions {
 		for _, t := range f.Targets {
@@ -25,7 +25,10 @@ func (r *Report) OnHost(targets []*hal.Target) (lines []string) {
 }
 
 // Whole reports whether the engine runs every operation, casts at the boundaries aside.
-func (t *Target) Whole() bool { return t.OnHost() == 0 }
+func (t *Target) Whole() bool { return t.OnHost() == 0 && !t.Refused() }
+
+// Refused reports whether the engine does not take a layer of a graph: then it takes none.
+func (t *Target) Refused() bool { return t.count(Nowhere) > 0 }
 
 // OnHost counts the operations that the host runs.
 func (t *Target) OnHost() int { return t.count(Host) }
@@ -33,13 +36,16 @@ func (t *Target) OnHost() int { return t.count(Host) }
 // BoundaryCasts counts the casts of the descriptor: between features, or segments of the host, and segments of the engine.
 func (t *Target) BoundaryCasts() int { return t.count(Boundary) }
 
-func (t *Target) count(backend string) (n int) {
-	for _, p := range t.Places {
+func (t *Target) count(backend string) int { return len(t.placed(backend)) }
+
+// placed are the operations on a backend.
+func (t *Target) placed(backend string) (indices []int) {
+	for i, p := range t.Places {
 		if p.Backend == backend {
-			n++
+			indices = append(indices, i)
 		}
 	}
-	return n
+	return indices
 }
 
 // Dispatches counts the segments on the engine.
@@ -59,14 +65,16 @@ func (t *Target) Verdict(f *Function) string { return t.Outcome(f) + "; " + t.Ti
 // Outcome is a verdict without the estimate.
 func (t *Target) Outcome(f *Function) string {
 	switch {
+	case t.Refused():
+		return "is refused: " + f.kinds(t.placed(Nowhere))
 	case len(t.Segments) == 0:
 		return "nothing to run"
 	case t.Whole():
 		return "runs whole on the engine, " + count(len(t.Segments), "segment")
 	case t.Dispatches() == 0:
-		return "runs whole on the host: " + t.fallbacks(f)
+		return "runs whole on the host: " + f.kinds(t.placed(Host))
 	}
-	return fmt.Sprintf("%s; on the host: %s", count(len(t.Segments), "segment"), t.fallbacks(f))
+	return fmt.Sprintf("%s; on the host: %s", count(len(t.Segments), "segment"), f.kinds(t.placed(Host)))
 }
 
 // Time is the estimate with its error, without which it would say too much, or why there is none.
@@ -77,13 +85,11 @@ func (t *Target) Time() string {
 	return fmt.Sprintf("%s (%s bound)", t.Estimate.Text, t.Estimate.Bound)
 }
 
-// fallbacks counts the operations on the host by kind.
-func (t *Target) fallbacks(f *Function) string {
+// kinds counts operations by kind.
+func (f *Function) kinds(indices []int) string {
 	kinds := map[string]int{}
-	for i, p := range t.Places {
-		if p.Backend == Host {
-			kinds[f.Operations[i].Kind]++
-		}
+	for _, i := range indices {
+		kinds[f.Operations[i].Kind]++
 	}
 	var list []string
 	for _, kind := range slices.Sorted(maps.Keys(kinds)) {

@@ -1,5 +1,5 @@
 // Package dump explains files: hardware containers down to the words of their tasks, dispatch descriptors, bundles, firmware
-// containers, models, MIL text, weight files and arrays. What a file is, its content says, not its name.
+// containers, models, MIL text, graphs of native layers, weight files and arrays. What a file is, its content says, not its name.
 //
 //	r, err := dump.File("net.hwx")
 //	if err != nil {
@@ -38,7 +38,7 @@ type Head struct {
 	Size   int64  `json:"size"`
 }
 
-// Content is what a file has by its format: a *Container, *Descriptor, *Bundle, *Firmware, *Model, *WeightFile or *Arrays. These
+// Content is what a file has by its format: a *Container, *Descriptor, *Bundle, *Firmware, *Model, *Graphs, *WeightFile or *Arrays. These
 // types are the schema of dump --json: docs/json.md explains their fields.
 type Content interface {
 	writeText(w *bufio.Writer, h *Head)

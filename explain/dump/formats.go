@@ -14,6 +14,7 @@ import (
 	"github.com/espalier-ane/espalier/e5"
 	"github.com/espalier-ane/espalier/firmware"
 	"github.com/espalier-ane/espalier/hwx"
+	"github.com/espalier-ane/espalier/internal/graphfile"
 	"github.com/espalier-ane/espalier/internal/osfile"
 	"github.com/espalier-ane/espalier/tensor"
 )
@@ -37,6 +38,7 @@ var formats = []format{
 	{"Git LFS pointer", coreml.IsLFSPointer, func(f *file) (Content, error) { return nil, f.named(coreml.ErrLFSPointer) }},
 	{"weight file", coreml.IsBlob, explainBlob},
 	{"MIL text", isProgramText, explainModel},
+	{"graph of native layers", graphfile.Is, explainGraphs},
 	{"specification", isSpecification, explainModel},
 }
 

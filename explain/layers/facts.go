@@ -91,36 +91,36 @@ func older(a, b *Chip) bool {
 	return place(a) < place(b)
 }
 
+// converterMakes are the operations of which a chip's converter makes another kind than our lowering does (guide A: argmax along
+// an axis is native from the M1 on; guide 24: what is over a whole axis from the M3 on).
+var converterMakes = map[string]string{"reduce_argmax": "ArgMinMax"}
+
 // firstConverted is the first chip of which the engine runs an operation that becomes layers of the kind.
 func firstConverted(k anec.Kind) (first *Chip) {
-	for _, o := range operationsOf(k) {
-		if c := o.Converted; c != nil && (first == nil || older(c, first)) {
+	for _, o := range allOperations() {
+		kinds := o.Layers
+		if other, ok := converterMakes[o.Name]; ok {
+			kinds = []string{other}
+		}
+		if c := o.Converted; c != nil && slices.Contains(kinds, k.String()) && (first == nil || older(c, first)) {
 			first = c
 		}
 	}
 	return first
 }
 
-// firstAuthored is the first chip that takes the example of a kind in a network description, or what the last one says. The
-// sources on authored networks begin with the M1: of chips before it, only those count that the conversion route has.
+// firstAuthored is the first chip that takes the example of a kind in a network description, or what the last one says.
 func firstAuthored(k anec.Kind) (c *Chip, reason string) {
 	if k.Info().Standing == anec.Ours {
 		return nil, "no network description has it: the kind is ours"
 	}
-	l, converted := exampleOf(k).layer, firstConverted(k)
+	l := exampleOf(k).layer
 	for _, t := range chips() {
-		if t.Family < hal.A13 && (converted == nil || older(newChip(t), converted)) {
-			continue
+		r := anec.Gate(l, t, anec.Authored)
+		if r == nil {
+			return newChip(t), ""
 		}
-		if r := anec.Validate(l, t); r != nil {
-			reason = r.Text
-			continue
-		}
-		if r := anec.CodegenAuthored(l, t); r != nil {
-			reason = r.Text
-			continue
-		}
-		return newChip(t), ""
+		reason = r.Text
 	}
 	return nil, reason
 }

@@ -9,11 +9,12 @@ import (
 	"github.com/espalier-ane/espalier/bundle"
 	"github.com/espalier-ane/espalier/coreml"
 	"github.com/espalier-ane/espalier/hwx"
+	"github.com/espalier-ane/espalier/internal/graphfile"
 	"github.com/espalier-ane/espalier/internal/ops"
 	"github.com/espalier-ane/espalier/mil"
 )
 
-// File describes a model: a package, model, compiled model, MIL text, bundle or container. If a weight file is damaged, there is
+// File describes a model: a package, model, compiled model, MIL text, graph of native layers, bundle or container. If a weight file is damaged, there is
 // a report and an error.
 func File(path string) (*Report, error) {
 	switch {
@@ -21,6 +22,14 @@ func File(path string) (*Report, error) {
 		return describeContainer(path)
 	case bundle.IsBundle(path):
 		return describeBundle(path)
+	}
+	if graphfile.IsFile(path) {
+		f, err := graphfile.Open(path)
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		return DescribeGraphs(path, f)
 	}
 	m, err := coreml.Open(path)
 	if err != nil {

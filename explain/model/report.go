@@ -6,6 +6,7 @@ type Report struct {
 	Description
 	Weights     Weights          `json:"weights"`
 	Compression []OperationCount `json:"compression,omitempty"`
+	Warnings    []string         `json:"warnings,omitempty"`
 }
 
 // A Description is what a model, or a stage of a pipeline, is and takes.
@@ -53,11 +54,12 @@ type Function struct {
 	PredictedProbabilities string `json:"predicted_probabilities,omitempty"`
 
 	Operations []OperationCount `json:"operations,omitempty"`
+	Layers     []Layer          `json:"layers,omitempty"`
 	Tasks      int              `json:"tasks,omitempty"`
 	Segments   []Segment        `json:"segments,omitempty"`
 }
 
-// A Layer is a layer of a neural network.
+// A Layer is a layer of a neural network, or a native layer of a graph.
 type Layer struct {
 	Name    string   `json:"name"`
 	Kind    string   `json:"kind"`

@@ -93,6 +93,7 @@ func (f *Function) writeText(w io.Writer, indent string) {
 		report.Columns(w, indent+"    ", rows)
 	}
 	writeOperations(w, indent, f.Operations)
+	writeLayers(w, indent, f.Layers)
 	writeSegments(w, indent, f.Segments)
 	if f.Tasks > 0 && len(f.Segments) == 0 { // segments show theirs
 		fmt.Fprintf(w, "%s  %s\n", indent, report.Count(f.Tasks, "task"))
@@ -146,7 +147,7 @@ func (r *Report) writeWeights(w io.Writer) {
 		fmt.Fprintln(w, "no weight files")
 	case r.Target != "":
 		fmt.Fprintf(w, "weights: %s\n", report.Count(r.Weights.Parameters, "parameter"))
-	case len(r.Weights.Files) > 0:
+	case len(r.Weights.Files)+len(r.Weights.Types) > 0:
 		fmt.Fprintf(w, "weights: %s\n", report.Count(r.Weights.Parameters, "parameter"))
 		var rows [][]string
 		for _, f := range r.Weights.Files {
@@ -156,6 +157,8 @@ func (r *Report) writeWeights(w io.Writer) {
 				state = "the file is missing: the model cannot run without it"
 			case f.Error != "":
 				state = "damaged"
+			case f.Records == 0: // of a graph, whose files have none
+				state = report.Size(f.Size)
 			}
 			rows = append(rows, []string{f.Path, state})
 		}

@@ -13,7 +13,7 @@ type ArgMinMax struct {
 }
 
 var argMinMaxInfo = KindInfo{
-	Kind: KindArgMinMax, Name: "ArgMinMax", Standing: Computed, Desc: "ArgMinMax", Class: td.ClassArgMinMax,
+	Kind: KindArgMinMax, Name: "ArgMinMax", Dialect: Dialect{Name: "arg_min_max"}, Standing: Computed, Desc: "ArgMinMax", Class: td.ClassArgMinMax,
 	Sources: "22 desc unit B C", Unsure: "a window smaller than x",
 	New: func() Params { return &ArgMinMax{Window: UnitWindow} }, Contract: contract("y", "x"),
 	Example: Example{"Mode=SpatialArgMax Kernel=[1,16,16]", "fp16[1,1,8,16,16]"},
@@ -47,7 +47,7 @@ type GlobalArgMinMax struct {
 }
 
 var globalArgMinMaxInfo = KindInfo{
-	Kind: KindGlobalArgMinMax, Name: "GlobalArgMinMax", Standing: Computed, Desc: "GlobalArgMinMax",
+	Kind: KindGlobalArgMinMax, Name: "GlobalArgMinMax", Dialect: Dialect{Name: "global_arg_min_max"}, Standing: Computed, Desc: "GlobalArgMinMax",
 	Class: td.ClassGlobalArgMinMax, Sources: "22 desc unit B",
 	New: func() Params { return &GlobalArgMinMax{Type: td.Max} }, Contract: contract("y", "x"),
 	Example: Example{"Axis=W", "fp16[1,1,1,16,64]"},

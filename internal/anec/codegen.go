@@ -1,6 +1,7 @@
 package anec
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/espalier-ane/espalier/hal"
@@ -85,7 +86,24 @@ func Codegen(l *Layer, t *hal.Target) *diag.Finding { return codegen(l, t, Conve
 // CodegenAuthored is Codegen for a layer of a network description.
 func CodegenAuthored(l *Layer, t *hal.Target) *diag.Finding { return codegen(l, t, Authored) }
 
+// Gate is what the first gate of a route says that does not take a layer on a
+// target: the validator, unless something stands in, or code generation. nil: it
+// is taken.
+//
+//	layer ─→ Validate ─→ Codegen of the route ─→ nil
+//	            │                 │
+//	            └──── Finding ←───┘
+func Gate(l *Layer, t *hal.Target, r Route) *diag.Finding {
+	if f := Validate(l, t); f != nil && !lifted(f.ID, l, t, r) {
+		return f
+	}
+	return codegen(l, t, r)
+}
+
 func codegen(l *Layer, t *hal.Target, r Route) *diag.Finding {
+	if f := untoldUnit(l, t, r); f != nil {
+		return f
+	}
 	verdicts := l.Info().Codegen
 	for i := range verdicts {
 		v := &verdicts[i]
@@ -101,17 +119,27 @@ func codegen(l *Layer, t *hal.Target, r Route) *diag.Finding {
 	return nil
 }
 
-// StandInFor finds what takes the place of a converted layer that a target does
-// not have, and does its work on the engine. nil: nothing has to, or nothing
-// does.
-func StandInFor(l *Layer, t *hal.Target) *CodegenVerdict {
+// StandInFor finds what takes the place of a layer that a target does not have,
+// and does its work on the engine. nil: nothing has to, or nothing does.
+func StandInFor(l *Layer, t *hal.Target, r Route) *CodegenVerdict {
+	return rowThat(l, t, r, func(v *CodegenVerdict) bool { return v.StandIn })
+}
+
+// Confirmed finds the row that says that there is code for a layer where one
+// would doubt it. nil: nobody does.
+func Confirmed(l *Layer, t *hal.Target, r Route) *CodegenVerdict {
+	return rowThat(l, t, r, func(v *CodegenVerdict) bool { return !v.Fails && !v.StandIn })
+}
+
+// rowThat finds the first row of its kind that is about the layer and one of these.
+func rowThat(l *Layer, t *hal.Target, r Route, is func(*CodegenVerdict) bool) *CodegenVerdict {
 	verdicts := l.Info().Codegen
 	for i := range verdicts {
 		v := &verdicts[i]
-		if !v.StandIn {
+		if !is(v) {
 			continue
 		}
-		if _, ok := v.holds(l, t, Converted); ok {
+		if _, ok := v.holds(l, t, r); ok {
 			return v
 		}
 	}
@@ -140,4 +168,27 @@ func (v *CodegenVerdict) limit() string {
 		return (v.To + 1).OrLater()
 	}
 	return "not " + v.Subject
+}
+
+// oldUnits are the kinds that the two oldest families have: those of the
+// operations with the lowest floor, and gain and offset from tensors, which they
+// have the byte of. They have no reshape but a flatten, and no broadcast of its
+// own (guide 35).
+var oldUnits = []Kind{
+	KindConv, KindPooling, KindConcat, KindNeuron, KindGOC, KindDynamicGOC, KindFlatten, KindInputView, KindMatMul,
+	KindTranspose, KindLinear, KindElementWise, KindAlias, KindQuant, KindDeQuant,
+	KindCopy, KindTypeCast, KindSelect,
+}
+
+// untoldUnit rejects units on chips before the M1 of which no source tells: what
+// is known of authored layers begins there.
+func untoldUnit(l *Layer, t *hal.Target, r Route) *diag.Finding {
+	if r != Authored || !legacy(t) || slices.Contains(oldUnits, l.Kind()) {
+		return nil
+	}
+	return &diag.Finding{
+		ID: diag.CodegenBeforeM1, Text: fmt.Sprintf("no source tells of the unit %v before the M1", l.Kind()),
+		Limit: hal.A13.OrLater(), Found: t.Family.Chips(), Remedy: "choose " + hal.A13.OrLater(), Confidence: diag.Predicted,
+		Source: "guide B: all families from the M1 onward; guide 24 and 35: what the two oldest families have; text: ours",
+	}
 }

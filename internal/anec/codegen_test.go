@@ -23,11 +23,11 @@ const (
 )
 
 var codegenCases = []codegenCase{
-	{"TopK Axis=W K=5", topRow, "h12 h13 h13g", "codegen-topk", "codegen-topk"},
+	{"TopK Axis=W K=5", topRow, "h13 h13g", "codegen-topk", "codegen-topk"},
 	{"TopK Axis=W K=5", topRow, "h14 h15 h16 h17s h18", "-", "-"},
 	{"TopK Axis=W K=3", topRow, "h14 h16 h17s", "-", "codegen-topk-band"},
 	{"TopK Axis=W K=4", topRow, "h18", "-", "-"},
-	{"Sort Axis=W", topRow, "h12 h13", "codegen-sort", "codegen-sort"},
+	{"Sort Axis=W", topRow, "h13", "codegen-sort", "codegen-sort"},
 	{"Sort Axis=W", topRow, "h14 h17s", "-", "-"},
 	{"DynamicSlice Axes=[W] Sizes=[2]", bottomFloat + " int32[1,1,1,1,1]", "h13", "codegen-dynamic-slice", "codegen-dynamic-slice"},
 	{"DynamicSlice Axes=[W] Sizes=[2]", bottomFloat + " int32[1,1,1,1,1]", "h14", "-", "-"},
@@ -40,6 +40,15 @@ var codegenCases = []codegenCase{
 	{"LocalResponseNormalization Size=5", bottomFloat, "h13", "-", "-"},
 	{"LocalResponseNormalization Size=5", sixteen, "h13 h17s", "-", "codegen-lrn"},
 	{"GlobalArgMinMax Axis=H", bottomFloat, "h13 h15", "-", "-"},
+	{"Neuron Type=sin", bottomFloat, "h13 h15 h18", "-", "codegen-sine-authored"},
+	{"Neuron Type=cos", bottomFloat, "h15", "-", "codegen-sine-authored"},
+	{"Neuron Type=atan", bottomFloat, "h13", "-", "-"},
+	{"Resample", bottomFloat + " fp16[1,1,2,5,6]", "h17s", "-", "codegen-resample-authored"},
+	{"Resample Method=NearestNeighbor", bottomFloat + " fp16[1,1,2,5,6]", "h17s", "-", "-"},
+	{"Resample", bottomFloat + " fp16[1,1,2,5,6]", "h14 h18", "-", "-"},
+	{"Reduction Type=Sum Axes=W", bottomFloat, "h11 h12", "-", "codegen-before-m1"},
+	{"Reduction Type=Sum Axes=W", bottomFloat, "h13", "-", "-"},
+	{"Concat Axis=C", bottomFloat + " " + bottomFloat, "h12", "-", "-"},
 	{"CropResize Size=[4,4]", boxesFor7, "h13", "codegen-crop-resize", "codegen-crop-resize"},
 	{"CropResize Size=[4,4]", boxesFor7, "h14", "-", "-"},
 	{"CropResize Size=[4,4]", boxesFor7, "h17s", "-", "codegen-crop-resize-authored"},
@@ -146,7 +155,7 @@ func TestStandIns(t *testing.T) {
 				t.Fatal(err)
 			}
 			got := ""
-			if v := StandInFor(l, target); v != nil {
+			if v := StandInFor(l, target, Converted); v != nil {
 				got = v.Subject
 				if v.Fails {
 					t.Errorf("%s fails and stands in", v.Subject)

@@ -14,7 +14,7 @@ type Concat struct {
 }
 
 var concatInfo = KindInfo{
-	Kind: KindConcat, Name: "Concat", Standing: Descriptor, Desc: "Concat", Class: td.ClassConcat, Sources: "export plist unit B",
+	Kind: KindConcat, Name: "Concat", Dialect: Dialect{Name: "concat"}, Standing: Descriptor, Desc: "Concat", Class: td.ClassConcat, Sources: "export plist unit B",
 	New: func() Params { return &Concat{} }, Contract: contract("y", "x*"),
 	Example: Example{"Axis=C", "fp16[1,1,8,16,16] fp16[1,1,8,16,16]"},
 
@@ -55,7 +55,7 @@ type Tile struct {
 }
 
 var tileInfo = KindInfo{
-	Kind: KindTile, Name: "Tile", Standing: Descriptor, Desc: "Tile", Class: td.ClassTile,
+	Kind: KindTile, Name: "Tile", Dialect: Dialect{Name: "tile"}, Standing: Descriptor, Desc: "Tile", Class: td.ClassTile,
 	Sources: "export desc", Unsure: "its keys",
 	New: func() Params { return &Tile{Reps: Dims{1, 1, 1, 1, 1}} }, Contract: contract("y", "x"),
 	Example: Example{"Reps=[1,1,2,1,1]", "fp16[1,1,8,16,16]"},
@@ -85,7 +85,7 @@ type Broadcast struct {
 }
 
 var broadcastInfo = KindInfo{
-	Kind: KindBroadcast, Name: "Broadcast", Standing: Computed, Desc: "Broadcast", Class: td.ClassBroadcast, Sources: "22 desc plist B",
+	Kind: KindBroadcast, Name: "Broadcast", Dialect: Dialect{Name: "broadcast"}, Standing: Computed, Desc: "Broadcast", Class: td.ClassBroadcast, Sources: "22 desc plist B",
 	New: func() Params { return &Broadcast{} }, Contract: contract("y", "x"),
 	Example: Example{"Dims=[1,1,8,16,16]", "fp16[1,1,8,1,1]"},
 

@@ -8,11 +8,11 @@ import (
 
 // A Window is how a layer walks over D, H and W, in this order.
 type Window struct {
-	Kernel    [3]int `net:"Kernel{Depth,Height,Width}"`
-	Stride    [3]int `net:"Step"` // as W, H, D there
-	Dilation  [3]int // netplists: not seen; MIL and the anec dialect have it (guide 22: dilation_rates)
-	PadBefore [3]int `net:"Pad{Front,Top,Left}"`
-	PadAfter  [3]int `net:"Pad{Back,Bot,Right}"`
+	Kernel    [3]int `net:"Kernel{Depth,Height,Width}" anec:"kernel_sizes,spatial"`
+	Stride    [3]int `net:"Step" anec:"strides,spatial"` // as W, H, D there
+	Dilation  [3]int `anec:"dilation_rates,spatial"`     // netplists: not seen; MIL and the anec dialect have it (guide 22: dilation_rates)
+	PadBefore [3]int `net:"Pad{Front,Top,Left}" anec:"explicit_padding,spatial"`
+	PadAfter  [3]int `net:"Pad{Back,Bot,Right}" anec:"explicit_padding,spatial"`
 }
 
 // UnitWindow covers one element.
@@ -91,12 +91,12 @@ type Conv struct {
 	Window
 	Groups      int            `net:"NumGroups"`
 	Transposed  bool           `net:"Type"`
-	OutputPad   [3]int         // transposed: elements more at the end
+	OutputPad   [3]int         `anec:"output_padding,spatial"` // transposed: elements more at the end
 	PaddingMode td.PaddingMode `net:"PaddingMode"`
 }
 
 var convInfo = KindInfo{
-	Kind: KindConv, Name: "Conv", Standing: Descriptor, Desc: "Conv", Class: td.ClassConv,
+	Kind: KindConv, Name: "Conv", Dialect: Dialect{"convolution", "Transposed", map[string]string{"true": "deconvolution"}}, Standing: Descriptor, Desc: "Conv", Class: td.ClassConv,
 	Sources:  "export plist unit 22 B",
 	New:      func() Params { return &Conv{Window: UnitWindow, Groups: 1, PaddingMode: td.PadZero} },
 	Contract: contract("y", "x w~ bias?~"),

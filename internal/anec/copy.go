@@ -14,7 +14,7 @@ import (
 type Copy struct{}
 
 var copyInfo = KindInfo{
-	Kind: KindCopy, Name: "Copy", Standing: Ours, Class: td.ClassNEBypass, Sources: "C 22",
+	Kind: KindCopy, Name: "Copy", Dialect: Dialect{Name: "copy"}, Standing: Ours, Class: td.ClassNEBypass, Sources: "C 22",
 	New: func() Params { return &Copy{} }, Contract: contract("y", "x"),
 	Example: Example{"", "fp16[1,1,8,16,16]"},
 
@@ -35,7 +35,7 @@ type TypeCast struct {
 }
 
 var typeCastInfo = KindInfo{
-	Kind: KindTypeCast, Name: "TypeCast", Standing: Ours, Class: td.ClassNEBypass, Sources: "C mil",
+	Kind: KindTypeCast, Name: "TypeCast", Dialect: Dialect{Name: "cast"}, Standing: Ours, Class: td.ClassNEBypass, Sources: "C mil",
 	New: func() Params { return &TypeCast{} }, Contract: contract("y", "x"),
 	Example: Example{"To=fp16", "bool[1,1,8,16,16]"},
 
@@ -83,7 +83,7 @@ type Shape struct {
 }
 
 var shapeInfo = KindInfo{
-	Kind: KindShape, Name: "Shape", Standing: Descriptor, Desc: "Shape", Class: td.ClassShape,
+	Kind: KindShape, Name: "Shape", Dialect: Dialect{Name: "shape"}, Standing: Descriptor, Desc: "Shape", Class: td.ClassShape,
 	Sources: "export C", Unsure: "its fields and the layout of its result",
 	New: func() Params { return &Shape{} }, Contract: contract("y", "x"),
 	Example: Example{"Axes=[C,H,W]", "fp16[1,1,8,16,16]"},

@@ -11,15 +11,15 @@ import (
 // flipped. The template lies flat along W, in the order output channel, input
 // channel of a group, row, column.
 type CrossCorrelation struct {
-	Template    [2]int `net:"Template{Height,Width}"`
-	PadBefore   [2]int `net:"Pad{Top,Left}"`
-	PadAfter    [2]int `net:"Pad{Bot,Right}"`
+	Template    [2]int `net:"Template{Height,Width}" anec:"template_sizes"`
+	PadBefore   [2]int `net:"Pad{Top,Left}" anec:"explicit_padding"`
+	PadAfter    [2]int `net:"Pad{Bot,Right}" anec:"explicit_padding"`
 	Groups      int    `net:"NumGroups"`
 	OutChannels int    `net:"OutputChannels"`
 }
 
 var crossCorrelationInfo = KindInfo{
-	Kind: KindCrossCorrelation, Name: "CrossCorrelation", Standing: Descriptor, Desc: "CrossCorrelation", Class: td.ClassCrossCorrelation,
+	Kind: KindCrossCorrelation, Name: "CrossCorrelation", Dialect: Dialect{Name: "cross_correlation"}, Standing: Descriptor, Desc: "CrossCorrelation", Class: td.ClassCrossCorrelation,
 	Sources: "export desc unit B", Unsure: "the order of a template with several channels",
 	New: func() Params { return &CrossCorrelation{Groups: 1, OutChannels: 1} }, Contract: contract("y", "x template"),
 	Example: Example{"Template=[3,3]", "fp16[1,1,1,16,16] fp16[1,1,1,1,9]"},
@@ -67,12 +67,12 @@ func correlationFLOPs(l *Layer) float64 {
 // along C and the windows, row by row, along W. (Known are its keys; the extents
 // are inferred from its use, the kernel of a convolution that is live.)
 type KernelRasterizer struct {
-	Kernel [2]int `net:"Kernel{Height,Width}"`
+	Kernel [2]int `net:"Kernel{Height,Width}" anec:"kernel_sizes"`
 	Groups int    `net:"NumGroups"`
 }
 
 var kernelRasterizerInfo = KindInfo{
-	Kind: KindKernelRasterizer, Name: "KernelRasterizer", Standing: UnitOnly, Class: td.ClassKernelRasterizer,
+	Kind: KindKernelRasterizer, Name: "KernelRasterizer", Dialect: Dialect{Name: "kernel_rasterizer"}, Standing: UnitOnly, Class: td.ClassKernelRasterizer,
 	Sources: "unit C", Unsure: "the extents of its result; the meaning of the key RasterizerMode",
 	New: func() Params { return &KernelRasterizer{Groups: 1} }, Contract: contract("y", "x"),
 	Example: Example{"Kernel=[1,1]", "fp16[1,1,8,16,16]"},

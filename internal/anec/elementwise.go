@@ -13,8 +13,13 @@ type ElementWise struct {
 	Type td.EWKind `net:"Type"`
 }
 
+var elementWiseNames = map[string]string{
+	"Add": "add", "Sub": "sub", "Mult": "multiply", "Div": "divide", "FloorDiv": "floor_div", "Power": "power", "Max": "max", "Min": "min",
+	"Equal": "equal", "NotEqual": "not_equal", "LessThan": "less", "LessThanEqual": "less_equal", "GreaterThan": "greater", "GreaterThanEqual": "greater_equal",
+}
+
 var elementWiseInfo = KindInfo{
-	Kind: KindElementWise, Name: "ElementWise", Standing: Computed, Desc: "ElementWise",
+	Kind: KindElementWise, Name: "ElementWise", Dialect: Dialect{"elementwise", "Type", elementWiseNames}, Standing: Computed, Desc: "ElementWise",
 	Class: td.ClassElementWise, Sources: "22 desc unit C",
 	New: func() Params { return &ElementWise{} }, Contract: contract("y", "x z?"),
 	Example: Example{"Type=Add", "fp16[1,1,8,16,16] fp16[1,1,8,16,16]"},
@@ -66,7 +71,7 @@ type ScaledElementWise struct {
 }
 
 var scaledElementWiseInfo = KindInfo{
-	Kind: KindScaledElementWise, Name: "ScaledElementWise", Standing: Descriptor, Desc: "ScaledElementWise", Class: td.ClassScaledElementWise,
+	Kind: KindScaledElementWise, Name: "ScaledElementWise", Dialect: Dialect{Name: "scaled_elementwise"}, Standing: Descriptor, Desc: "ScaledElementWise", Class: td.ClassScaledElementWise,
 	Sources: "export desc plist B C", Unsure: "three further numbers of the descriptor",
 	New: func() Params { return &ScaledElementWise{Scale: 1} }, Contract: contract("y", "x z"),
 	Example: Example{"Type=Add Scale=2", "fp16[1,1,8,16,16] fp16[1,1,8,16,16]"},
@@ -95,7 +100,7 @@ func (p *ScaledElementWise) infer(o *operands) ([]Type, error) {
 type Select struct{}
 
 var selectInfo = KindInfo{
-	Kind: KindSelect, Name: "Select", Standing: Ours, Class: td.ClassElementWise, Sources: "mil",
+	Kind: KindSelect, Name: "Select", Dialect: Dialect{Name: "select"}, Standing: Ours, Class: td.ClassElementWise, Sources: "mil",
 	New: func() Params { return &Select{} }, Contract: contract("y", "condition a b"),
 	Example: Example{"", "bool[1,1,8,16,16] fp16[1,1,8,16,16] fp16[1,1,8,16,16]"},
 

@@ -7,8 +7,28 @@ import (
 	"github.com/espalier-ane/espalier/tensor"
 )
 
-// An Example is a layer in short: its fields and the types of its bottoms, both as in text, "!" before a constant.
+// An Example is a layer in short: its fields as "Name=value Name=value" by their names in Go, and the types of its bottoms, "!"
+// before a constant.
 type Example struct{ Fields, Bottoms string }
+
+// setFields sets fields, and the element type OutputType.
+func setFields(words string, params Params, out *tensor.DType) (err error) {
+	for word := range strings.FieldsSeq(words) {
+		name, value, ok := strings.Cut(word, "=")
+		switch {
+		case !ok:
+			err = fmt.Errorf("%q is not a field", word)
+		case name == "OutputType":
+			*out, err = tensor.ParseDType(value)
+		default:
+			err = parseParam(params, name, value)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 // ExampleGraph makes a graph of the example of a kind, with the name of the kind. What the layer reads are inputs, constants of
 // ones, and a state where the kind reads one.
@@ -16,8 +36,7 @@ func (k Kind) ExampleGraph() (*Graph, error) {
 	info := k.Info()
 	g := New(info.Name)
 	s := Spec{Params: info.New()}
-	p := parser{graph: g, rest: info.Example.Fields}
-	if err := p.fields(s.Params, &s.OutputType); err != nil {
+	if err := setFields(info.Example.Fields, s.Params, &s.OutputType); err != nil {
 		return nil, err
 	}
 	var written *State

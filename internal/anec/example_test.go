@@ -14,7 +14,7 @@ func TestExamples(t *testing.T) {
 			continue
 		}
 		text := Print(g)
-		if len(g.Layers) != 1 || g.Layers[0].Kind() != k || !strings.Contains(text, " = "+k.String()+"(") {
+		if len(g.Layers) != 1 || g.Layers[0].Kind() != k || !strings.Contains(text, " = anec.") {
 			t.Errorf("%v: the example is\n%s", k, text)
 		}
 		if back, err := Parse(text, nil); err != nil || Print(back) != text {

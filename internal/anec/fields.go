@@ -10,8 +10,8 @@ import (
 	"github.com/espalier-ane/espalier/tensor"
 )
 
-// A Field is a field of a kind: its name in Go and in text, and Apple's netplist
-// key, if there is one.
+// A Field is a field of a kind: its name in Go, and Apple's netplist key, if there
+// is one. Its name in text is that of its attribute: see dialect.go.
 type Field struct {
 	Name, Net string
 	Inferred  bool // no source has the key
@@ -35,29 +35,25 @@ func fieldsOf(t reflect.Type, at []int) (fields []Field) {
 	return fields
 }
 
-// formatParams writes the fields that differ from those of NewParams, each as
-// " Name=value".
-func formatParams(b *strings.Builder, p Params) {
-	have, usual := reflect.ValueOf(p).Elem(), reflect.ValueOf(NewParams(p.Info().Kind)).Elem()
-	for _, f := range Fields(p.Info().Kind) {
-		v := formatValue(have.FieldByIndex(f.index))
-		if v != formatValue(usual.FieldByIndex(f.index)) {
-			fmt.Fprintf(b, " %s=%s", f.Name, v)
-		}
-	}
-}
-
 // parseParam sets the field with a name.
 func parseParam(p Params, name, text string) error {
-	for _, f := range Fields(p.Info().Kind) {
+	f, ok := fieldNamed(p.Info().Kind, name)
+	if !ok {
+		return fmt.Errorf("%v has no field %s", p.Info().Kind, name)
+	}
+	if err := parseValue(reflect.ValueOf(p).Elem().FieldByIndex(f.index), text); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return nil
+}
+
+func fieldNamed(k Kind, name string) (Field, bool) {
+	for _, f := range Fields(k) {
 		if f.Name == name {
-			if err := parseValue(reflect.ValueOf(p).Elem().FieldByIndex(f.index), text); err != nil {
-				return fmt.Errorf("%s: %w", name, err)
-			}
-			return nil
+			return f, true
 		}
 	}
-	return fmt.Errorf("%v has no field %s", p.Info().Kind, name)
+	return Field{}, false
 }
 
 func formatValue(v reflect.Value) string {
@@ -157,15 +153,27 @@ func parseToken(v reflect.Value, s string) error {
 	return fmt.Errorf("%q is not known", s)
 }
 
-func parseList(v reflect.Value, s string) error {
+// listParts are the parts of "[a, b]".
+func listParts(s string) ([]string, error) {
 	inner, opened := strings.CutPrefix(s, "[")
 	inner, closed := strings.CutSuffix(inner, "]")
 	if !opened || !closed {
-		return fmt.Errorf("%q is not a list", s)
+		return nil, fmt.Errorf("%q is not a list", s)
 	}
-	var parts []string
-	if inner != "" {
-		parts = strings.Split(inner, ",")
+	if strings.TrimSpace(inner) == "" {
+		return nil, nil
+	}
+	parts := strings.Split(inner, ",")
+	for i, part := range parts {
+		parts[i] = strings.TrimSpace(part)
+	}
+	return parts, nil
+}
+
+func parseList(v reflect.Value, s string) error {
+	parts, err := listParts(s)
+	if err != nil {
+		return err
 	}
 	if v.Kind() == reflect.Slice {
 		if len(parts) > maxList {

@@ -23,7 +23,7 @@ type Gather struct {
 }
 
 var gatherInfo = KindInfo{
-	Kind: KindGather, Name: "Gather", Standing: Descriptor, Desc: "Gather", Class: td.ClassGather,
+	Kind: KindGather, Name: "Gather", Dialect: Dialect{Name: "gather"}, Standing: Descriptor, Desc: "Gather", Class: td.ClassGather,
 	Sources: "export desc unit B", Unsure: "the extents with several axes",
 	New: func() Params { return &Gather{} }, Contract: contract("y", "x indices#"),
 	Example: Example{"Axes=[C]", "fp16[1,1,8,16,16] uint16[1,1,5,1,1]"},

@@ -11,7 +11,7 @@ import (
 type CrossProduct struct{}
 
 var crossProductInfo = KindInfo{
-	Kind: KindCrossProduct, Name: "CrossProduct", Standing: Computed, Desc: "CrossProduct",
+	Kind: KindCrossProduct, Name: "CrossProduct", Dialect: Dialect{Name: "cross_product"}, Standing: Computed, Desc: "CrossProduct",
 	Class: td.ClassCrossProduct, Sources: "22 unit B",
 	New: func() Params { return &CrossProduct{} }, Contract: contract("y", "x z"),
 	Example: Example{"", "fp16[2,1,3,1,1] fp16[2,1,3,1,1]"},
@@ -44,7 +44,7 @@ type FurthestPointSampling struct {
 }
 
 var furthestPointSamplingInfo = KindInfo{
-	Kind: KindFurthestPointSampling, Name: "FurthestPointSampling", Standing: UnitOnly,
+	Kind: KindFurthestPointSampling, Name: "FurthestPointSampling", Dialect: Dialect{Name: "furthest_point_sampling"}, Standing: UnitOnly,
 	Class: td.ClassFurthestPointSampling, Sources: "unit B",
 	New: func() Params { return &FurthestPointSampling{Metric: td.DistanceL2} }, Contract: contract("y", "points"),
 	Example: Example{"Count=4", "fp16[1,1,3,1,100]"},
@@ -84,7 +84,7 @@ type RadiusSearch struct {
 }
 
 var radiusSearchInfo = KindInfo{
-	Kind: KindRadiusSearch, Name: "RadiusSearch", Standing: UnitOnly, Class: td.ClassRadiusSearch, Sources: "unit B",
+	Kind: KindRadiusSearch, Name: "RadiusSearch", Dialect: Dialect{Name: "radius_search"}, Standing: UnitOnly, Class: td.ClassRadiusSearch, Sources: "unit B",
 	New: func() Params { return &RadiusSearch{} }, Contract: contract("y", "centroids points"),
 	Example: Example{"Radius=1", "fp16[1,1,3,1,4] fp16[1,1,3,1,100]"},
 
@@ -119,7 +119,7 @@ type CostVolume struct {
 }
 
 var costVolumeInfo = KindInfo{
-	Kind: KindCostVolume, Name: "CostVolume", Standing: UnitOnly, Class: td.ClassCostVolume,
+	Kind: KindCostVolume, Name: "CostVolume", Dialect: Dialect{Name: "cost_volume"}, Standing: UnitOnly, Class: td.ClassCostVolume,
 	Sources: "unit B", Unsure: "the meaning of the keys ScaleFactorX and ScaleFactorY",
 	New: func() Params { return &CostVolume{} }, Contract: contract("y", "aux ref"),
 	Example: Example{"Range=2", "fp16[1,1,1,8,6] fp16[1,1,1,8,8]"},
@@ -180,7 +180,7 @@ type MatrixDecomposition struct {
 }
 
 var matrixDecompositionInfo = KindInfo{
-	Kind: KindMatrixDecomposition, Name: "MatrixDecomposition", Standing: UnitOnly, Class: td.ClassMatrixDecomposition,
+	Kind: KindMatrixDecomposition, Name: "MatrixDecomposition", Dialect: Dialect{Name: "matrix_decomposition"}, Standing: UnitOnly, Class: td.ClassMatrixDecomposition,
 	Sources: "unit C", Unsure: "what it computes",
 	New: func() Params { return &MatrixDecomposition{} }, Contract: contract("y", "x"),
 	Example: Example{"Type=NonQRGivens RotationAxis=[7]", "fp16[1,1,9,1,1]"},

@@ -16,7 +16,7 @@ type GOC struct {
 }
 
 var gocInfo = KindInfo{
-	Kind: KindGOC, Name: "GOC", Standing: Descriptor, Desc: "GOC", Class: td.ClassGOC, Sources: "export plist unit 22",
+	Kind: KindGOC, Name: "GOC", Dialect: Dialect{Name: "gain_offset_control"}, Standing: Descriptor, Desc: "GOC", Class: td.ClassGOC, Sources: "export plist unit 22",
 	New: func() Params { return &GOC{Scale: 1} }, Contract: contract("y", "x scale?! bias?!"),
 	Example: Example{"", "fp16[1,1,8,16,16] !fp16[1,1,8,1,1] !fp16[1,1,8,1,1]"},
 
@@ -43,7 +43,7 @@ type DynamicGOC struct {
 }
 
 var dynamicGOCInfo = KindInfo{
-	Kind: KindDynamicGOC, Name: "DynamicGOC", Standing: Descriptor, Desc: "DynamicGOC", Class: td.ClassDynamicGOC,
+	Kind: KindDynamicGOC, Name: "DynamicGOC", Dialect: Dialect{Name: "dynamic_gain_offset_control"}, Standing: Descriptor, Desc: "DynamicGOC", Class: td.ClassDynamicGOC,
 	Sources: "export desc unit 26", Unsure: "the descriptor's second flag",
 	New: func() Params { return &DynamicGOC{} }, Contract: contract("y", "x scale? bias?"),
 	Example: Example{"", "fp16[1,1,8,16,16] fp16[1,1,8,1,1] fp16[1,1,8,1,1]"},
@@ -76,7 +76,7 @@ type BatchNorm struct {
 }
 
 var batchNormInfo = KindInfo{
-	Kind: KindBatchNorm, Name: "BatchNorm", Standing: UnitOnly, Class: td.ClassBatchNorm,
+	Kind: KindBatchNorm, Name: "BatchNorm", Dialect: Dialect{Name: "batch_norm"}, Standing: UnitOnly, Class: td.ClassBatchNorm,
 	Sources: "C mil", Unsure: "its keys; its operands",
 	New: func() Params { return &BatchNorm{} }, Contract: contract("y", "x mean~ variance~ gamma?~ beta?~"),
 	Example: Example{"Epsilon=1e-05", "fp16[1,1,8,16,16] !fp16[1,1,8,1,1] !fp16[1,1,8,1,1]"},

@@ -23,13 +23,13 @@ func parse(t *testing.T, text string) *Graph {
 
 // diamond is two ways from one convolution to one sum.
 const diamond = `graph diamond
-input %x fp16[1,1,3,8,8]
-const %w fp16[3,1,3,1,1] data=splat(0.5)
-%a fp16[1,1,3,8,8] = Conv(%x, %w) from conv_0
-%b fp16[1,1,3,8,8] = Neuron(%a) Type=relu
-%c fp16[1,1,3,8,8] = Neuron(%a) Type=tanh
-%d fp16[1,1,3,8,8] = ElementWise(%b, %c) Type=Add
-%e fp16[1,1,3,8,8] = ElementWise(%d, %d) Type=Mult
+input %x : fp16[1,1,3,8,8]
+const %w : fp16[3,1,3,1,1] {data = splat(0.5)}
+%a = anec.convolution(%x, %w) : fp16[1,1,3,8,8] from conv_0
+%b = anec.relu(%a) : fp16[1,1,3,8,8]
+%c = anec.tanh(%a) : fp16[1,1,3,8,8]
+%d = anec.add(%b, %c) : fp16[1,1,3,8,8]
+%e = anec.multiply(%d, %d) : fp16[1,1,3,8,8]
 output %e
 `
 
@@ -79,11 +79,11 @@ func TestEdit(t *testing.T) {
 		t.Error(err)
 	}
 	want := `graph diamond
-input %x fp16[1,1,3,8,8]
-const %w fp16[3,1,3,1,1] data=splat(0.5)
-%a fp16[1,1,3,8,8] = Conv(%x, %w) | post relu from conv_0
-%c fp16[1,1,3,8,8] = Neuron(%a) Type=tanh | ew Add %a
-%e fp16[1,1,3,8,8] = ElementWise(%c, %c) Type=Mult
+input %x : fp16[1,1,3,8,8]
+const %w : fp16[3,1,3,1,1] {data = splat(0.5)}
+%a = anec.convolution(%x, %w) | post relu : fp16[1,1,3,8,8] from conv_0
+%c = anec.tanh(%a) | ew Add %a : fp16[1,1,3,8,8]
+%e = anec.multiply(%c, %c) : fp16[1,1,3,8,8]
 output %e
 `
 	if got := Print(g); got != want {
@@ -125,10 +125,10 @@ func TestEditRefused(t *testing.T) {
 // A pass that takes out many layers discards them and sweeps once.
 func TestDiscard(t *testing.T) {
 	g := parse(t, `graph g
-input %x fp16[1,1,1,1,4]
-%a fp16[1,1,1,1,4] = Neuron(%x) Type=tanh
-%b fp16[1,1,1,1,4] = Copy(%a)
-%c fp16[1,1,1,1,4] = ElementWise(%b, %a) Type=Add
+input %x : fp16[1,1,1,1,4]
+%a = anec.tanh(%x) : fp16[1,1,1,1,4]
+%b = anec.copy(%a) : fp16[1,1,1,1,4]
+%c = anec.add(%b, %a) : fp16[1,1,1,1,4]
 output %c
 output %b
 `)
@@ -176,12 +176,12 @@ func TestShuffle(t *testing.T) {
 
 func TestStates(t *testing.T) {
 	g := parse(t, `graph s
-input %x fp16[1,1,2,1,4]
-input %at int32[1,1,1,1,1]
-state %cache fp16[1,1,2,8,4] -> %cache.1
-state %kept fp16[1,1,1,1,1] -> %kept @"a state"
-%cache.1 fp16[1,1,2,8,4] = RingBufferWriter(%cache, %x, %at) Live=[H]
-%y fp16[1,1,2,8,4] = ElementWise(%cache.1, %kept) Type=Mult
+input %x : fp16[1,1,2,1,4]
+input %at : int32[1,1,1,1,1]
+state %cache : fp16[1,1,2,8,4] -> %cache.1
+state %kept : fp16[1,1,1,1,1] -> %kept @"a state"
+%cache.1 = anec.ring_buffer_writer(%cache, %x, %at) {live = [H]} : fp16[1,1,2,8,4]
+%y = anec.multiply(%cache.1, %kept) : fp16[1,1,2,8,4]
 output %y
 `)
 	if s := g.States[0]; s.After.Def.Kind() != KindRingBufferWriter || !g.IsOutput(s.After) || g.IsOutput(s.Before) {
@@ -210,11 +210,11 @@ func TestBuilder(t *testing.T) {
 	}
 	g.AddOutput(both[1])
 	want := `graph b
-input %x fp16[1,1,3,8,8]
-const %t fp32[1,1,1,1,1] data=(2)
-%t_1 fp16[1,1,3,8,8] = ElementWise(%x, %t) Type=Mult from op
-%t_2 fp32[1,1,3,8,8] = Neuron(%t_1) OutputType=fp32 Type=relu from op
-%k fp32[1,1,3,8,2], %k.1 int32[1,1,3,8,2] = TopK(%t_2) K=2 Axis=W Results=Both from op
+input %x : fp16[1,1,3,8,8]
+const %t : fp32[1,1,1,1,1] {data = [2]}
+%t_1 = anec.multiply(%x, %t) : fp16[1,1,3,8,8] from op
+%t_2 = anec.relu(%t_1) {output_type = fp32} : fp32[1,1,3,8,8] from op
+%k, %k.1 = anec.top_k(%t_2) {k = 2, axis = W, results = Both} : fp32[1,1,3,8,2], int32[1,1,3,8,2] from op
 output %k.1
 `
 	if got := Print(g); got != want {

@@ -105,8 +105,9 @@ func (s Standing) String() string {
 type KindInfo struct {
 	Kind Kind
 
-	// Name is the kind in text: Apple's netplist Type where it has one.
+	// Name is what the kind is called: Apple's netplist Type where it has one. Dialect is what its layers are called in text.
 	Name     string
+	Dialect  Dialect
 	Standing Standing
 
 	// Desc is the name in ANEC<Desc>LayerDesc and _ANECValidate<Desc>Layer, of the kinds that have a validator there.

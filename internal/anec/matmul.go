@@ -14,12 +14,12 @@ import (
 // channels = channels(A), width(A) = channels(B)): a netplist is read and
 // written with the axes exchanged.
 type MatMul struct {
-	TransposeX bool // anec: transpose_lhs
-	TransposeZ bool // anec: transpose_rhs
+	TransposeX bool `anec:"transpose_lhs"`
+	TransposeZ bool `anec:"transpose_rhs"`
 }
 
 var matMulInfo = KindInfo{
-	Kind: KindMatMul, Name: "MatrixMultiplication", Standing: Descriptor, Desc: "MatrixMult", Class: td.ClassMatrixMultiplication,
+	Kind: KindMatMul, Name: "MatrixMultiplication", Dialect: Dialect{Name: "matmul"}, Standing: Descriptor, Desc: "MatrixMult", Class: td.ClassMatrixMultiplication,
 	Sources: "export desc unit 22 26", Unsure: "its keys",
 	New: func() Params { return &MatMul{} }, Contract: contract("y", "x z"),
 	Example: Example{"", "fp16[1,1,1,16,64] fp16[1,1,1,64,32]"},
@@ -91,7 +91,7 @@ type Linear struct {
 }
 
 var linearInfo = KindInfo{
-	Kind: KindLinear, Name: "Linear", Standing: Descriptor, Desc: "Linear", Class: td.ClassLinear,
+	Kind: KindLinear, Name: "Linear", Dialect: Dialect{Name: "linear"}, Standing: Descriptor, Desc: "Linear", Class: td.ClassLinear,
 	Sources: "export desc B", Unsure: "its key",
 	New: func() Params { return &Linear{Axis: W} }, Contract: contract("y", "x w~ bias?~"),
 	Example: Example{"", "fp16[1,1,1,16,64] !fp16[1,1,1,32,64]"},

@@ -19,13 +19,20 @@ type Neuron struct {
 	B    float32
 }
 
+var neuronNames = map[string]string{
+	"relu": "relu", "clamped_relu": "clamped_relu", "relun": "relu_n", "prelu": "prelu", "elu": "elu", "gelu": "gelu", "swish": "swish",
+	"sigmoid": "sigmoid", "tanh": "tanh", "softplus": "softplus", "softsign": "softsign", "erf": "erf",
+	"abs": "abs", "sign": "sign", "sqr": "square", "sqrt": "sqrt", "rsqrt": "rsqrt", "inv": "invert", "exp": "exp", "exp2": "exp2", "log2": "log2",
+	"floor": "floor", "ceil": "ceil", "round_nearest": "round", "sin": "sin", "cos": "cos", "atan": "atan",
+}
+
 var neuronInfo = KindInfo{
-	Kind: KindNeuron, Name: "Neuron", Standing: Descriptor, Desc: "Neuron", Class: td.ClassNeuron,
+	Kind: KindNeuron, Name: "Neuron", Dialect: Dialect{"neuron", "Type", neuronNames}, Standing: Descriptor, Desc: "Neuron", Class: td.ClassNeuron,
 	Sources: "export desc plist unit C", Unsure: "the keys of two of the seven constants",
 	New: func() Params { return &Neuron{} }, Contract: contract("y", "x slope?~"),
 	Example: Example{"Type=relu", "fp16[1,1,8,16,16]"},
 
-	Pattern: Pattern{1, 1, "", onlyCount}, Check: validateNeuron,
+	Pattern: Pattern{1, 1, "", onlyCount}, Check: validateNeuron, Codegen: neuronCodegen,
 
 	Unit: OnArray, Epilogue: EpilogueArray, TextureSlot: No, Broadcasts: Yes, Integers: Yes,
 	View: noView, InPlace: overAny, Rows: sameRows, AtLoad: always, Cost: perResult(1),
@@ -57,7 +64,7 @@ type NeuronCustom struct{}
 const tableWords = 64
 
 var neuronCustomInfo = KindInfo{
-	Kind: KindNeuronCustom, Name: "NeuronCustom", Standing: UnitOnly, Class: td.ClassNeuronCustom,
+	Kind: KindNeuronCustom, Name: "NeuronCustom", Dialect: Dialect{Name: "neuron_custom"}, Standing: UnitOnly, Class: td.ClassNeuronCustom,
 	Sources: "26 C", Unsure: "its keys; the table as an operand",
 	New: func() Params { return &NeuronCustom{} }, Contract: contract("y", "x table!"),
 	Example: Example{"", "fp16[1,1,8,16,16] !uint16[1,1,1,1,64]"},

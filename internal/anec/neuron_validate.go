@@ -9,11 +9,12 @@ import (
 )
 
 // neuronFloors are the functions that not all families have, with the first that
-// does (guide 24: sqrt and erf are of A13, sine and cosine of A15).
+// does (guide 24 and 35: sqrt, erf and exp2 are of A13, sine and cosine of A15).
 var neuronFloors = map[td.Function]hal.Family{
 	td.FuncSqrt:  hal.A13,
 	td.FuncRSqrt: hal.A13,
 	td.FuncErf:   hal.A13,
+	td.FuncExp2:  hal.A13,
 	td.FuncSin:   hal.A15,
 	td.FuncCos:   hal.A15,
 }
@@ -120,6 +121,18 @@ func validateMode(whole, f td.Function, t *hal.Target) *diag.Finding {
 		return nil
 	}
 	return r
+}
+
+var neuronCodegen = []CodegenVerdict{
+	{
+		ID: diag.CodegenSineAuthored, Subject: "sine and cosine as units", Route: Authored, From: firstFamily, To: lastFamily, Fails: true,
+		Text: "sine and cosine have no form in a network description", Remedy: "take the conversion route, on " + hal.A15.OrLater() + "; else write a polynomial of x, reduced to a period",
+		Status: hal.Decoded, Source: "guide 4 and 26 (two compile routes): no authoring bridge; text: ours",
+		found: func(l *Layer, _ *hal.Target) (string, bool) {
+			f := l.Params.(*Neuron).Type
+			return f.String(), f == td.FuncSin || f == td.FuncCos
+		},
+	},
 }
 
 var neuronCustomCodegen = []CodegenVerdict{

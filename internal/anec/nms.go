@@ -15,14 +15,14 @@ import (
 // Apple's unit has the four numbers along C (guide B), and two thresholds, a
 // count and a type in its descriptor.
 type NMS struct {
-	IoU      float32
+	IoU      float32 `anec:"iou"`
 	Score    float32 // boxes with a lower score are left out
 	MaxBoxes int
 	PerClass bool // boxes of different classes do not suppress each other
 }
 
 var nmsInfo = KindInfo{
-	Kind: KindNMS, Name: "NMS", Standing: Descriptor, Desc: "NMS", Class: td.ClassNMS,
+	Kind: KindNMS, Name: "NMS", Dialect: Dialect{Name: "nms"}, Standing: Descriptor, Desc: "NMS", Class: td.ClassNMS,
 	Sources: "export desc B mil", Unsure: "which number is which; its keys; its tops",
 	New: func() Params { return &NMS{} }, Contract: contract("boxes scores indices count", "boxes scores"),
 	Example: Example{"MaxBoxes=5", "fp16[1,1,1,20,4] fp16[1,1,1,20,3]"},

@@ -18,7 +18,7 @@ type LayerNorm struct {
 }
 
 var layerNormInfo = KindInfo{
-	Kind: KindLayerNorm, Name: "LayerNormalization", Standing: Descriptor, Desc: "LayerNorm", Class: td.ClassLayerNormalization,
+	Kind: KindLayerNorm, Name: "LayerNormalization", Dialect: Dialect{Name: "layer_norm"}, Standing: Descriptor, Desc: "LayerNorm", Class: td.ClassLayerNormalization,
 	Sources: "export desc B 26", Unsure: "its keys",
 	New: func() Params { return &LayerNorm{Groups: 1} }, Contract: contract("y", "x gamma?~ beta?~"),
 	Example: Example{"Axes=W Epsilon=1e-05", "fp16[1,1,1,16,64] !fp16[1,1,1,1,64] !fp16[1,1,1,1,64]"},
@@ -75,7 +75,7 @@ type InstanceNorm struct {
 }
 
 var instanceNormInfo = KindInfo{
-	Kind: KindInstanceNorm, Name: "InstanceNormalization", Standing: Descriptor, Desc: "InstanceNorm", Class: td.ClassInstanceNormalization,
+	Kind: KindInstanceNorm, Name: "InstanceNormalization", Dialect: Dialect{Name: "instance_norm"}, Standing: Descriptor, Desc: "InstanceNorm", Class: td.ClassInstanceNormalization,
 	Sources: "export desc B", Unsure: "its keys; gamma and beta as operands",
 	New: func() Params { return &InstanceNorm{} }, Contract: contract("y", "x gamma?~ beta?~"),
 	Example: Example{"Axes=HW Epsilon=1e-05", "fp16[1,1,8,16,16] !fp16[1,1,8,1,1] !fp16[1,1,8,1,1]"},
@@ -103,7 +103,7 @@ type L2Norm struct {
 }
 
 var l2NormInfo = KindInfo{
-	Kind: KindL2Norm, Name: "L2Normalization", Standing: Descriptor, Desc: "L2Norm", Class: td.ClassL2Normalization,
+	Kind: KindL2Norm, Name: "L2Normalization", Dialect: Dialect{Name: "l2_norm"}, Standing: Descriptor, Desc: "L2Norm", Class: td.ClassL2Normalization,
 	Sources: "export desc", Unsure: "its keys; an epsilon",
 	New: func() Params { return &L2Norm{} }, Contract: contract("y", "x"),
 	Example: Example{"Axes=C Epsilon=1e-06", "fp16[1,1,8,16,16]"},
@@ -126,7 +126,7 @@ type MinMaxNorm struct {
 }
 
 var minMaxNormInfo = KindInfo{
-	Kind: KindMinMaxNorm, Name: "MinMaxNormalization", Standing: Descriptor, Desc: "MinMaxNorm",
+	Kind: KindMinMaxNorm, Name: "MinMaxNormalization", Dialect: Dialect{Name: "min_max_norm"}, Standing: Descriptor, Desc: "MinMaxNorm",
 	Class: td.ClassMinMaxNormalization, Sources: "export desc unit B",
 	New: func() Params { return &MinMaxNorm{Epsilon: 1e-12} }, Contract: contract("y", "x"),
 	Example: Example{"Axes=W", "fp16[1,1,8,16,16]"},
@@ -153,7 +153,7 @@ type LRN struct {
 }
 
 var lrnInfo = KindInfo{
-	Kind: KindLRN, Name: "LocalResponseNormalization", Standing: Descriptor, Desc: "LRN",
+	Kind: KindLRN, Name: "LocalResponseNormalization", Dialect: Dialect{Name: "lrn"}, Standing: Descriptor, Desc: "LRN",
 	Class: td.ClassLocalResponseNormalization, Sources: "export desc unit B",
 	New: func() Params { return &LRN{Size: 1, K: 1} }, Contract: contract("y", "x"),
 	Example: Example{"Size=5 Alpha=0.0001 Beta=0.75", "fp16[1,1,8,16,16]"},
@@ -183,7 +183,7 @@ type Softmax struct {
 }
 
 var softmaxInfo = KindInfo{
-	Kind: KindSoftmax, Name: "Softmax", Standing: Descriptor, Desc: "Softmax", Class: td.ClassSoftmax, Sources: "export desc unit B",
+	Kind: KindSoftmax, Name: "Softmax", Dialect: Dialect{Name: "softmax"}, Standing: Descriptor, Desc: "Softmax", Class: td.ClassSoftmax, Sources: "export desc unit B",
 	New: func() Params { return &Softmax{} }, Contract: contract("y", "x"),
 	Example: Example{"Axes=W", "fp16[1,1,1,16,64]"},
 

@@ -160,6 +160,11 @@ var minMaxNormCodegen = []CodegenVerdict{
 			return axesString(axes), axes.Has(C) || axes.Has(N)
 		},
 	},
+	{
+		Subject: "range normalization along width or height on M1", Route: Authored, From: hal.A13, To: hal.A13,
+		Text: "runs", Status: hal.Measured, Source: "guide B",
+		Disputed: []hal.Family{hal.A13}, Against: "the M1 rejects range normalization: guide 26 (arch-gated negatives)",
+	},
 }
 
 var lrnCodegen = []CodegenVerdict{

@@ -17,7 +17,7 @@ type Padding struct {
 }
 
 var paddingInfo = KindInfo{
-	Kind: KindPadding, Name: "Padding", Standing: Descriptor, Desc: "Pad", Class: td.ClassPadding,
+	Kind: KindPadding, Name: "Padding", Dialect: Dialect{Name: "pad"}, Standing: Descriptor, Desc: "Pad", Class: td.ClassPadding,
 	Sources: "export desc B C", Unsure: "its keys",
 	New: func() Params { return &Padding{Mode: td.PadZero} }, Contract: contract("y", "x"),
 	Example: Example{"Before=[0,0,0,1,1] After=[0,0,0,1,1]", "fp16[1,1,8,16,16]"},

@@ -15,9 +15,8 @@ func (p *parser) epilogue(e *Epilogue) (err error) {
 	for err == nil && p.accept("|") {
 		switch slot := p.word(); slot {
 		case "texture":
-			if e.Texture, err = p.params(""); err == nil {
-				p.rest = strings.TrimLeft(p.rest, " ")
-				err = p.fields(e.Texture, nil)
+			if e.Texture, err = p.operation(); err == nil {
+				err = p.attributes(e.Texture, nil)
 			}
 		case "broadcast":
 			var shape []int
@@ -49,6 +48,9 @@ func (p *parser) epilogue(e *Epilogue) (err error) {
 	return err
 }
 
+// word reads a part of a slot.
+func (p *parser) word() string { return p.raw(" |:@") }
+
 func (p *parser) values(into ...**Value) (err error) {
 	for _, v := range into {
 		if *v, err = p.value(); err != nil {
@@ -79,7 +81,7 @@ func (p *parser) step(what string) (s Step, err error) {
 			return s, err
 		}
 		switch {
-		case strings.HasPrefix(p.rest, "%"):
+		case p.sees("%"):
 			s.Operand, err = p.value()
 		case p.accept("#"):
 			s.Earlier, err = strconv.Atoi(p.word())
@@ -140,60 +142,48 @@ func parsePerm(s string) (*Perm, error) {
 	return &perm, nil
 }
 
-// constant reads the parts of a constant of the type.
-func (p *parser) constant(t Type) (*Constant, error) {
+// parts reads those of a constant of the type.
+func (p *parser) parts(t Type) (*Constant, error) {
 	c := &Constant{DType: t.DType, Dims: t.Dims}
 	palette := &Palette{}
-	for p.rest != "" {
-		name, rest, ok := strings.Cut(p.rest, "=")
-		if !ok {
-			return nil, fmt.Errorf("%q is no part of a constant", p.rest)
-		}
-		p.rest = rest
-		if name == "source" {
-			if err := p.source(&c.Source); err != nil {
-				return nil, err
-			}
-			continue
-		}
-		value := p.word()
-		if name == "vector" {
-			a, err := token[td.Axis](value)
-			if err != nil {
-				return nil, err
-			}
-			palette.VectorAxis, c.Palette = a, palette
-			continue
-		}
-		part, err := p.part(value, t)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
+	err := p.dictionary(func(name, value string) (err error) {
+		switch name {
+		case "source":
+			c.Source, err = parseSource(value)
+			return err
+		case "vector":
+			palette.VectorAxis, err = token[td.Axis](value)
+			c.Palette = palette
+			return err
 		}
 		into := map[string]**tensor.Tensor{
 			"data": &c.Stored, "mask": &c.Mask, "scale": &c.Scale, "offset": &c.Offset,
 			"table": &palette.Table, "table_scale": &palette.Scale, "table_offset": &palette.Offset,
 		}[name]
 		if into == nil {
-			return nil, fmt.Errorf("a constant has no part %q", name)
+			return fmt.Errorf("a constant has no part %q", name)
 		}
-		*into = part
+		if *into, err = p.part(value, t); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
 		if strings.HasPrefix(name, "table") {
 			c.Palette = palette
 		}
-	}
-	return c, nil
+		return nil
+	})
+	return c, err
 }
 
-func (p *parser) source(s *Source) error {
-	file, err := p.name()
-	if err != nil {
-		return err
+// parseSource reads "file+offset".
+func parseSource(text string) (s Source, err error) {
+	at := scanner{text: text}
+	if s.File, err = at.name(); err != nil {
+		return s, err
 	}
-	s.File = file
-	if s.Offset, err = strconv.ParseInt(strings.TrimPrefix(p.word(), "+"), 10, 64); err != nil {
-		return fmt.Errorf("source: %w", err)
+	if s.Offset, err = strconv.ParseInt(strings.TrimPrefix(at.raw(""), "+"), 10, 64); err != nil {
+		return s, fmt.Errorf("source: %w", err)
 	}
-	return nil
+	return s, nil
 }
 
 // part reads a tensor: a type, unless it is that of the constant, and content.
@@ -215,35 +205,41 @@ func (p *parser) part(s string, t Type) (*tensor.Tensor, error) {
 	if !ok || !fits || d.Bits() == 0 {
 		return nil, fmt.Errorf("%v%v is not the type of a tensor", d, shape)
 	}
+	if strings.HasPrefix(s, "[") {
+		return parseElements(d, s, shape, n)
+	}
 	form, inner, ok := strings.Cut(strings.TrimSuffix(s, ")"), "(")
 	if !ok {
 		return nil, fmt.Errorf("%q has no elements", s)
 	}
 	switch form {
-	case "":
-		return parseElements(d, inner, shape, n)
+	case "hex":
+		return parseHex(d, inner, shape)
+	case "file":
+		return p.filePart(d, inner, shape, size)
 	case "blob":
-		return p.blobPart(d, inner, shape)
+		return nil, fmt.Errorf("the text leaves out the bytes of the constant, %s", s)
 	case "splat":
 		if p.budget -= size; p.budget < 0 {
 			return nil, fmt.Errorf("the constants take more than %d bytes", maxParsed)
 		}
 		return parseSplat(d, inner, shape, size)
 	}
-	return nil, fmt.Errorf("%q: want a list, splat(…) or blob(…)", s)
+	return nil, fmt.Errorf("%q: want a list, splat(…), hex(…) or file(…)", s)
+}
+
+func parseHex(d tensor.DType, digits string, shape []int) (*tensor.Tensor, error) {
+	data, err := hex.DecodeString(digits)
+	if err != nil {
+		return nil, err
+	}
+	return tensor.FromBytes(d, shape, data)
 }
 
 func parseElements(d tensor.DType, list string, shape []int, n int) (*tensor.Tensor, error) {
-	if digits, ok := strings.CutPrefix(list, "hex:"); ok {
-		data, err := hex.DecodeString(digits)
-		if err != nil {
-			return nil, err
-		}
-		return tensor.FromBytes(d, shape, data)
-	}
-	var parts []string
-	if list != "" {
-		parts = strings.Split(list, ",")
+	parts, err := listParts(list)
+	if err != nil {
+		return nil, err
 	}
 	if len(parts) != n {
 		return nil, fmt.Errorf("%d elements, want %d", len(parts), n)
@@ -272,9 +268,9 @@ func parseElements(d tensor.DType, list string, shape []int, n int) (*tensor.Ten
 
 func parseSplat(d tensor.DType, value string, shape []int, size int) (*tensor.Tensor, error) {
 	repeat := max(8/d.Bits(), 1) // elements that fill whole bytes
-	first, err := parseElements(d, strings.Repeat(value+",", repeat-1)+value, []int{repeat}, repeat)
-	if strings.HasPrefix(value, "hex:") {
-		first, err = parseElements(d, value, []int{1}, 1)
+	first, err := parseElements(d, "["+strings.Repeat(value+",", repeat-1)+value+"]", []int{repeat}, repeat)
+	if digits, ok := strings.CutPrefix(value, "hex("); ok {
+		first, err = parseHex(d, strings.TrimSuffix(digits, ")"), []int{1})
 	}
 	if err != nil {
 		return nil, err
@@ -287,12 +283,27 @@ func parseSplat(d tensor.DType, value string, shape []int, size int) (*tensor.Te
 	return tensor.FromBytes(d, shape, data)
 }
 
-func (p *parser) blobPart(d tensor.DType, inner string, shape []int) (*tensor.Tensor, error) {
-	digest, _, _ := strings.Cut(inner, ",")
-	if p.blob != nil {
-		if data, ok := p.blob(digest); ok {
-			return tensor.FromBytes(d, shape, data)
-		}
+// filePart reads "file+offset, n": n bytes of a file.
+func (p *parser) filePart(d tensor.DType, inner string, shape []int, size int) (*tensor.Tensor, error) {
+	at := scanner{text: inner}
+	name, err := at.name()
+	if err != nil {
+		return nil, err
 	}
-	return nil, fmt.Errorf("the bytes of blob %s are not there", digest)
+	place, length, _ := strings.Cut(at.raw(""), ",")
+	offset, err := strconv.ParseUint(strings.TrimPrefix(place, "+"), 10, 63)
+	if n, bad := strconv.Atoi(strings.TrimSpace(length)); err != nil || bad != nil || n != size {
+		return nil, fmt.Errorf("%q: want a file, +offset and %d, the bytes of %v%v", inner, size, d, tensor.ShapeOf(shape...))
+	}
+	if p.open == nil {
+		return nil, fmt.Errorf("the file %s is not there", name)
+	}
+	data, err := p.open(name)
+	if err != nil {
+		return nil, err
+	}
+	if offset > uint64(len(data)) || uint64(size) > uint64(len(data))-offset {
+		return nil, fmt.Errorf("%s has %d bytes, and %d are wanted from byte %d on", name, len(data), size, offset)
+	}
+	return tensor.FromBytes(d, shape, data[offset:])
 }

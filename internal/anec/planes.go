@@ -14,7 +14,7 @@ type PlaneReader struct{}
 type PlaneWriter struct{}
 
 var planeReaderInfo = KindInfo{
-	Kind: KindPlaneReader, Name: "PlaneReader", Standing: UnitOnly, Class: td.ClassPlaneReader,
+	Kind: KindPlaneReader, Name: "PlaneReader", Dialect: Dialect{Name: "plane_reader"}, Standing: UnitOnly, Class: td.ClassPlaneReader,
 	Sources: "C", Unsure: "all but the class",
 	New: func() Params { return &PlaneReader{} }, Contract: contract("y", "x"),
 	Example: Example{"", "fp16[1,1,8,16,16]"},
@@ -30,7 +30,7 @@ func (*PlaneReader) Info() *KindInfo                   { return &planeReaderInfo
 func (*PlaneReader) infer(o *operands) ([]Type, error) { return like(o) }
 
 var planeWriterInfo = KindInfo{
-	Kind: KindPlaneWriter, Name: "PlaneWriter", Standing: UnitOnly, Class: td.ClassPlaneWriter,
+	Kind: KindPlaneWriter, Name: "PlaneWriter", Dialect: Dialect{Name: "plane_writer"}, Standing: UnitOnly, Class: td.ClassPlaneWriter,
 	Sources: "C", Unsure: "all but the class",
 	New: func() Params { return &PlaneWriter{} }, Contract: contract("y", "x"),
 	Example: Example{"", "fp16[1,1,8,16,16]"},

@@ -20,7 +20,7 @@ type Pooling struct {
 }
 
 var poolingInfo = KindInfo{
-	Kind: KindPooling, Name: "Pooling", Standing: Descriptor, Desc: "Pool", Class: td.ClassPooling,
+	Kind: KindPooling, Name: "Pooling", Dialect: Dialect{"pooling", "Type", map[string]string{"Avg": "average_pool", "Max": "max_pool", "L2": "l2_pool"}}, Standing: Descriptor, Desc: "Pool", Class: td.ClassPooling,
 	Sources: "export desc unit C", Unsure: "that the channel kinds take all channels",
 	New: func() Params { return &Pooling{Window: UnitWindow, PaddingMode: td.PadZero} }, Contract: contract("y", "x"),
 	Example: Example{"Type=Max Kernel=[1,2,2] Stride=[1,2,2]", "fp16[1,1,8,16,16]"},

@@ -212,6 +212,8 @@ func validateGlobalArgMinMax(l *Layer, t *hal.Target) *diag.Finding {
 var globalArgMinMaxCodegen = []CodegenVerdict{
 	{
 		Subject: "argmin and argmax over a whole axis", Route: Authored, From: hal.A13, To: lastFamily,
-		Text: "runs: the byte 0x4f2 is set from A13 on; the converter's floor is A15", Status: hal.Measured, Seen: []hal.Family{hal.A13}, Source: "guide 4, 24, 26, A and B (gates); guide B (catalog) rejects it on M1",
+		Text: "runs: the byte 0x4f2 is set from A13 on; the converter's floor is A15", Status: hal.Measured, Seen: []hal.Family{hal.A13, hal.A17},
+		Source:   "guide 4, 24, 26 (two compile routes), A and B (gates); " + fromForge,
+		Disputed: []hal.Family{hal.A13, hal.A14}, Against: "gated to A15 by direct authoring too: guide 26 (arch-gated negatives), 35 and B (catalog)",
 	},
 }

@@ -10,34 +10,42 @@ import (
 	"github.com/espalier-ane/espalier/tensor"
 )
 
-// The text of a graph, one line for each value that is given and for each layer:
+// The text of a graph, one statement for each value that is given and for each
+// layer. Layers look as in the compiler's dialect:
 //
 //	graph main
-//	input %x fp16[1,1,3,8,8]
-//	state %cache fp16[1,1,2,64,8] -> %cache.1
-//	const %w fp16[4,1,3,3,3] data=splat(0.5)
-//	%y fp16[1,1,4,6,6] = Conv(%x, %w) Kernel=[1,3,3] | goc _ %b | post relu @conv from conv_0 relu_1
+//	input %x : fp16[1,1,3,8,8]
+//	state %cache : fp16[1,1,2,64,8] -> %cache.1
+//	const %w : fp16[4,1,3,3,3] {data = splat(0.5)}
+//	%y = anec.convolution(%x, %w) {kernel_sizes = [3, 3]} | goc _ %b | post relu : fp16[1,1,4,6,6] @conv from conv_0 relu_1
 //	output %y
 //
-// Fields stand where they differ from NewParams. "_" is an optional operand that
-// is not there. "form 2020" behind the name is Form2020. "|" begins a slot of the epilogue, in their order. "@" gives the
-// layer's name where it differs from its first top's, "from" its origin.
+// Attributes stand where they differ from NewParams; dialect.go has their names and
+// those of the operations. "_" is an optional operand that is not there. "|" begins
+// a slot of the epilogue, in their order. The types are those of the tops. "@" gives
+// the layer's name where it differs from its first top's, "from" its origin. "form
+// 2020" behind the name of a graph is Form2020. A statement may go on in the next
+// line within brackets, and "//" begins a comment.
 //
 // The lines go by Order and ID alone, so that a graph has one text, however it is
 // stored. Parse reads it back.
 
-// Print returns the text of a graph.
-func Print(g *Graph) string {
+// Print returns the text of a graph, which leaves out the bytes of large constants.
+func Print(g *Graph) string { return PrintWith(g, LeftOut) }
+
+// PrintWith is Print that asks what stands for the bytes of large constants: LeftOut, InFile.
+func PrintWith(g *Graph, large func(data []byte) string) string {
+	p := printer{large}
 	var b strings.Builder
 	fmt.Fprintf(&b, "graph %s\n", quoted(g.Name))
 	if g.Form2020 {
 		b.WriteString("form 2020\n")
 	}
 	for _, v := range g.Inputs {
-		fmt.Fprintf(&b, "input %s %v\n", ref(v), v.Type)
+		fmt.Fprintf(&b, "input %s : %v\n", ref(v), v.Type)
 	}
 	for _, s := range g.States {
-		fmt.Fprintf(&b, "state %s %v -> %s", ref(s.Before), s.Before.Type, ref(s.After))
+		fmt.Fprintf(&b, "state %s : %v -> %s", ref(s.Before), s.Before.Type, ref(s.After))
 		if s.Name != s.Before.Name {
 			fmt.Fprintf(&b, " @%s", quoted(s.Name))
 		}
@@ -47,9 +55,7 @@ func Print(g *Graph) string {
 	constants = slices.DeleteFunc(constants, func(v *Value) bool { return v.Const == nil })
 	slices.SortFunc(constants, func(a, b *Value) int { return a.ID - b.ID })
 	for _, v := range constants {
-		fmt.Fprintf(&b, "const %s %v", ref(v), v.Type)
-		formatConstant(&b, v.Const)
-		b.WriteByte('\n')
+		fmt.Fprintf(&b, "const %s : %v%s\n", ref(v), v.Type, p.constant(v.Const))
 	}
 	for _, l := range g.Order() {
 		printLayer(&b, l)
@@ -60,26 +66,22 @@ func Print(g *Graph) string {
 	return b.String()
 }
 
+type printer struct {
+	large func(data []byte) string
+}
+
 func printLayer(b *strings.Builder, l *Layer) {
-	for i, v := range l.Tops {
-		if i > 0 {
-			b.WriteString(", ")
-		}
-		fmt.Fprintf(b, "%s %v", ref(v), v.Type)
-	}
-	fmt.Fprintf(b, " = %v(", l.Kind())
-	for i, v := range l.Bottoms {
-		if i > 0 {
-			b.WriteString(", ")
-		}
-		b.WriteString(ref(v))
-	}
-	b.WriteByte(')')
+	operation, spoken := operationOf(l.Params)
+	fmt.Fprintf(b, "%s = %s(%s)", refs(l.Tops), operation, refs(l.Bottoms))
+	var list []string
 	if l.OutputType != tensor.Invalid {
-		fmt.Fprintf(b, " OutputType=%v", l.OutputType)
+		list = append(list, fmt.Sprintf("%s = %v", outputType, l.OutputType))
 	}
-	formatParams(b, l.Params)
+	b.WriteString(braced(append(list, formatAttributes(l.Params, spoken)...)))
 	printEpilogue(b, &l.Epilogue)
+	for i, v := range l.Tops {
+		fmt.Fprintf(b, "%s %v", [...]string{" :", ","}[min(i, 1)], v.Type)
+	}
 	if l.Name != l.Tops[0].Name {
 		fmt.Fprintf(b, " @%s", quoted(l.Name))
 	}
@@ -94,8 +96,8 @@ func printLayer(b *strings.Builder, l *Layer) {
 
 func printEpilogue(b *strings.Builder, e *Epilogue) {
 	if e.Texture != nil {
-		fmt.Fprintf(b, " | texture %v", e.Texture.Info().Kind)
-		formatParams(b, e.Texture)
+		operation, spoken := operationOf(e.Texture)
+		fmt.Fprintf(b, " | texture %s%s", operation, braced(formatAttributes(e.Texture, spoken)))
 	}
 	if e.Broadcast != (Dims{}) {
 		fmt.Fprintf(b, " | broadcast %v", e.Broadcast)
@@ -156,6 +158,22 @@ func formatActivation(a Activation) string {
 	return fmt.Sprintf("%v(%s,%s)", a.Function, formatFloat(a.A), formatFloat(a.B))
 }
 
+// braced is a list of attributes; "" of none.
+func braced(list []string) string {
+	if len(list) == 0 {
+		return ""
+	}
+	return " {" + strings.Join(list, ", ") + "}"
+}
+
+func refs(values []*Value) string {
+	names := make([]string, len(values))
+	for i, v := range values {
+		names[i] = ref(v)
+	}
+	return strings.Join(names, ", ")
+}
+
 // ref names a value, "_" for none.
 func ref(v *Value) string {
 	if v == nil {
@@ -172,12 +190,12 @@ func quoted(name string) string {
 			return strconv.Quote(name)
 		}
 	}
-	if name == "" || name == "from" {
+	if name == "" || name == "from" || strings.Contains(name, "//") {
 		return strconv.Quote(name)
 	}
 	return name
 }
 
 func plainRune(r rune) bool {
-	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_.:/-", r)
+	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_./-", r)
 }

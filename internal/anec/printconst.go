@@ -11,31 +11,34 @@ import (
 	"github.com/espalier-ane/espalier/tensor"
 )
 
-// A constant in text has its parts as name=type:content, without the type where
-// it is that of the constant. The content is a list of few elements, "splat(v)"
-// for equal ones, "hex(bytes)" where numbers would not do, else "blob(digest,n)":
-// the beginning of the SHA-256 of n bytes, which stand elsewhere.
+// A constant in text has its parts as name = type:content, without the type where
+// it is that of the constant. The content is a list of few elements, "splat(v)" for
+// equal ones, "hex(bytes)" where numbers would not do, else what PrintWith is told:
+// "file(name+offset, n)", n bytes of a file, or "blob(digest, n)", the beginning of
+// the SHA-256 of n bytes that the text leaves out.
 
 // shownElements is how many elements a list shows.
 const shownElements = 16
 
-func formatConstant(b *strings.Builder, c *Constant) {
+func (w *printer) constant(c *Constant) string {
+	var list []string
 	for _, p := range c.parts() {
 		if p.tensor == nil {
 			continue
 		}
-		fmt.Fprintf(b, " %s=", p.name)
+		typ := ""
 		if p.name != "data" || c.Stored.DType() != c.DType || !sameShape(c.Stored.Shape(), c.Dims[:]) {
-			fmt.Fprintf(b, "%v%s:", p.tensor.DType(), formatShape(p.tensor.Shape()))
+			typ = fmt.Sprintf("%v%s:", p.tensor.DType(), formatShape(p.tensor.Shape()))
 		}
-		b.WriteString(formatContent(p.tensor))
+		list = append(list, p.name+" = "+typ+w.content(p.tensor))
 	}
 	if c.Palette != nil {
-		fmt.Fprintf(b, " vector=%v", c.Palette.VectorAxis)
+		list = append(list, fmt.Sprintf("vector = %v", c.Palette.VectorAxis))
 	}
 	if c.Source != (Source{}) {
-		fmt.Fprintf(b, " source=%s+%d", quoted(c.Source.File), c.Source.Offset)
+		list = append(list, fmt.Sprintf("source = %s+%d", quoted(c.Source.File), c.Source.Offset))
 	}
+	return " {" + strings.Join(list, ", ") + "}"
 }
 
 func sameShape(a, b []int) bool { return formatShape(a) == formatShape(b) }
@@ -48,20 +51,28 @@ func formatShape(shape []int) string {
 	return "[" + strings.Join(parts, ",") + "]"
 }
 
-func formatContent(t *tensor.Tensor) string {
+func (w *printer) content(t *tensor.Tensor) string {
 	data := t.Bytes()
 	if t.Len() > 1 && isSplat(t, data) {
 		t, data = firstElement(t, data), data[:max(t.DType().Size(), 1)]
-		return "splat" + formatList(t, data)
+		list := formatList(t, data)
+		return "splat(" + strings.TrimSuffix(strings.TrimPrefix(list, "["), "]") + ")"
 	}
 	if t.Len() <= shownElements {
 		return formatList(t, data)
 	}
-	return fmt.Sprintf("blob(%s,%d)", Digest(data), len(data))
+	return w.large(data)
 }
 
-// Digest names bytes that stand outside the text of a graph.
-func Digest(data []byte) string {
+// LeftOut is what stands for bytes that a text leaves out.
+func LeftOut(data []byte) string { return fmt.Sprintf("blob(%s, %d)", digest(data), len(data)) }
+
+// InFile is what stands for bytes in a file.
+func InFile(name string, offset int64, data []byte) string {
+	return fmt.Sprintf("file(%s+%d, %d)", quoted(name), offset, len(data))
+}
+
+func digest(data []byte) string {
 	sum := sha256.Sum256(data)
 	return hex.EncodeToString(sum[:8])
 }
@@ -70,11 +81,11 @@ func formatList(t *tensor.Tensor, data []byte) string {
 	parts := make([]string, t.Len())
 	switch d := t.DType(); {
 	case d == tensor.Float64 || d == tensor.UInt64:
-		return "(hex:" + hex.EncodeToString(data) + ")"
+		return "hex(" + hex.EncodeToString(data) + ")"
 	case d.IsFloat():
 		for i, f := range t.Float32s() {
 			if math.IsNaN(float64(f)) { // which of the many
-				return "(hex:" + hex.EncodeToString(data) + ")"
+				return "hex(" + hex.EncodeToString(data) + ")"
 			}
 			parts[i] = formatFloat(f)
 		}
@@ -83,7 +94,7 @@ func formatList(t *tensor.Tensor, data []byte) string {
 			parts[i] = strconv.FormatInt(n, 10)
 		}
 	}
-	return "(" + strings.Join(parts, ",") + ")"
+	return "[" + strings.Join(parts, ", ") + "]"
 }
 
 // isSplat reports whether all elements are the same bits. Elements that do not

@@ -14,7 +14,7 @@ type Quant struct {
 }
 
 var quantInfo = KindInfo{
-	Kind: KindQuant, Name: "Quant", Standing: UnitOnly, Class: td.ClassQuant,
+	Kind: KindQuant, Name: "Quant", Dialect: Dialect{Name: "quantize"}, Standing: UnitOnly, Class: td.ClassQuant,
 	Sources: "C 22 mil", Unsure: "its keys; scale and zero as operands",
 	New: func() Params { return &Quant{} }, Contract: contract("y", "x scale~ zero?~"),
 	Example: Example{"To=int8", "fp16[1,1,8,16,16] !fp16[1,1,1,1,1]"},
@@ -61,7 +61,7 @@ type DeQuant struct {
 }
 
 var deQuantInfo = KindInfo{
-	Kind: KindDeQuant, Name: "DeQuant", Standing: UnitOnly, Class: td.ClassDeQuant,
+	Kind: KindDeQuant, Name: "DeQuant", Dialect: Dialect{Name: "dequantize"}, Standing: UnitOnly, Class: td.ClassDeQuant,
 	Sources: "C 22 mil", Unsure: "its keys; its operands but x",
 	New: func() Params { return &DeQuant{} }, Contract: contract("y", "x scale?~ zero?~ table?~ mask?~"),
 	Example: Example{"", "int8[1,1,8,16,16] !fp16[1,1,1,1,1]"},

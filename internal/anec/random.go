@@ -20,7 +20,7 @@ type Random struct {
 }
 
 var randomInfo = KindInfo{
-	Kind: KindRandom, Name: "RandomGenerator", Standing: Descriptor, Desc: "Random", Class: td.ClassRandomGenerator,
+	Kind: KindRandom, Name: "RandomGenerator", Dialect: Dialect{Name: "random_generator"}, Standing: Descriptor, Desc: "Random", Class: td.ClassRandomGenerator,
 	Sources: "export desc B", Unsure: "its keys",
 	New: func() Params { return &Random{High: 1} }, Contract: contract("y", ""),
 	Example: Example{"Dims=[1,1,8,16,16]", ""},
@@ -49,7 +49,7 @@ type Dropout struct {
 }
 
 var dropoutInfo = KindInfo{
-	Kind: KindDropout, Name: "Dropout", Standing: Descriptor, Desc: "Dropout", Class: td.ClassDropout, Sources: "export desc unit B",
+	Kind: KindDropout, Name: "Dropout", Dialect: Dialect{Name: "dropout"}, Standing: Descriptor, Desc: "Dropout", Class: td.ClassDropout, Sources: "export desc unit B",
 	New: func() Params { return &Dropout{} }, Contract: contract("y", "x"),
 	Example: Example{"Rate=0.5", "fp16[1,1,8,16,16]"},
 

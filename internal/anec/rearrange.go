@@ -50,7 +50,7 @@ func (f *Factors) scatter(x Dims, outer td.Axis) (Dims, error) {
 type PixelShuffle struct{ Factors }
 
 var pixelShuffleInfo = KindInfo{
-	Kind: KindPixelShuffle, Name: "PixelShuffle", Standing: Descriptor, Desc: "PixelShuffle",
+	Kind: KindPixelShuffle, Name: "PixelShuffle", Dialect: Dialect{Name: "pixel_shuffle"}, Standing: Descriptor, Desc: "PixelShuffle",
 	Class: td.ClassPixelShuffle, Sources: "export desc unit B",
 	New: func() Params { return &PixelShuffle{UnitFactors} }, Contract: contract("y", "x"),
 	Example: Example{"X=2 Y=2", "fp16[1,1,8,16,16]"},
@@ -68,7 +68,7 @@ func (p *PixelShuffle) infer(o *operands) ([]Type, error) { return rearranged(o,
 type PixelUnshuffle struct{ Factors }
 
 var pixelUnshuffleInfo = KindInfo{
-	Kind: KindPixelUnshuffle, Name: "PixelUnshuffle", Standing: Descriptor, Desc: "PixelUnshuffle",
+	Kind: KindPixelUnshuffle, Name: "PixelUnshuffle", Dialect: Dialect{Name: "pixel_unshuffle"}, Standing: Descriptor, Desc: "PixelUnshuffle",
 	Class: td.ClassPixelUnshuffle, Sources: "export desc unit B",
 	New: func() Params { return &PixelUnshuffle{UnitFactors} }, Contract: contract("y", "x"),
 	Example: Example{"X=2 Y=2", "fp16[1,1,8,16,16]"},
@@ -87,7 +87,7 @@ func (p *PixelUnshuffle) infer(o *operands) ([]Type, error) { return rearranged(
 type ChannelToSpace struct{ Factors }
 
 var channelToSpaceInfo = KindInfo{
-	Kind: KindChannelToSpace, Name: "ChannelToSpace", Standing: Descriptor, Desc: "ChannelToSpace",
+	Kind: KindChannelToSpace, Name: "ChannelToSpace", Dialect: Dialect{Name: "channel_to_space"}, Standing: Descriptor, Desc: "ChannelToSpace",
 	Class: td.ClassChannelToSpace, Sources: "export desc unit B",
 	New: func() Params { return &ChannelToSpace{UnitFactors} }, Contract: contract("y", "x"),
 	Example: Example{"X=2 Y=2", "fp16[1,1,8,16,16]"},
@@ -105,7 +105,7 @@ func (p *ChannelToSpace) infer(o *operands) ([]Type, error) { return rearranged(
 type SpaceToChannel struct{ Factors }
 
 var spaceToChannelInfo = KindInfo{
-	Kind: KindSpaceToChannel, Name: "SpaceToChannel", Standing: Descriptor, Desc: "SpaceToChannel",
+	Kind: KindSpaceToChannel, Name: "SpaceToChannel", Dialect: Dialect{Name: "space_to_channel"}, Standing: Descriptor, Desc: "SpaceToChannel",
 	Class: td.ClassSpaceToChannel, Sources: "export desc unit B",
 	New: func() Params { return &SpaceToChannel{UnitFactors} }, Contract: contract("y", "x"),
 	Example: Example{"X=2 Y=2", "fp16[1,1,8,16,16]"},
@@ -126,7 +126,7 @@ func (p *SpaceToChannel) infer(o *operands) ([]Type, error) { return rearranged(
 type SpaceToBatch struct{ Factors }
 
 var spaceToBatchInfo = KindInfo{
-	Kind: KindSpaceToBatch, Name: "SpaceToBatch", Standing: Descriptor, Desc: "SpaceToBatch", Class: td.ClassSpaceToBatch,
+	Kind: KindSpaceToBatch, Name: "SpaceToBatch", Dialect: Dialect{Name: "space_to_batch"}, Standing: Descriptor, Desc: "SpaceToBatch", Class: td.ClassSpaceToBatch,
 	Sources: "export desc unit B", Unsure: "the order with a batch of more than one",
 	New: func() Params { return &SpaceToBatch{UnitFactors} }, Contract: contract("y", "x"),
 	Example: Example{"X=2 Y=2", "fp16[1,1,8,16,16]"},
@@ -144,7 +144,7 @@ func (p *SpaceToBatch) infer(o *operands) ([]Type, error) { return rearranged(o,
 type BatchToSpace struct{ Factors }
 
 var batchToSpaceInfo = KindInfo{
-	Kind: KindBatchToSpace, Name: "BatchToSpace", Standing: Descriptor, Desc: "BatchToSpace", Class: td.ClassBatchToSpace,
+	Kind: KindBatchToSpace, Name: "BatchToSpace", Dialect: Dialect{Name: "batch_to_space"}, Standing: Descriptor, Desc: "BatchToSpace", Class: td.ClassBatchToSpace,
 	Sources: "export desc unit B", Unsure: "the order with a batch of more than one",
 	New: func() Params { return &BatchToSpace{UnitFactors} }, Contract: contract("y", "x"),
 	Example: Example{"X=2 Y=2", "fp16[4,1,8,8,8]"},

@@ -18,7 +18,7 @@ type Reduction struct {
 }
 
 var reductionInfo = KindInfo{
-	Kind: KindReduction, Name: "Reduction", Standing: Descriptor, Desc: "Reduction", Class: td.ClassReduction,
+	Kind: KindReduction, Name: "Reduction", Dialect: Dialect{"reduction", "Type", map[string]string{"Sum": "reduce_sum", "Avg": "reduce_mean", "Max": "reduce_max", "Min": "reduce_min"}}, Standing: Descriptor, Desc: "Reduction", Class: td.ClassReduction,
 	Sources: "export desc unit B C", Unsure: "the key of the post-operation",
 	New: func() Params { return &Reduction{} }, Contract: contract("y", "x"),
 	Example: Example{"Type=Sum Axes=HW", "fp16[1,1,8,16,16]"},

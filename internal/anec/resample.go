@@ -27,12 +27,12 @@ type Resample struct {
 }
 
 var resampleInfo = KindInfo{
-	Kind: KindResample, Name: "Resample", Standing: Descriptor, Desc: "Resample", Class: td.ClassResample,
+	Kind: KindResample, Name: "Resample", Dialect: Dialect{Name: "resample"}, Standing: Descriptor, Desc: "Resample", Class: td.ClassResample,
 	Sources: "export desc B", Unsure: "which coordinate comes first; its keys",
 	New: func() Params { return &Resample{Sampling: defaultSampling} }, Contract: contract("y", "x coordinates"),
 	Example: Example{"", "fp16[1,1,8,16,16] fp16[1,1,2,5,6]"},
 
-	Pattern: Pattern{2, 2, "", onlyCount}, Check: matched(validateResample),
+	Pattern: Pattern{2, 2, "", onlyCount}, Check: matched(validateResample), Codegen: resampleCodegen,
 
 	Unit: OnTexture, Epilogue: EpilogueSteps, TextureSlot: No, Broadcasts: No, Integers: No,
 	View: noView, InPlace: overNone, Rows: allRows, AtLoad: always, Cost: weightedMean,
@@ -70,7 +70,7 @@ type AffineTransform struct {
 }
 
 var affineTransformInfo = KindInfo{
-	Kind: KindAffineTransform, Name: "AffineTransform", Standing: Descriptor, Desc: "AffineTransform", Class: td.ClassAffineTransform,
+	Kind: KindAffineTransform, Name: "AffineTransform", Dialect: Dialect{Name: "affine_transform"}, Standing: Descriptor, Desc: "AffineTransform", Class: td.ClassAffineTransform,
 	Sources: "export desc B mil", Unsure: "the layout of the matrix; its keys",
 	New: func() Params { return &AffineTransform{Sampling: defaultSampling} }, Contract: contract("y", "x matrix"),
 	Example: Example{"Size=[16,16]", "fp16[1,1,8,16,16] fp16[1,1,1,2,3]"},
@@ -113,7 +113,7 @@ type CropResize struct {
 }
 
 var cropResizeInfo = KindInfo{
-	Kind: KindCropResize, Name: "CropResize", Standing: Descriptor, Desc: "CropResize", Class: td.ClassCropResize,
+	Kind: KindCropResize, Name: "CropResize", Dialect: Dialect{Name: "crop_resize"}, Standing: Descriptor, Desc: "CropResize", Class: td.ClassCropResize,
 	Sources: "export desc B mil", Unsure: "the layout of the boxes; its keys",
 	Contract: contract("y", "x boxes"),
 	Example:  Example{"Size=[4,4]", "fp16[1,1,8,16,16] fp16[7,1,4,1,1]"},

@@ -5,6 +5,7 @@ import (
 
 	"github.com/espalier-ane/espalier/hal"
 	"github.com/espalier-ane/espalier/internal/diag"
+	"github.com/espalier-ane/espalier/td"
 	"github.com/espalier-ane/espalier/tensor"
 )
 
@@ -74,5 +75,19 @@ var cropResizeCodegen = []CodegenVerdict{
 		ID: diag.CodegenCropResizeAuthored, Subject: "crop-resize as a unit", Route: Authored, From: hal.A17, To: hal.A17, Fails: true,
 		Text: "Codegen Error: Invalid Texture CropCfg", Remedy: "take the conversion route",
 		Status: hal.Measured, Source: fromForge + ": a constraint on the plane equations; text: guide B",
+		Disputed: []hal.Family{hal.A17}, Against: "authored samplers are accepted from A14 on: guide 26 (arch-gated negatives)",
+	},
+}
+
+var resampleCodegen = []CodegenVerdict{
+	{
+		ID: diag.CodegenResampleAuthored, Subject: "resample between elements, as a unit", Route: Authored, From: hal.A17, To: hal.A17, Fails: true,
+		Text: "Resample between elements fails code generation", Remedy: "resample at the nearest elements, or take the conversion route",
+		Status: hal.Measured, Source: fromForge + ": the unit runs at the nearest elements; text: ours",
+		Disputed: []hal.Family{hal.A17}, Against: "authored samplers are accepted from A14 on: guide 26 (arch-gated negatives)",
+		found: func(l *Layer, _ *hal.Target) (string, bool) {
+			method := l.Params.(*Resample).Method
+			return method.String(), method != td.SampleNearest
+		},
 	},
 }

@@ -14,7 +14,7 @@ type Reshape struct {
 }
 
 var reshapeInfo = KindInfo{
-	Kind: KindReshape, Name: "Reshape", Standing: Descriptor, Desc: "Reshape", Class: td.ClassReshape, Sources: "export desc plist unit",
+	Kind: KindReshape, Name: "Reshape", Dialect: Dialect{Name: "reshape"}, Standing: Descriptor, Desc: "Reshape", Class: td.ClassReshape, Sources: "export desc plist unit",
 	New: func() Params { return &Reshape{} }, Contract: contract("y", "x"),
 	Example: Example{"Dims=[1,1,2048,1,1]", "fp16[1,1,8,16,16]"},
 
@@ -59,7 +59,7 @@ type Flatten struct {
 }
 
 var flattenInfo = KindInfo{
-	Kind: KindFlatten, Name: "Flatten", Standing: Descriptor, Desc: "Flatten", Class: td.ClassFlatten,
+	Kind: KindFlatten, Name: "Flatten", Dialect: Dialect{Name: "flatten"}, Standing: Descriptor, Desc: "Flatten", Class: td.ClassFlatten,
 	Sources: "export desc unit B C", Unsure: "that the elements go along C",
 	New: func() Params { return &Flatten{Order: FlattenNCHW} }, Contract: contract("y", "x"),
 	Example: Example{"", "fp16[1,1,8,16,16]"},
@@ -91,7 +91,7 @@ type Unflatten struct {
 }
 
 var unflattenInfo = KindInfo{
-	Kind: KindUnflatten, Name: "Unflatten", Standing: Descriptor, Desc: "Unflatten", Class: td.ClassUnflatten,
+	Kind: KindUnflatten, Name: "Unflatten", Dialect: Dialect{Name: "unflatten"}, Standing: Descriptor, Desc: "Unflatten", Class: td.ClassUnflatten,
 	Sources: "export desc C", Unsure: "which axes its three numbers are for; its keys",
 	New: func() Params { return &Unflatten{Order: FlattenNCHW} }, Contract: contract("y", "x"),
 	Example: Example{"Dims=[8,16,16]", "fp16[1,1,2048,1,1]"},
@@ -124,7 +124,7 @@ func (p *Unflatten) infer(o *operands) ([]Type, error) {
 type Alias struct{}
 
 var aliasInfo = KindInfo{
-	Kind: KindAlias, Name: "Alias", Standing: UnitOnly, Class: td.ClassAlias,
+	Kind: KindAlias, Name: "Alias", Dialect: Dialect{Name: "alias"}, Standing: UnitOnly, Class: td.ClassAlias,
 	Sources: "C", Unsure: "that it has one operand",
 	New: func() Params { return &Alias{} }, Contract: contract("y", "x"),
 	Example: Example{"", "fp16[1,1,8,16,16]"},
@@ -145,7 +145,7 @@ type Transpose struct {
 }
 
 var transposeInfo = KindInfo{
-	Kind: KindTranspose, Name: "Transpose", Standing: Descriptor, Desc: "Transpose", Class: td.ClassTranspose,
+	Kind: KindTranspose, Name: "Transpose", Dialect: Dialect{Name: "transpose"}, Standing: Descriptor, Desc: "Transpose", Class: td.ClassTranspose,
 	Sources: "export desc B", Unsure: "its key",
 	New: func() Params { return &Transpose{Perm: Identity} }, Contract: contract("y", "x"),
 	Example: Example{"Perm=[N,D,H,C,W]", "fp16[1,1,8,16,16]"},

@@ -19,7 +19,7 @@ type Resize struct {
 }
 
 var resizeInfo = KindInfo{
-	Kind: KindResize, Name: "Resize", Standing: Descriptor, Desc: "Resize", Class: td.ClassResize,
+	Kind: KindResize, Name: "Resize", Dialect: Dialect{Name: "resize"}, Standing: Descriptor, Desc: "Resize", Class: td.ClassResize,
 	Sources: "export desc B C", Unsure: "its keys",
 	New: func() Params { return &Resize{Grid: td.GridDefault} }, Contract: contract("y", "x"),
 	Example: Example{"Size=[32,32]", "fp16[1,1,8,16,16]"},
@@ -60,7 +60,7 @@ type ResizeAs struct {
 }
 
 var resizeAsInfo = KindInfo{
-	Kind: KindResizeAs, Name: "ResizeAs", Standing: Descriptor, Desc: "ResizeAs", Class: td.ClassResizeAs,
+	Kind: KindResizeAs, Name: "ResizeAs", Dialect: Dialect{Name: "resize_as"}, Standing: Descriptor, Desc: "ResizeAs", Class: td.ClassResizeAs,
 	Sources: "export C", Unsure: "its fields, taken from Resize; the second operand",
 	New: func() Params { return &ResizeAs{Grid: td.GridDefault} }, Contract: contract("y", "x like"),
 	Example: Example{"", "fp16[1,1,8,16,16] fp16[1,1,8,32,32]"},

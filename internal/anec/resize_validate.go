@@ -40,9 +40,16 @@ func validateResizeRoute(t *hal.Target) *diag.Finding {
 	})
 }
 
+const resizeBySoftware = "runs by software: transposes and convolutions, with other rounding"
+
 var resizeCodegen = []CodegenVerdict{
 	{
-		ID: diag.StandIn, Subject: "resize on M1", From: hal.A13, To: hal.A13, StandIn: true,
-		Text: "runs by software: transposes and convolutions, with other rounding", Status: hal.Measured, Source: "guide 24, 35 and A",
+		ID: diag.StandIn, Subject: "resize on M1", Route: Converted, From: hal.A13, To: hal.A13, StandIn: true,
+		Text: resizeBySoftware, Status: hal.Measured, Source: "guide 24, 35 and A",
+	},
+	{
+		ID: diag.StandIn, Subject: "resize as a unit on M1", Route: Authored, From: hal.A13, To: hal.A13, StandIn: true,
+		Text: resizeBySoftware, Status: hal.Decoded, Source: "guide 35, DecomposeResize, and B (gates)",
+		Disputed: []hal.Family{hal.A13}, Against: "as a sampler of its own it is rejected on the M1: guide 26 and B (arch-gated negatives)",
 	},
 }

@@ -21,7 +21,7 @@ type RingBufferWriter struct {
 }
 
 var ringBufferWriterInfo = KindInfo{
-	Kind: KindRingBufferWriter, Name: "RingBufferWriter", Standing: Descriptor, Desc: "RingBufferWriter", Class: td.ClassRingBufferWriter,
+	Kind: KindRingBufferWriter, Name: "RingBufferWriter", Dialect: Dialect{Name: "ring_buffer_writer"}, Standing: Descriptor, Desc: "RingBufferWriter", Class: td.ClassRingBufferWriter,
 	Sources: "export desc B", Unsure: "its keys; offsets as an operand",
 	New: func() Params { return &RingBufferWriter{} }, Contract: contract("y", "state update start?#"),
 	Example: Example{"Offset=[0,0,0,2,0]", "fp16[1,1,8,16,16] fp16[1,1,8,4,16]"},
@@ -59,7 +59,7 @@ type RingBufferReader struct {
 }
 
 var ringBufferReaderInfo = KindInfo{
-	Kind: KindRingBufferReader, Name: "RingBufferReader", Standing: UnitOnly, Class: td.ClassRingBufferReader,
+	Kind: KindRingBufferReader, Name: "RingBufferReader", Dialect: Dialect{Name: "ring_buffer_reader"}, Standing: UnitOnly, Class: td.ClassRingBufferReader,
 	Sources: "C 26", Unsure: "all but the class",
 	New: func() Params { return &RingBufferReader{} }, Contract: contract("y", "state start?#"),
 	Example: Example{"Size=[1,1,8,4,16]", "fp16[1,1,8,16,16]"},

@@ -18,7 +18,7 @@ type SDPA struct {
 }
 
 var sdpaInfo = KindInfo{
-	Kind: KindSDPA, Name: "SDPA", Standing: Descriptor, Desc: "SDPA", Class: td.ClassSDPA, Sources: "desc 22 26 B",
+	Kind: KindSDPA, Name: "SDPA", Dialect: Dialect{Name: "sdpa"}, Standing: Descriptor, Desc: "SDPA", Class: td.ClassSDPA, Sources: "desc 22 26 B",
 	New: func() Params { return &SDPA{} }, Contract: contract("y", "q k v scale! mask?"),
 	Example: Example{"SubtractMax=true", "fp16[1,1,4,16,32] fp16[1,1,4,16,32] fp16[1,1,4,16,32] !fp16[1,1,1,1,1]"},
 

@@ -281,8 +281,7 @@ func (c shapeCase) build() (*Layer, error) {
 		return nil, fmt.Errorf("no kind %q", name)
 	}
 	s := Spec{Name: "y", Params: NewParams(kind)}
-	p := parser{graph: g, rest: fields}
-	if err := p.fields(s.Params, &s.OutputType); err != nil {
+	if err := setFields(fields, s.Params, &s.OutputType); err != nil {
 		return nil, err
 	}
 	for i, word := range strings.Fields(c.bottoms) {

@@ -58,7 +58,7 @@ type Sort struct {
 }
 
 var sortInfo = KindInfo{
-	Kind: KindSort, Name: "Sort", Standing: Descriptor, Desc: "Sort", Class: td.ClassSort, Sources: "export desc unit B C",
+	Kind: KindSort, Name: "Sort", Dialect: Dialect{Name: "sort"}, Standing: Descriptor, Desc: "Sort", Class: td.ClassSort, Sources: "export desc unit B C",
 	New: func() Params { return &Sort{Direction: td.Ascending} }, Contract: contract("values indices", "x"),
 	Example: Example{"Axis=W", "fp16[1,1,1,16,64]"},
 
@@ -88,7 +88,7 @@ type TopK struct {
 }
 
 var topKInfo = KindInfo{
-	Kind: KindTopK, Name: "TopK", Standing: Descriptor, Desc: "TopK", Class: td.ClassTopK, Sources: "export desc unit B C",
+	Kind: KindTopK, Name: "TopK", Dialect: Dialect{Name: "top_k"}, Standing: Descriptor, Desc: "TopK", Class: td.ClassTopK, Sources: "export desc unit B C",
 	New: func() Params { return &TopK{Type: td.Max} }, Contract: contract("values indices", "x"),
 	Example: Example{"Axis=W K=5 Results=Both", "fp16[1,1,1,16,64]"},
 

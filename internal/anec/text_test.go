@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -14,25 +15,25 @@ import (
 // everything has each form of line and slot once.
 const everything = `graph "two words"
 form 2020
-input %x fp16[1,1,4,8,8]x4
-input %"y \"1\"" fp16[1,1,4,8,8]
-state %s fp16[1,1,4,8,8] -> %t
-const %w fp16[4,1,4,1,1] data=splat(-0.25) source=weights/weight.bin+64
-const %g fp16[1,1,4,1,1] data=(1,2,-0,+Inf)
-const %nan fp16[1,1,1,1,1] data=(hex:017e)
-const %big uint64[1,1,1,1,1] data=(hex:ffffffffffffffff)
-const %p fp16[8,1,4,1,1] data=uint4[8,1,4,1,1]:splat(3) table=int8[2,1,1,1,1,4,1]:(1,2,3,4,5,6,7,8) table_scale=fp16[2,1,1,1,1,1,1]:splat(0.5) vector=N
-const %q fp16[8,1,4,1,1] data=int8[8,1,4,1,1]:splat(-3) scale=fp16[8,1,2,1,1]:splat(0.5) offset=int8[8,1,2,1,1]:splat(1)
-const %sparse fp32[1,1,1,1,8] data=fp16[3]:(1,2,3) mask=uint1[1,1,1,1,8]:(0,1,0,1,0,1,0,0)
-const %cast fp32[1,1,1,1,2] data=fp16[1,1,1,1,2]:splat(1)
-const %empty fp16[1,1,1,1,0] data=()
-%a fp16[1,1,4,8,8]x4 = Conv(%x, %w, _) | goc %g _ | post relu @conv from op_1 "op 2"
-%b int8[1,1,4,8,8] = ElementWise(%a, %"y \"1\"") OutputType=int8 Type=Add | pre prelu(0.5,0)
-%c int8[1,1,8,4,8] = Neuron(%x) Type=tanh | act swish(1,0) | scale 2 -1 | ew Mult #0 | ew Sub 3 swap | ew Add %a | cast fp32 | transpose NDHCW | quant int8 %nan _
-%d fp16[1,1,1,16,16] = Copy(%x) | texture PixelShuffle X=2 Y=2
-%e fp16[1,1,4,8,8] = Reduction(%x) Type=Avg Axes=HW | broadcast [1,1,4,8,8]
-%v fp16[1,1,4,8,2], %i int32[1,1,4,8,2] = TopK(%x) K=2 Axis=W Results=Both
-%t fp16[1,1,4,8,8] = Alias(%s) from "from" ""
+input %x : fp16[1,1,4,8,8]x4
+input %"y \"1\"" : fp16[1,1,4,8,8]
+state %s : fp16[1,1,4,8,8] -> %t
+const %w : fp16[4,1,4,1,1] {data = splat(-0.25), source = weights/weight.bin+64}
+const %g : fp16[1,1,4,1,1] {data = [1, 2, -0, +Inf]}
+const %nan : fp16[1,1,1,1,1] {data = hex(017e)}
+const %big : uint64[1,1,1,1,1] {data = hex(ffffffffffffffff)}
+const %p : fp16[8,1,4,1,1] {data = uint4[8,1,4,1,1]:splat(3), table = int8[2,1,1,1,1,4,1]:[1, 2, 3, 4, 5, 6, 7, 8], table_scale = fp16[2,1,1,1,1,1,1]:splat(0.5), vector = N}
+const %q : fp16[8,1,4,1,1] {data = int8[8,1,4,1,1]:splat(-3), scale = fp16[8,1,2,1,1]:splat(0.5), offset = int8[8,1,2,1,1]:splat(1)}
+const %sparse : fp32[1,1,1,1,8] {data = fp16[3]:[1, 2, 3], mask = uint1[1,1,1,1,8]:[0, 1, 0, 1, 0, 1, 0, 0]}
+const %cast : fp32[1,1,1,1,2] {data = fp16[1,1,1,1,2]:splat(1)}
+const %empty : fp16[1,1,1,1,0] {data = []}
+%a = anec.convolution(%x, %w, _) | goc %g _ | post relu : fp16[1,1,4,8,8]x4 @conv from op_1 "op 2"
+%b = anec.add(%a, %"y \"1\"") {output_type = int8} | pre prelu(0.5,0) : int8[1,1,4,8,8]
+%c = anec.tanh(%x) | act swish(1,0) | scale 2 -1 | ew Mult #0 | ew Sub 3 swap | ew Add %a | cast fp32 | transpose NDHCW | quant int8 %nan _ : int8[1,1,8,4,8]
+%d = anec.copy(%x) | texture anec.pixel_shuffle {x = 2, y = 2} : fp16[1,1,1,16,16]
+%e = anec.reduce_mean(%x) {axes = HW} | broadcast [1,1,4,8,8] : fp16[1,1,4,8,8]
+%v, %i = anec.top_k(%x) {k = 2, axis = W, results = Both} : fp16[1,1,4,8,2], int32[1,1,4,8,2]
+%t = anec.alias(%s) : fp16[1,1,4,8,8] from "from" ""
 output %b
 output %b
 output %w
@@ -44,7 +45,7 @@ func TestText(t *testing.T) {
 		t.Fatal(err)
 	}
 	// A missing operand at the end may be written, and is not printed.
-	text := strings.Replace(everything, "Conv(%x, %w, _)", "Conv(%x, %w)", 1)
+	text := strings.Replace(everything, "anec.convolution(%x, %w, _)", "anec.convolution(%x, %w)", 1)
 	if got := Print(g); got != text {
 		t.Errorf("got\n%s\nwant\n%s", got, text)
 	}
@@ -76,61 +77,103 @@ func TestBlobs(t *testing.T) {
 	}
 	g.AddOutput(v)
 	text := Print(g)
-	digest := Digest(c.Stored.Bytes())
-	if want := fmt.Sprintf("data=blob(%s,100)", digest); !strings.Contains(text, want) {
+	if want := LeftOut(c.Stored.Bytes()); !strings.Contains(text, "data = "+want) {
 		t.Fatalf("no %s in\n%s", want, text)
 	}
-	back, err := Parse(text, func(d string) ([]byte, bool) { return c.Stored.Bytes(), d == digest })
+	if _, err := Parse(text, nil); err == nil || !strings.Contains(err.Error(), "line 2, column 32: data: the text leaves out the bytes") {
+		t.Errorf("without the bytes: %v", err)
+	}
+	in := func(data []byte) string { return InFile("a file", 64, data) }
+	text = PrintWith(g, in)
+	files := map[string][]byte{"a file": append(make([]byte, 64), c.Stored.Bytes()...)}
+	open := func(name string) ([]byte, error) {
+		if files[name] == nil {
+			return nil, fmt.Errorf("there is no %s", name)
+		}
+		return files[name], nil
+	}
+	back, err := Parse(text, open)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if Print(back) != text {
+	if PrintWith(back, in) != text || !slices.Equal(back.Value("w").Const.Stored.Bytes(), c.Stored.Bytes()) {
 		t.Errorf("got\n%s", Print(back))
 	}
-	if _, err := Parse(text, nil); err == nil || !strings.Contains(err.Error(), "line 2") {
-		t.Errorf("without the bytes: %v", err)
+	files["a file"] = files["a file"][:163]
+	if _, err := Parse(text, open); err == nil || !strings.Contains(err.Error(), "163 bytes, and 100 are wanted from byte 64 on") {
+		t.Errorf("of a short file: %v", err)
+	}
+	if _, err := Parse(strings.Replace(text, "+64, 100", "+64, 99", 1), open); err == nil || !strings.Contains(err.Error(), "and 100, the bytes of uint8") {
+		t.Errorf("of another length: %v", err)
+	}
+	delete(files, "a file")
+	if _, err := Parse(text, open); err == nil || !strings.Contains(err.Error(), "there is no a file") {
+		t.Errorf("without the file: %v", err)
+	}
+}
+
+// Graphs may stand one after the other.
+func TestSeveralGraphs(t *testing.T) {
+	const one, two = "graph one\ninput %x : fp16[1,1,3,8,8]\n%y = anec.copy(%x) : fp16[1,1,3,8,8]\noutput %y\n", "graph two\ninput %x : fp16[1,1,3,8,9]\noutput %x\n"
+	all, err := ParseAll("# both\n\n"+one+"# and\n"+two, nil)
+	if err != nil || len(all) != 2 {
+		t.Fatalf("%d graphs, %v", len(all), err)
+	}
+	if got := Print(all[0].Graph) + Print(all[1].Graph); got != one+two {
+		t.Errorf("got\n%s", got)
+	}
+	if all[0].Line != 3 || all[1].Line != 8 || all[0].Lines["y"] != 5 {
+		t.Errorf("lines %d, %d and %v", all[0].Line, all[1].Line, all[0].Lines)
+	}
+	if _, err := Parse(one+two, nil); err == nil || !strings.Contains(err.Error(), "line 5, column 1: a second graph") {
+		t.Errorf("as one: %v", err)
+	}
+	for text, want := range map[string]bool{one: true, "\ufeff# x\n \ngraph\n": true, "graphic": false, "input %x": false, "": false, "#": false, "graph": false} {
+		if IsText([]byte(text)) != want {
+			t.Errorf("%q is text: %v", text, !want)
+		}
 	}
 }
 
 func TestParseErrors(t *testing.T) {
-	const head = "graph g\ninput %x fp16[1,1,3,8,8]\n"
+	const head = "graph g\ninput %x : fp16[1,1,3,8,8]\n"
 	for _, c := range []struct{ text, want string }{
-		{"grph g", `line 1: a line begins with "grph"`},
-		{head + "input %x fp16[1,1,3,8,8]", `line 3: input "x": a value "x" is there already`},
-		{head + "input %y fp16[1,1,3,8]", "want 5 extents"},
-		{head + "input %y fp17[1,1,3,8,8]", "unknown element type"},
-		{head + "input %y string[1,1,3,8,8]", "none that a task can hold"},
-		{head + "input %y fp16[1,1,3,8,-8]", "not those of a tensor"},
-		{head + "input %y fp16[99999999,99999999,99999999,1,1]", "not those of a tensor"},
-		{head + "input %y fp16[1,1,3,8,8]x5", "interleave 5"},
-		{head + "input %y fp16[1,1,3,8,8] more", `"more" is left over`},
+		{"grph g", `line 1, column 1: a line begins with "grph"`},
+		{head + "input %x : fp16[1,1,3,8,8]", `line 3, column 12: input "x": a value "x" is there already`},
+		{head + "input %y : fp16[1,1,3,8]", "want 5 extents"},
+		{head + "input %y : fp17[1,1,3,8,8]", "unknown element type"},
+		{head + "input %y : string[1,1,3,8,8]", "none that a task can hold"},
+		{head + "input %y : fp16[1,1,3,8,-8]", "not those of a tensor"},
+		{head + "input %y : fp16[99999999,99999999,99999999,1,1]", "not those of a tensor"},
+		{head + "input %y : fp16[1,1,3,8,8]x5", "interleave 5"},
+		{head + "input %y : fp16[1,1,3,8,8] more", `"more" is left over`},
 		{head + "output %z", `there is no value "z" above`},
 		{head + "output _", "not there"},
-		{head + "%y fp16[1,1,3,8,8] = Kopie(%x)", `there is no kind "Kopie"`},
-		{head + "%y fp16[1,1,3,8,8] = Copy(%z)", `no value "z"`},
-		{head + "%y fp16[1,1,3,8,7] = Copy(%x)", "the rule says fp16[1,1,3,8,8]"},
-		{head + "%y fp16[1,1,3,8,8] = Copy(%x", `want ","`},
-		{head + "%y fp16[1,1,3,8,8] = Copy(%x) Axis=C", "Copy has no field Axis"},
-		{head + "%y fp16[1,1,3,8,8] = Softmax(%x) Axes=Q", "not a set of axes"},
-		{head + "%y fp16[1,1,3,8,8] = Neuron(%x) Type=rely", `"rely" is not known`},
-		{head + "%y fp16[1,1,3,8,8] = Transpose(%x) Perm=[N,D]", "2 numbers, want 5"},
-		{head + "%y fp16[1,1,3,8,8] = Copy(%x) | polish", `"polish" is no slot`},
-		{head + "%y fp16[1,1,3,8,8] = Copy(%x) | goc _ _", "both missing"},
-		{head + "%y fp16[1,1,3,8,8] = Copy(%x) | goc %x _", "gain has extents"},
-		{head + "%y fp16[1,1,3,8,8] = Copy(%x) | ew Add #1", "not before it"},
-		{head + "%y fp16[1,1,3,8,8] = Copy(%x) | texture Softmax Axes=C", "does not go into the texture slot"},
-		{head + "%y fp16[1,1,3,8,8] = Copy(%x) | transpose NDCHH", "not a permutation"},
-		{head + "%y fp16[1,1,3,8,8] = Copy(%x) | quant fp16 %x _", "want an integer type"},
-		{head + "%y fp16[1,1,3,8,8], %z fp16[1,1,3,8,8] = Copy(%x)", "2 names for 1 tops"},
-		{head + "const %c fp16[1,1,1,1,2] data=(1)", "1 elements, want 2"},
-		{head + "const %c uint8[1,1,1,1,1] data=(256)", `"256" is no uint8`},
-		{head + "const %c fp32[1,1,100000,10000,1] data=splat(1)", "more than"},
-		{head + "const %c fp16[1,1,1,1,2]", "no elements"},
-		{head + "const %c fp16[1,1,1,1,2] data=splat(1) offset=fp16[1,1,1,1,1]:(1)", "an offset without"},
-		{head + "const %c fp16[1,1,1,1,4] data=splat(1) scale=fp16[1,1,1,1,3]:splat(1)", "do not divide"},
-		{head + "const %c fp16[1,1,1,1,4] data=splat(1) table=fp16[4]:splat(1) vector=W", "has 7 axes"},
-		{head + "const %c fp16[1,1,1,1,4] data=fp16[2]:splat(1) mask=fp16[1,1,1,1,4]:splat(1)", "mask is of fp16"},
-		{"state %s fp16[1,1,1,1,1] -> %t", `leaves "t", which is not there`},
+		{head + "%y = anec.copie(%x) : fp16[1,1,3,8,8]", `line 3, column 6: there is no operation "anec.copie": is it "anec.copy"?`},
+		{head + "%y = anec.copy(%z) : fp16[1,1,3,8,8]", `no value "z"`},
+		{head + "%y = anec.copy(%x) : fp16[1,1,3,8,7]", "the rule says fp16[1,1,3,8,8]"},
+		{head + "%y = anec.copy(%x", `line 3, column 18: want ",", found ""`},
+		{head + "%y = anec.copy(%x) {axis = C} : fp16[1,1,3,8,8]", "line 3, column 21: anec.copy has no attribute axis"},
+		{head + "%y = anec.softmax(%x) {axes = Q} : fp16[1,1,3,8,8]", "not a set of axes"},
+		{head + "%y = anec.neuron(%x) {type = rely} : fp16[1,1,3,8,8]", `"rely" is not known`},
+		{head + "%y = anec.transpose(%x) {perm = [N, D]} : fp16[1,1,3,8,8]", "2 numbers, want 5"},
+		{head + "%y = anec.copy(%x) | polish : fp16[1,1,3,8,8]", `"polish" is no slot`},
+		{head + "%y = anec.copy(%x) | goc _ _ : fp16[1,1,3,8,8]", "both missing"},
+		{head + "%y = anec.copy(%x) | goc %x _ : fp16[1,1,3,8,8]", "gain has extents"},
+		{head + "%y = anec.copy(%x) | ew Add #1 : fp16[1,1,3,8,8]", "not before it"},
+		{head + "%y = anec.copy(%x) | texture anec.softmax {axes = C} : fp16[1,1,3,8,8]", "does not go into the texture slot"},
+		{head + "%y = anec.copy(%x) | transpose NDCHH : fp16[1,1,3,8,8]", "not a permutation"},
+		{head + "%y = anec.copy(%x) | quant fp16 %x _ : fp16[1,1,3,8,8]", "want an integer type"},
+		{head + "%y, %z = anec.copy(%x) : fp16[1,1,3,8,8], fp16[1,1,3,8,8]", "2 names for 1 tops"},
+		{head + "const %c : fp16[1,1,1,1,2] {data = [1]}", "1 elements, want 2"},
+		{head + "const %c : uint8[1,1,1,1,1] {data = [256]}", `"256" is no uint8`},
+		{head + "const %c : fp32[1,1,100000,10000,1] {data = splat(1)}", "more than"},
+		{head + "const %c : fp16[1,1,1,1,2]", "no elements"},
+		{head + "const %c : fp16[1,1,1,1,2] {data = splat(1), offset = fp16[1,1,1,1,1]:[1]}", "an offset without"},
+		{head + "const %c : fp16[1,1,1,1,4] {data = splat(1), scale = fp16[1,1,1,1,3]:splat(1)}", "do not divide"},
+		{head + "const %c : fp16[1,1,1,1,4] {data = splat(1), table = fp16[4]:splat(1), vector = W}", "has 7 axes"},
+		{head + "const %c : fp16[1,1,1,1,4] {data = fp16[2]:splat(1), mask = fp16[1,1,1,1,4]:splat(1)}", "mask is of fp16"},
+		{"state %s : fp16[1,1,1,1,1] -> %t", `leaves "t", which is not there`},
 	} {
 		if _, err := Parse(c.text, nil); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s\ngot %v, want %q", c.text, err, c.want)
@@ -186,8 +229,7 @@ func (r *grower) grow() *Graph {
 		name, fields, _ := strings.Cut(c.layer, " ")
 		kind, _ := KindOf(name)
 		s := Spec{Params: NewParams(kind)}
-		p := parser{graph: r.graph, rest: fields}
-		if err := p.fields(s.Params, &s.OutputType); err != nil {
+		if err := setFields(fields, s.Params, &s.OutputType); err != nil {
 			r.Fatal(err)
 		}
 		for _, word := range strings.Fields(c.bottoms) {
@@ -284,7 +326,11 @@ func FuzzParse(f *testing.F) {
 	f.Add(everything)
 	f.Add(diamond)
 	for _, c := range shapeCases {
-		f.Add("input %x fp16[1,1,3,8,8]\n%y fp16[1,1,3,8,8] = " + strings.Replace(c.layer+" ", " ", "(%x) ", 1))
+		if l, err := c.build(); err == nil {
+			var b strings.Builder
+			printLayer(&b, l)
+			f.Add("input %x0 : fp16[1,1,3,8,8]\n" + b.String())
+		}
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		g, err := Parse(text, nil)

@@ -240,8 +240,7 @@ func (c gateCase) raw() (*Layer, error) {
 	}
 	l := &Layer{Name: "y", Params: NewParams(kind)}
 	g := New("case")
-	p := parser{graph: g, rest: fields}
-	if err := p.fields(l.Params, &l.OutputType); err != nil {
+	if err := setFields(fields, l.Params, &l.OutputType); err != nil {
 		return nil, err
 	}
 	for i, word := range strings.Fields(c.bottoms) {

@@ -72,7 +72,7 @@ func ValidateNetwork(n *Network, t *hal.Target) []*diag.Finding {
 		if n.Converted && len(l.Origin) == 0 {
 			add(l.place(), noRecord("layer", l.Name))
 		}
-		if r := Validate(l, t); r != nil && !(n.Converted && lifted(r.ID, l, t)) {
+		if r := Validate(l, t); r != nil && !lifted(r.ID, l, t, n.route()) {
 			add(l.place(), r)
 		}
 	}
@@ -88,10 +88,18 @@ func (l *Layer) place() diag.Place {
 	return p
 }
 
-// lifted reports whether what stands in for a converted layer spares it a gate.
-func lifted(id diag.ID, l *Layer, t *hal.Target) bool {
-	s := StandInFor(l, t)
+// lifted reports whether what stands in for a layer spares it a gate.
+func lifted(id diag.ID, l *Layer, t *hal.Target, r Route) bool {
+	s := StandInFor(l, t, r)
 	return s != nil && s.Lifts == id
+}
+
+// route is how the layers came.
+func (n *Network) route() Route {
+	if n.Converted {
+		return Converted
+	}
+	return Authored
 }
 
 func validateSchema(what string, v Version) *diag.Finding {
@@ -149,7 +157,7 @@ func ValidateModule(m *Module, t *hal.Target) []*diag.Finding {
 	if legacy(t) {
 		add("", &diag.Finding{
 			ID: diag.ModuleFamily, Text: "MIL is only supported for H13+ ANE architectures", Limit: hal.A13.OrLater(), Found: t.Family.Chips(),
-			Remedy: "author the network description, or choose a later target", Source: "github.com/sbryngelson/ANEForge, aneforge/_targets.py",
+			Remedy: diag.AuthorDirectly + ", or choose a later target", Source: "github.com/sbryngelson/ANEForge, aneforge/_targets.py",
 		})
 	}
 	seen := map[string]bool{}

@@ -18,7 +18,7 @@ type InputView struct {
 }
 
 var inputViewInfo = KindInfo{
-	Kind: KindInputView, Name: "InputView", Standing: Descriptor, Desc: "InputView",
+	Kind: KindInputView, Name: "InputView", Dialect: Dialect{Name: "input_view"}, Standing: Descriptor, Desc: "InputView",
 	Class: td.ClassInputView, Sources: "export desc plist B",
 	New: func() Params { return &InputView{Step: 1} }, Contract: contract("y", "x"),
 	Example: Example{"Axis=W Offset=4 Size=8", "fp16[1,1,8,16,16]"},
@@ -71,7 +71,7 @@ type DynamicSlice struct {
 }
 
 var dynamicSliceInfo = KindInfo{
-	Kind: KindDynamicSlice, Name: "DynamicSlice", Standing: Descriptor, Desc: "DynamicSlice",
+	Kind: KindDynamicSlice, Name: "DynamicSlice", Dialect: Dialect{Name: "dynamic_slice"}, Standing: Descriptor, Desc: "DynamicSlice",
 	Class: td.ClassDynamicSlice, Sources: "export desc unit B",
 	New: func() Params { return &DynamicSlice{Padding: td.PadBackground} }, Contract: contract("y", "x start#"),
 	Example: Example{"Axes=[W] Sizes=[4]", "fp16[1,1,8,16,16] uint16[1,1,1,1,1]"},

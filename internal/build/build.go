@@ -2,7 +2,6 @@ package build
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/espalier-ane/espalier/bundle"
@@ -34,9 +33,6 @@ type Built struct {
 	Mapped []*osfile.Mapping
 }
 
-// errGraph is about what has no key: graphs of native layers, which tests compile.
-var errGraph = errors.New("a graph of native layers is not kept")
-
 // Build makes the bundle of a job. The weight files of its programs must stay open as long as the bundle is in use.
 func (c *Cache) Build(ctx context.Context, r Request) (*Built, error) {
 	if c == nil {
@@ -53,7 +49,7 @@ func (c *Cache) Build(ctx context.Context, r Request) (*Built, error) {
 	}
 	if err != nil {
 		built, failed := compile(ctx, r.Job)
-		if failed == nil && !errors.Is(err, errGraph) {
+		if failed == nil {
 			note(err)
 		}
 		return built, failed
@@ -177,8 +173,11 @@ func (c *Cache) keep(k Key, about About, built *Built, weights []weightFile) err
 
 func about(r Request) About {
 	a := About{Model: r.Model, Target: r.Job.Target.Name, Numerics: r.Job.Numerics}
-	if len(r.Job.Functions) > 0 && r.Job.Functions[0].Function != nil {
-		a.Function, a.Shapes = r.Job.Functions[0].Function.Name, r.Job.Functions[0].Shapes
+	if len(r.Job.Functions) > 0 {
+		e := &r.Job.Functions[0]
+		if a.Function, a.Shapes = e.Features.Name, e.Shapes; e.Function != nil {
+			a.Function = e.Function.Name
+		}
 	}
 	return a
 }

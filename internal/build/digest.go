@@ -7,7 +7,6 @@ import (
 
 	"github.com/espalier-ane/espalier/internal/osfile"
 	"github.com/espalier-ane/espalier/internal/pool"
-	"github.com/espalier-ane/espalier/mil"
 )
 
 // digestPiece is how much of a file is digested in one go, some milliseconds.
@@ -26,24 +25,17 @@ func digestOf(ctx context.Context, data []byte) (sum [32]byte, err error) {
 	return sha256.Sum256(sums), ctx.Err()
 }
 
-// identified is what knows files without reading them. That of a file within an archive is the archive's, and within is its name
-// there.
-type identified interface {
-	Identity(path string) (id osfile.Identity, within string, ok bool)
-}
-
 // weightDigest is the digest of a weight file: remembered, or computed.
-func (c *Cache) weightDigest(ctx context.Context, files mil.Files, path string, data []byte) ([32]byte, error) {
-	known, ok := files.(identified)
-	if !ok {
+func (c *Cache) weightDigest(ctx context.Context, known identity, data []byte) ([32]byte, error) {
+	if known == nil {
 		return digestOf(ctx, data)
 	}
-	id, within, ok := known.Identity(path)
+	id, within, ok := known()
 	if !ok {
 		return digestOf(ctx, data)
 	}
 	return c.remembered(id, within, func() ([32]byte, error) { return digestOf(ctx, data) }, func() bool {
-		now, _, ok := known.Identity(path)
+		now, _, ok := known()
 		return ok && now == id
 	})
 }

@@ -18,7 +18,8 @@ func TestKeySeesEveryField(t *testing.T) {
 		seen, ignored []string
 	}{
 		{compiler.Job{}, []string{"Target", "Program", "Functions", "Pipeline", "EngineOnly", "Variant", "Strict", "Numerics", "Seed"}, []string{"Trace"}},
-		{compiler.Entry{}, []string{"Function", "Program", "Shapes", "Graph", "Features"}, nil},
+		{compiler.Entry{}, []string{"Function", "Program", "Shapes", "Graph", "Weights", "Features"}, nil},
+		{compiler.WeightFile{}, []string{"Path", "Data"}, []string{"Identity"}}, // by which the digest of Data is remembered
 		{mil.Program{}, []string{"Version", "Attributes", "Functions"}, nil},
 		{mil.Function{}, []string{"Name", "Opset", "Inputs", "Attributes", "Body"}, nil},
 		{mil.Block{}, []string{"Inputs", "Operations", "Outputs", "Attributes"}, nil},

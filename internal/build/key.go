@@ -8,16 +8,21 @@ import (
 	"unsafe"
 
 	"github.com/espalier-ane/espalier/internal/compiler"
+	"github.com/espalier-ane/espalier/internal/osfile"
 	"github.com/espalier-ane/espalier/mil"
 	"github.com/espalier-ane/espalier/tensor"
 )
 
 // A weightFile is a file that constants of a job are in. Its number among those of the job is that of its first use.
 type weightFile struct {
-	path  string // as the program spells it
-	files mil.Files
+	path  string // as the program or graph spells it
 	data  []byte
+	known identity
 }
+
+// identity is what a file is known by without reading it. That of a file within an archive is the archive's, and within is its
+// name there. nil if a file is not known.
+type identity func() (id osfile.Identity, within string, ok bool)
 
 // keyOf computes the key of a job, and lists its weight files.
 func (c *Cache) keyOf(ctx context.Context, job *compiler.Job) (Key, []weightFile, error) {
@@ -42,7 +47,7 @@ func (c *Cache) keyOf(ctx context.Context, job *compiler.Job) (Key, []weightFile
 		return Key{}, nil, k.err
 	}
 	for _, f := range k.weights {
-		d, err := c.weightDigest(ctx, f.files, f.path, f.data)
+		d, err := c.weightDigest(ctx, f.known, f.data)
 		if err != nil {
 			return Key{}, nil, err
 		}
@@ -76,8 +81,9 @@ func (k *keyMaker) entry(e *compiler.Entry, shared *mil.Program) {
 		k.text(name)
 		k.ints(e.Shapes[name])
 	}
+	k.flag(e.Graph != nil)
 	if e.Graph != nil {
-		k.err = errGraph
+		k.graph(e)
 		return
 	}
 	k.function(e.Function)
@@ -224,12 +230,26 @@ func (k *keyMaker) weightFile(ref *mil.FileRef) uint64 {
 		k.err = err
 		return 0
 	}
-	i := slices.IndexFunc(k.weights, func(f weightFile) bool { return f.path == ref.Path && sameMemory(f.data, data) })
+	f := weightFile{path: ref.Path, data: data}
+	if known, ok := ref.Files.(identified); ok {
+		f.known = func() (osfile.Identity, string, bool) { return known.Identity(ref.Path) }
+	}
+	return k.fileNumber(f)
+}
+
+// fileNumber is the number of a file among those of the job, from 1.
+func (k *keyMaker) fileNumber(f weightFile) uint64 {
+	i := slices.IndexFunc(k.weights, func(o weightFile) bool { return o.path == f.path && sameMemory(o.data, f.data) })
 	if i < 0 {
 		i = len(k.weights)
-		k.weights = append(k.weights, weightFile{ref.Path, ref.Files, data})
+		k.weights = append(k.weights, f)
 	}
 	return uint64(i + 1)
+}
+
+// identified is what knows files without reading them.
+type identified interface {
+	Identity(path string) (id osfile.Identity, within string, ok bool)
 }
 
 func sameMemory(a, b []byte) bool {

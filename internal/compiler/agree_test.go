@@ -41,7 +41,7 @@ func TestVerdictsAreWhatCompilingDoes(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			said, err := e.NewAssessor().Place(t.Context(), target)
+			said, err := e.NewAssessor().Place(t.Context(), target, anec.Converted)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -49,9 +49,9 @@ func (e *Examination) NewAssessor() *Assessor {
 func (a *Assessor) inModel(operation string) bool { return a.named[operation] != nil }
 
 // Place places the function on a target as a compile does: what the passes up to legalization, or the tasks, do not take goes
-// to the host.
-func (a *Assessor) Place(ctx context.Context, t *hal.Target) (*Placement, error) {
-	return a.of.placeUntilTaken(t, func(p *Placement) error {
+// to the host. By the authored route it is what would become of the function if its operations were written as units.
+func (a *Assessor) Place(ctx context.Context, t *hal.Target, r anec.Route) (*Placement, error) {
+	return a.of.placeUntilTaken(t, r, func(p *Placement) error {
 		var refused []error
 		for _, part := range p.Parts {
 			if part.Backend == OnEngine {
@@ -101,7 +101,11 @@ func (a *Assessor) Assess(ctx context.Context, p *Placement) (estimate.Estimate,
 		}
 		estimates = append(estimates, estimate.Segment(s.graph, p.Target))
 		found = append(found, FindHazards(s.graph, p.Target, s.ranges, a.inModel)...)
-		found = append(found, FindRefusals(p.module(part), &anec.Network{Graph: s.network, Converted: true}, p.Target)...)
+		var module *anec.Module
+		if p.Route == anec.Converted {
+			module = p.module(part)
+		}
+		found = append(found, FindRefusals(module, &anec.Network{Graph: s.network, Converted: module != nil}, p.Target)...)
 	}
 	for _, f := range found {
 		f.Place.Function = a.of.Function.Name

@@ -9,6 +9,7 @@ import (
 	"github.com/espalier-ane/espalier/hal"
 	"github.com/espalier-ane/espalier/internal/anec"
 	"github.com/espalier-ane/espalier/internal/ops"
+	"github.com/espalier-ane/espalier/internal/osfile"
 	"github.com/espalier-ane/espalier/internal/segment"
 	"github.com/espalier-ane/espalier/mil"
 )
@@ -47,11 +48,23 @@ type Entry struct {
 	Program  *mil.Program     // that the function is of; nil: the job's
 	Shapes   map[string][]int // of the inputs that are flexible
 
-	Graph *anec.Graph // instead of Function; it stays as it is
+	// Graph stands instead of Function, and stays as it is. Weights are the files that its constants lie in: tasks read one of
+	// them in place.
+	Graph   *anec.Graph
+	Weights []WeightFile
 
 	// Features is what the manifest says of it. Name and Segments are filled in, and of a graph inputs, outputs and states:
 	// its ports.
 	Features bundle.Function
+}
+
+// A WeightFile is one that constants of a graph lie in.
+type WeightFile struct {
+	Path string // as the graph spells it
+	Data []byte
+
+	// Identity is what the file is known by without reading it; nil if there is nothing.
+	Identity func() (id osfile.Identity, ok bool)
 }
 
 // A Result is a compiled job.
@@ -82,6 +95,26 @@ func (f *Function) Tasks() int {
 	return n
 }
 
+// A PlacedLayer is a layer of a graph.
+type PlacedLayer struct {
+	Name string
+	Kind anec.Kind
+}
+
+// Layers are the layers of a graph by segment, as they were given; nil if the function is of a program.
+func (f *Function) Layers() [][]PlacedLayer {
+	if f.graph == nil {
+		return nil
+	}
+	list := make([][]PlacedLayer, len(f.graph.parts))
+	for i, part := range f.graph.parts {
+		for _, l := range part.layers {
+			list[i] = append(list[i], PlacedLayer{l.Name, l.Kind()})
+		}
+	}
+	return list
+}
+
 // Compile compiles the functions of a job. Errors are about all functions and operations at once.
 func Compile(ctx context.Context, job *Job) (*Result, error) {
 	files, err := job.weightFiles()
@@ -104,9 +137,9 @@ func Compile(ctx context.Context, job *Job) (*Result, error) {
 }
 
 // function compiles one function, on what takes it.
-func (job *Job) function(ctx context.Context, e Entry, weights *weights) (*Function, error) {
+func (job *Job) function(ctx context.Context, e Entry, weights *WeightFile) (*Function, error) {
 	if e.Graph != nil {
-		return job.graphFunction(ctx, e.Graph)
+		return job.graphFunction(ctx, e.Graph, weights)
 	}
 	source, err := ops.Unroll(e.Function, e.Shapes)
 	if err != nil {
@@ -120,7 +153,7 @@ func (job *Job) function(ctx context.Context, e Entry, weights *weights) (*Funct
 		return nil, fmt.Errorf("function %s: %w", source.Name, errAbsentWeights)
 	}
 	var f *Function
-	_, err = x.placeUntilTaken(job.Target, func(p *Placement) (err error) {
+	_, err = x.placeUntilTaken(job.Target, anec.Converted, func(p *Placement) (err error) {
 		if err = job.checkPlacement(p); err == nil {
 			f, err = job.compileParts(ctx, p, weights)
 		}
@@ -143,7 +176,7 @@ func (job *Job) checkPlacement(p *Placement) error {
 	return errors.Join(wrong...)
 }
 
-func (job *Job) compileParts(ctx context.Context, p *Placement, weights *weights) (*Function, error) {
+func (job *Job) compileParts(ctx context.Context, p *Placement, weights *WeightFile) (*Function, error) {
 	f := &Function{Name: p.Function.Name, Placement: p}
 	symbols := newSymbols(p)
 	var parts []*Part
@@ -167,7 +200,7 @@ func (job *Job) compileParts(ctx context.Context, p *Placement, weights *weights
 			s.Outputs = append(s.Outputs, symbols.engine(v))
 		}
 		if weights != nil {
-			s.Weights = weights.data
+			s.Weights = weights.Data
 		}
 		if err := job.run(ctx, s); err != nil {
 			wrong = append(wrong, err)

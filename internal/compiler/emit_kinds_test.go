@@ -52,16 +52,16 @@ func TestEveryClassIsEmitted(t *testing.T) {
 
 // What cannot be said is refused by the name of the layer and the operations that it stands for.
 func TestEmitRefusals(t *testing.T) {
-	const head = "graph g\ninput %x fp16[1,1,4,8,8]\n"
+	const head = "graph g\ninput %x : fp16[1,1,4,8,8]\n"
 	const tail = " @layer from op\noutput %y\n"
 	for _, c := range []struct{ layer, want string }{
-		{"%y fp16[1,1,4,8,8] = Dropout(%x) Rate=0.5", "rate 0.5"},
-		{"%y fp16[1,1,4,8,8] = Neuron(%x) Type=degamma", "what degamma computes is not known"},
-		{"%y fp16[1,1,4,8,8] = Copy(%x) | post gamma", "what gamma computes is not known"},
-		{"%y fp16[1,1,4,8,1] = Reduction(%x) Type=SatSub Axes=W", "what SatSub computes is not known"},
-		{"%y fp16[1,1,4,4,4] = Resize(%x) Size=[4,4] Grid=OffsetDefault", "what OffsetDefault computes is not known"},
-		{"%y int4[1,1,4,8,8] = TypeCast(%x) To=int4", "results of int4 share bytes"},
-		{"%y fp16[1,1,4,8,8] = PlaneReader(%x)", "becomes no task: what it reads is not known"},
+		{"%y = anec.dropout(%x) {rate = 0.5} : fp16[1,1,4,8,8]", "rate 0.5"},
+		{"%y = anec.neuron(%x) {type = degamma} : fp16[1,1,4,8,8]", "what degamma computes is not known"},
+		{"%y = anec.copy(%x) | post gamma : fp16[1,1,4,8,8]", "what gamma computes is not known"},
+		{"%y = anec.reduction(%x) {type = SatSub, axes = W} : fp16[1,1,4,8,1]", "what SatSub computes is not known"},
+		{"%y = anec.resize(%x) {size = [4, 4], grid = OffsetDefault} : fp16[1,1,4,4,4]", "what OffsetDefault computes is not known"},
+		{"%y = anec.cast(%x) {to = int4} : int4[1,1,4,8,8]", "results of int4 share bytes"},
+		{"%y = anec.plane_reader(%x) : fp16[1,1,4,8,8]", "becomes no task: what it reads is not known"},
 	} {
 		s := legal(t, parseGraph(t, head+c.layer+tail), 0)
 		planApart(t, s)
@@ -75,10 +75,10 @@ func TestEmitRefusals(t *testing.T) {
 // All refusals of a segment come at once, and their operations are refused together.
 func TestEmitRefusesAllAtOnce(t *testing.T) {
 	s := legal(t, parseGraph(t, `graph g
-input %x fp16[1,1,4,8,8]
-%a fp16[1,1,4,8,8] = Neuron(%x) Type=degamma @first from a
-%b fp16[1,1,4,8,8] = Neuron(%x) Type=relu @second from b
-%y fp16[1,1,4,8,8] = PlaneReader(%b) @third from c
+input %x : fp16[1,1,4,8,8]
+%a = anec.neuron(%x) {type = degamma} : fp16[1,1,4,8,8] @first from a
+%b = anec.relu(%x) : fp16[1,1,4,8,8] @second from b
+%y = anec.plane_reader(%b) : fp16[1,1,4,8,8] @third from c
 output %a
 output %y
 `), 0)
@@ -97,13 +97,13 @@ output %y
 }
 
 const twoPorts = `graph g
-input %x fp16[2,3,1,1,2]
-input %u fp16[1,1,1,1,2]
-state %s fp16[1,1,1,1,4] -> %t
-const %c fp16[1,1,1,1,2] data=(1,2)
-%t fp16[1,1,1,1,4] = RingBufferWriter(%s, %u)
-%a bool[2,3,1,1,2] = ElementWise(%x, %c) Type=LessThan
-%y fp16[2,3,1,1,2] = Select(%a, %x, %c)
+input %x : fp16[2,3,1,1,2]
+input %u : fp16[1,1,1,1,2]
+state %s : fp16[1,1,1,1,4] -> %t
+const %c : fp16[1,1,1,1,2] {data = [1, 2]}
+%t = anec.ring_buffer_writer(%s, %u) : fp16[1,1,1,1,4]
+%a = anec.less(%x, %c) : bool[2,3,1,1,2]
+%y = anec.select(%a, %x, %c) : fp16[2,3,1,1,2]
 output %y
 output %a
 `
@@ -162,9 +162,9 @@ func TestContainerPorts(t *testing.T) {
 // A weight file is in a container that stands alone, as it is, and outside one of a bundle.
 func TestContainerWeights(t *testing.T) {
 	s := legal(t, parseGraph(t, `graph g
-input %x fp16[1,1,1,1,2]
-const %w fp16[1,1,1,1,2] data=(3,4)
-%y fp16[1,1,1,1,2] = ElementWise(%x, %w) Type=Add
+input %x : fp16[1,1,1,1,2]
+const %w : fp16[1,1,1,1,2] {data = [3, 4]}
+%y = anec.add(%x, %w) : fp16[1,1,1,1,2]
 output %y
 `), 0)
 	planApart(t, s)

@@ -87,14 +87,14 @@ func (e *Examination) wide(op *mil.Operation) (found tensor.DType) {
 	return found
 }
 
-// On places the function on a target.
-func (e *Examination) On(t *hal.Target) *Placement { return e.place(t, nil) }
+// On places the function on a target, by the conversion route.
+func (e *Examination) On(t *hal.Target) *Placement { return e.place(t, anec.Converted, nil) }
 
-// place gives every operation a backend on a target.
-func (e *Examination) place(t *hal.Target, refused map[string]*diag.Finding) *Placement {
-	p := &Placement{Examination: e, Target: t}
+// place gives every operation a backend on a target, by a route.
+func (e *Examination) place(t *hal.Target, r anec.Route, refused map[string]*diag.Finding) *Placement {
+	p := &Placement{Examination: e, Target: t, Route: r}
 	for _, x := range e.Operations {
-		placed := &Placed{Op: x.Op, Verdict: x.verdict(t)}
+		placed := &Placed{Op: x.Op, Verdict: x.verdict(t, r)}
 		if f := refused[x.Op.Name()]; f != nil {
 			placed.Verdict = onHost(NoPath, f)
 		}

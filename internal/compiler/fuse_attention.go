@@ -12,13 +12,13 @@ import (
 // fuseAttention finds attention that is written out. The product of all queries with all keys is then never
 // stored.
 //
-//	%s = MatrixMultiplication(%q, %k) TransposeZ=true
-//	%t = ElementWise(%s, %scale) Type=Mult
-//	%m = ElementWise(%t, %mask) Type=Add
-//	%p = Softmax(%m) Axes=W
-//	%y = MatrixMultiplication(%p, %v)
+//	%s = anec.matmul(%q, %k) {transpose_rhs = true}
+//	%t = anec.multiply(%s, %scale)
+//	%m = anec.add(%t, %mask)
+//	%p = anec.softmax(%m) {axes = W}
+//	%y = anec.matmul(%p, %v)
 //
-//	%y = SDPA(%q, %k, %v, %scale, %mask) SubtractMax=true
+//	%y = anec.sdpa(%q, %k, %v, %scale, %mask) {subtract_max = true}
 //
 // Scale and mask may be missing. Nobody else may read what is between. A chip's compiler leaves it written out.
 func fuseAttention(s *segment.Segment) error {

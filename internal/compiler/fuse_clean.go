@@ -15,14 +15,14 @@ import (
 // clean takes out what does nothing: layers that nobody reads, layers that give what they read, and chains of
 // views and casts that one does as well.
 //
-//	%a = Reshape(%x) Dims=[1,1,1,4,4]
-//	%b = Transpose(%a) Perm=[N,D,C,W,H]
-//	%c = Transpose(%b) Perm=[N,D,C,W,H]
-//	%d = TypeCast(%c) To=fp32
-//	%e = TypeCast(%d) To=fp16
-//	%y = Reshape(%e) Dims=[1,1,1,1,16]
+//	%a = anec.reshape(%x) {dims = [1, 1, 1, 4, 4]}
+//	%b = anec.transpose(%a) {perm = [N, D, C, W, H]}
+//	%c = anec.transpose(%b) {perm = [N, D, C, W, H]}
+//	%d = anec.cast(%c) {to = fp32}
+//	%e = anec.cast(%d) {to = fp16}
+//	%y = anec.reshape(%e) {dims = [1, 1, 1, 1, 16]}
 //
-//	%y = Reshape(%x) Dims=[1,1,1,1,16]
+//	%y = anec.reshape(%x) {dims = [1, 1, 1, 1, 16]}
 //
 // An output stays the value that it is, and so does what is left in a state.
 func clean(s *segment.Segment) error {

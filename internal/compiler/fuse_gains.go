@@ -15,17 +15,17 @@ import (
 //
 // A batch normalization by constants is a gain and an offset for each channel, computed in fp64:
 //
-//	%y = BatchNorm(%x, %mean, %variance, %gamma, %beta) Epsilon=1e-05
+//	%y = anec.batch_norm(%x, %mean, %variance, %gamma, %beta) {epsilon = 1e-05}
 //
-//	%y = GOC(%x, %y_gain, %y_offset)
+//	%y = anec.gain_offset_control(%x, %y_gain, %y_offset)
 //
 // Quantized weights with one scale for each output channel, and no offset, stay integers:
 //
-//	const %w fp16[64,1,3,7,7] data=int8[64,1,3,7,7]:… scale=fp16[64,1,1,1,1]:…
-//	%y = Conv(%x, %w, %b)
+//	const %w : fp16[64,1,3,7,7] {data = int8[64,1,3,7,7]:…, scale = fp16[64,1,1,1,1]:…}
+//	%y = anec.convolution(%x, %w, %b)
 //
-//	const %w_1 int8[64,1,3,7,7] data=…
-//	%y = Conv(%x, %w_1) | goc %w_scale %b
+//	const %w_1 : int8[64,1,3,7,7] {data = …}
+//	%y = anec.convolution(%x, %w_1) | goc %w_scale %b
 //
 // Where the target would fold such weights, they stay a constant that is decoded.
 func fuseGains(s *segment.Segment) error {

@@ -13,11 +13,11 @@ import (
 // fits the working set as fp16. What is multiplied goes to the channels and comes back from there, so that bias and
 // activation find the slots of a convolution; between two products the transposes cancel.
 //
-//	%y fp16[1,1,1,8,4] = Linear(%x, %w, %b)                  %w [1,1,1,4,16]
+//	%y = anec.linear(%x, %w, %b) : fp16[1,1,1,8,4]                  %w [1,1,1,4,16]
 //
-//	%t fp16[1,1,16,8,1] = Transpose(%x) Perm=[N,D,W,H,C]
-//	%c fp16[1,1,4,8,1] = Conv(%t, %k, %o)                    %k [4,1,16,1,1], the same memory
-//	%y fp16[1,1,1,8,4] = Transpose(%c) Perm=[N,D,W,H,C]
+//	%t = anec.transpose(%x) {perm = [N, D, W, H, C]} : fp16[1,1,16,8,1]
+//	%c = anec.convolution(%t, %k, %o) : fp16[1,1,4,8,1]                    %k [4,1,16,1,1], the same memory
+//	%y = anec.transpose(%c) {perm = [N, D, W, H, C]} : fp16[1,1,1,8,4]
 //
 // Rows that the target has no axis for, once they are where the channels were, go in parts (guide 35, SliceMatMulAlongHeight).
 // A larger matrix stays a product, which is tiled. So does one of a single input where the numbers would differ

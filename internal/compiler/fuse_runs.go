@@ -12,12 +12,12 @@ import (
 // fuseRuns makes one layer of a layer and the elementwise layers after it. Values between them are never stored:
 // they stay fp32.
 //
-//	%a = Conv(%x, %w)
-//	%s = Neuron(%a) Type=sigmoid
-//	%m = ElementWise(%a, %s) Type=Mult
-//	%y = ElementWise(%m, %r) Type=Add
+//	%a = anec.convolution(%x, %w)
+//	%s = anec.sigmoid(%a)
+//	%m = anec.multiply(%a, %s)
+//	%y = anec.add(%m, %r)
 //
-//	%y = Conv(%x, %w) | act sigmoid | ew Mult #0 | ew Add %r
+//	%y = anec.convolution(%x, %w) | act sigmoid | ew Mult #0 | ew Add %r
 //
 // It goes from the outputs to the inputs. A layer swallows the producer of a value that it reads if nobody else
 // reads the value, so whole graphs of elementwise layers end as one, whichever way their values go: what the

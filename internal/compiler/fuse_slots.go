@@ -12,18 +12,18 @@ import (
 // which are constants, and the activations around them. The guard of Apple's pass ScaledEWOrEWWithConstInToGOC is the
 // line between both: exactly one live operand and one constant.
 //
-//	%a = Conv(%x, %w)                           %y = Conv(%x, %w, %b) | post relu
-//	%b = ElementWise(%a, %bias) Type=Add
-//	%y = Neuron(%b) Type=relu
+//	%a = anec.convolution(%x, %w)                           %y = anec.convolution(%x, %w, %b) | post relu
+//	%b = anec.add(%a, %bias)
+//	%y = anec.relu(%b)
 //
-//	%a = Conv(%x, %w)                           as before
-//	%y = ElementWise(%a, %z) Type=Add
+//	%a = anec.convolution(%x, %w)                           as before
+//	%y = anec.add(%a, %z)
 //
 // A layer on the planar engine has fewer: one number for gain, one for offset, and relu. But it can take the relu of one
 // of its two operands as it reads it, which one layer says so:
 //
-//	%r = Neuron(%x) Type=relu                   %y = Copy(%x) | post relu | ew Add %z
-//	%y = ElementWise(%r, %z) Type=Add
+//	%r = anec.relu(%x)                   %y = anec.copy(%x) | post relu | ew Add %z
+//	%y = anec.add(%r, %z)
 
 // hasEpilogue reports whether a layer's kind has an epilogue on the target.
 func (f *fusion) hasEpilogue(l *anec.Layer) bool {

@@ -17,7 +17,7 @@ const (
 
 // A script is an elementwise layer written as steps. The first loads a value, whatever v was before:
 //
-//	%y = ElementWise(%x, %z) Type=Sub | post relu
+//	%y = anec.sub(%x, %z) | post relu
 //
 //	load %x | ew Sub %z | act relu
 //

@@ -11,11 +11,11 @@ import (
 // reshape. Everywhere else a transpose is a view, for operands have strides. Native tasks have none along W: there
 // a product comes back from the channels by itself.
 //
-//	%a = Conv(%x, %w)
-//	%y = Transpose(%a) Perm=[N,D,H,W,C]
+//	%a = anec.convolution(%x, %w)
+//	%y = anec.transpose(%a) {perm = [N, D, H, W, C]}
 //	output %y
 //
-//	%y = Conv(%x, %w) | transpose NDHWC
+//	%y = anec.convolution(%x, %w) | transpose NDHWC
 //	output %y
 func fuseTransposes(s *segment.Segment) error {
 	f := newFusion(s)

@@ -11,12 +11,12 @@ import (
 // moveBeforeViews moves an elementwise layer to the other side of reshapes and transposes, into the layer before
 // them. What else it reads takes the way back.
 //
-//	%a = Conv(%x, %w)
-//	%v fp16[1,1,1,16,49] = Reshape(%a)
-//	%y = ElementWise(%v, %b) Type=Add
+//	%a = anec.convolution(%x, %w)
+//	%v = anec.reshape(%a) : fp16[1,1,1,16,49]
+//	%y = anec.add(%v, %b)
 //
-//	%a = Conv(%x, %w) | ew Add %b_view
-//	%y fp16[1,1,1,16,49] = Reshape(%a)
+//	%a = anec.convolution(%x, %w) | ew Add %b_view
+//	%y = anec.reshape(%a) : fp16[1,1,1,16,49]
 //
 // The layer becomes the last of the views, so that what it makes keeps its name.
 func (f *fusion) moveBeforeViews(e *anec.Layer, s script) bool {

@@ -1,7 +1,6 @@
 package compiler
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 	"testing"
@@ -140,7 +139,7 @@ func (c *gateCase) converted(on *hal.Target) *diag.Finding {
 		}
 	}
 	g.Layers = append(g.Layers, c.layer)
-	r, _ := (&Examined{Op: &mil.Operation{}, Layers: g}).gates(on)
+	r, _ := (&Examined{Op: &mil.Operation{}, Layers: g}).gates(on, anec.Converted)
 	return r
 }
 
@@ -164,7 +163,7 @@ func TestGates(t *testing.T) {
 						t.Errorf("the converted layer is rejected too: %v", r)
 					}
 					route = func(on *hal.Target) *diag.Finding {
-						return cmp.Or(anec.Validate(c.layer, on), anec.CodegenAuthored(c.layer, on))
+						return anec.Gate(c.layer, on, anec.Authored)
 					}
 				}
 				r := route(target)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/espalier-ane/espalier/hal"
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/diag"
 	"github.com/espalier-ane/espalier/internal/segment"
 )
 
@@ -36,11 +37,12 @@ type graphPort struct {
 type graphPart struct {
 	graph                   *anec.Graph // inputs and states have the names of their symbols
 	inputs, outputs, states []graphPort
+	layers                  []*anec.Layer // of the whole graph
 }
 
 // graphFunction compiles a graph.
-func (job *Job) graphFunction(ctx context.Context, given *anec.Graph) (*Function, error) {
-	name := cmp.Or(given.Name, "main")
+func (job *Job) graphFunction(ctx context.Context, given *anec.Graph, weights *WeightFile) (*Function, error) {
+	name := graphName(given)
 	fail := func(err error) (*Function, error) { return nil, fmt.Errorf("graph %s: %w", name, err) }
 	if err := anec.Verify(given); err != nil {
 		return fail(err)
@@ -65,6 +67,9 @@ func (job *Job) graphFunction(ctx context.Context, given *anec.Graph) (*Function
 		for _, out := range part.outputs {
 			s.Outputs = append(s.Outputs, out.symbol)
 		}
+		if weights != nil {
+			s.Weights = weights.Data
+		}
 		if err := job.run(ctx, s); err != nil {
 			wrong = append(wrong, err)
 		}
@@ -85,31 +90,32 @@ func (job *Job) graphFunction(ctx context.Context, given *anec.Graph) (*Function
 func checkGraph(g *anec.Graph, t *hal.Target) error {
 	var wrong refusals
 	for _, l := range g.Order() {
-		wrong.add(l, layerGate(l, t))
+		if f := layerGate(l, t); f != nil {
+			wrong.add(l, f)
+		}
 	}
 	return cmp.Or(wrong.err(), portGate(g, t))
 }
 
 // layerGate is what the first gate says that does not take a layer, nil if all do.
-func layerGate(l *anec.Layer, t *hal.Target) error {
-	if r := anec.Validate(l, t); r != nil {
-		return r
-	}
-	if r := anec.CodegenAuthored(l, t); r != nil {
-		return r
+func layerGate(l *anec.Layer, t *hal.Target) *diag.Finding {
+	if f := anec.Gate(l, t, anec.Authored); f != nil {
+		return f
 	}
 	if t.Family == hal.Virtual && isFresh(l) {
-		return errors.New(segment.FreshNumbers)
+		return &diag.Finding{ID: diag.NoTask, Text: segment.FreshNumbers, Remedy: "give a seed"}
 	}
 	for _, v := range append(l.Reads(), l.Tops...) {
 		if v.Const != nil {
 			continue
 		}
 		if d := v.Type.DType; t.Numerics.RoundToHalf && d.IsFloat() && d.Bits() > 16 {
-			return fmt.Errorf("%q is of %v, and the engine computes in fp16", v.Name, d)
+			f := wideFinding(d)
+			f.Text, f.Remedy = fmt.Sprintf("%q is of %v, and the engine computes in fp16", v.Name, d), "let the value be fp16"
+			return f
 		}
 		if n, _ := v.Type.Dims.Count(); n == 0 {
-			return fmt.Errorf("%q has no elements: %v", v.Name, v.Type)
+			return &diag.Finding{ID: diag.NoTask, Text: fmt.Sprintf("%q has no elements: %v", v.Name, v.Type), Remedy: "leave the layer out"}
 		}
 	}
 	return nil

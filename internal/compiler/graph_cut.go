@@ -192,7 +192,7 @@ func (c *graphCutter) sortedNeeds(segment int) []*anec.Value {
 // part makes the graph of a segment.
 func (c *graphCutter) part(segment int, name string) (*graphPart, error) {
 	g := anec.New(name)
-	p := &graphPart{graph: g}
+	p := &graphPart{graph: g, layers: c.layers[segment]}
 	here := map[*anec.Value]*anec.Value{} // by the values of the whole graph
 	for _, v := range c.sortedNeeds(segment) {
 		if v.Const != nil || c.has(segment, v) {

@@ -1,11 +1,13 @@
 package compiler
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
 	"github.com/espalier-ane/espalier/bundle"
 	"github.com/espalier-ane/espalier/e5"
+	"github.com/espalier-ane/espalier/hal"
 	"github.com/espalier-ane/espalier/internal/anec"
 	"github.com/espalier-ane/espalier/internal/segment"
 )
@@ -80,6 +82,22 @@ func writesPort(s *segment.Segment, port string) bool {
 	}
 	return false
 }
+
+// DescribeGraph is what the manifest says of a graph, whatever target it is compiled for: its ports.
+func DescribeGraph(g *anec.Graph) (bundle.Function, error) {
+	c := g.Clone()
+	c.Sweep()
+	d := bundle.Function{Name: graphName(g)}
+	cut, err := cutGraph(c, d.Name, &hal.Target{}) // which has no ways
+	if err != nil {
+		return d, fmt.Errorf("graph %s: %w", d.Name, err)
+	}
+	cut.describe(&d)
+	return d, nil
+}
+
+// graphName is what a graph is called by.
+func graphName(g *anec.Graph) string { return cmp.Or(g.Name, "main") }
 
 // describe says in the manifest what the function takes, gives and keeps.
 func (g *graphFunction) describe(f *bundle.Function) {

@@ -22,228 +22,228 @@ var hazardCases = []struct {
 	say    string // a part of the text
 }{
 	{name: "weights and operand are known", graph: `
-input %x fp16[1,1,8,4,4]
-const %w fp16[8,1,8,1,1] data=splat(5000)
-%a fp16[1,1,8,4,4] = Neuron(%x) Type=sigmoid
-%y fp16[1,1,8,4,4] = Conv(%a, %w)
+input %x : fp16[1,1,8,4,4]
+const %w : fp16[8,1,8,1,1] {data = splat(5000)}
+%a = anec.sigmoid(%x) : fp16[1,1,8,4,4]
+%y = anec.convolution(%a, %w) : fp16[1,1,8,4,4]
 output %y`, want: "saturates-at-port", say: "can reach 4e+04"},
 	{name: "both are known and small", graph: `
-input %x fp16[1,1,8,4,4]
-const %w fp16[8,1,8,1,1] data=splat(4000)
-%a fp16[1,1,8,4,4] = Neuron(%x) Type=sigmoid
-%y fp16[1,1,8,4,4] = Conv(%a, %w)
+input %x : fp16[1,1,8,4,4]
+const %w : fp16[8,1,8,1,1] {data = splat(4000)}
+%a = anec.sigmoid(%x) : fp16[1,1,8,4,4]
+%y = anec.convolution(%a, %w) : fp16[1,1,8,4,4]
 output %y`},
 	{name: "an image of bytes", graph: `
-input %x uint8[1,1,3,4,4]
-const %w fp16[8,1,3,1,1] data=splat(50)
-%a fp16[1,1,3,4,4] = TypeCast(%x) To=fp16
-%y fp16[1,1,8,4,4] = Conv(%a, %w)
+input %x : uint8[1,1,3,4,4]
+const %w : fp16[8,1,3,1,1] {data = splat(50)}
+%a = anec.cast(%x) {to = fp16} : fp16[1,1,3,4,4]
+%y = anec.convolution(%a, %w) : fp16[1,1,8,4,4]
 output %y`, want: "saturates-at-port", say: "up to 255"},
 	{name: "weights that make infinity of anything", graph: `
-input %x fp16[1,1,1,4,8]
-const %w fp16[1,1,1,8,8] data=splat(1000)
-%y fp16[1,1,1,4,8] = MatrixMultiplication(%x, %w)
+input %x : fp16[1,1,1,4,8]
+const %w : fp16[1,1,1,8,8] {data = splat(1000)}
+%y = anec.matmul(%x, %w) : fp16[1,1,1,4,8]
 output %y`, want: "saturates-at-port", say: "magnitude 4.1"},
 	{name: "ordinary weights", graph: `
-input %x fp16[1,1,1,4,8]
-const %w fp16[1,1,1,8,8] data=splat(1)
-%y fp16[1,1,1,4,8] = Linear(%x, %w)
+input %x : fp16[1,1,1,4,8]
+const %w : fp16[1,1,1,8,8] {data = splat(1)}
+%y = anec.linear(%x, %w) : fp16[1,1,1,4,8]
 output %y`},
 	{name: "one product passes the port", graph: `
-input %x fp16[1,1,8,4,4]
-const %w fp16[8,1,1,1,1] data=splat(60000)
-%y fp16[1,1,8,4,4] = Conv(%x, %w) Groups=8
+input %x : fp16[1,1,8,4,4]
+const %w : fp16[8,1,1,1,1] {data = splat(60000)}
+%y = anec.convolution(%x, %w) {groups = 8} : fp16[1,1,8,4,4]
 output %y`},
 	{name: "long sums of live products", graph: `
-input %x fp16[1,1,1,1,10000]
-input %z fp16[1,1,1,10000,1]
-%y fp16[1,1,1,1,1] = MatrixMultiplication(%x, %z)
+input %x : fp16[1,1,1,1,10000]
+input %z : fp16[1,1,1,10000,1]
+%y = anec.matmul(%x, %z) : fp16[1,1,1,1,1]
 output %y`, want: "saturates-at-port", say: "mean is 3.28"},
 	{name: "short sums of live products", graph: `
-input %x fp16[1,1,1,8,512]
-input %z fp16[1,1,1,512,8]
-%y fp16[1,1,1,8,8] = MatrixMultiplication(%x, %z)
+input %x : fp16[1,1,1,8,512]
+input %z : fp16[1,1,1,512,8]
+%y = anec.matmul(%x, %z) : fp16[1,1,1,8,8]
 output %y`},
 	{name: "a mean by softmax is as large as what it is of", graph: `
-input %x fp16[1,1,1,1,10000]
-input %z fp16[1,1,1,10000,1]
-%p fp16[1,1,1,1,10000] = Softmax(%x) Axes=W
-%y fp16[1,1,1,1,1] = MatrixMultiplication(%p, %z)
+input %x : fp16[1,1,1,1,10000]
+input %z : fp16[1,1,1,10000,1]
+%p = anec.softmax(%x) {axes = W} : fp16[1,1,1,1,10000]
+%y = anec.matmul(%p, %z) : fp16[1,1,1,1,1]
 output %y`},
 	{name: "bounds of both live operands", graph: `
-input %x int8[1,1,1,8,512]
-input %z int8[1,1,1,512,8]
-%a fp16[1,1,1,8,512] = TypeCast(%x) To=fp16
-%b fp16[1,1,1,512,8] = TypeCast(%z) To=fp16
-%y fp16[1,1,1,8,8] = MatrixMultiplication(%a, %b)
+input %x : int8[1,1,1,8,512]
+input %z : int8[1,1,1,512,8]
+%a = anec.cast(%x) {to = fp16} : fp16[1,1,1,8,512]
+%b = anec.cast(%z) {to = fp16} : fp16[1,1,1,512,8]
+%y = anec.matmul(%a, %b) : fp16[1,1,1,8,8]
 output %y`, want: "saturates-at-port", say: "bounds both operands"},
 
 	{name: "a long sum", target: "h17s", graph: `
-input %x fp16[1,1,1,200,200]
-%y fp16[1,1,1,1,1] = Reduction(%x) Type=Sum Axes=HW
+input %x : fp16[1,1,1,200,200]
+%y = anec.reduce_sum(%x) {axes = HW} : fp16[1,1,1,1,1]
 output %y`, want: "sum-overflows", say: "nothing is known"},
 	{name: "a sum of what is at most 1", target: "h17s", graph: `
-input %x fp16[1,1,1,200,200]
-%s fp16[1,1,1,200,200] = Neuron(%x) Type=sigmoid
-%y fp16[1,1,1,1,1] = Reduction(%s) Type=Sum Axes=HW
+input %x : fp16[1,1,1,200,200]
+%s = anec.sigmoid(%x) : fp16[1,1,1,200,200]
+%y = anec.reduce_sum(%s) {axes = HW} : fp16[1,1,1,1,1]
 output %y`},
 	{name: "squares of what is at most 64", graph: `
-input %x fp16[1,1,1,1,100]
-%s fp16[1,1,1,1,100] = Neuron(%x) Type=clip A=-64 B=32
-%y fp16[1,1,1,1,1] = Reduction(%s) Type=SumSquare Axes=W
+input %x : fp16[1,1,1,1,100]
+%s = anec.neuron(%x) {type = clip, a = -64, b = 32} : fp16[1,1,1,1,100]
+%y = anec.reduction(%s) {type = SumSquare, axes = W} : fp16[1,1,1,1,1]
 output %y`, want: "sum-overflows", say: "4.096e+05"},
 
 	{name: "a slice along W", graph: `
-input %x fp16[1,1,1,4,8]
-%y fp16[1,1,1,4,4] = InputView(%x) Axis=W Offset=4 Size=4
+input %x : fp16[1,1,1,4,8]
+%y = anec.input_view(%x) {axis = W, offset = 4, size = 4} : fp16[1,1,1,4,4]
 output %y`, want: "width-slice-gain", say: "begins at 4"},
 	{name: "on A14 too", target: "h14", graph: `
-input %x fp16[1,1,1,4,8]
-%y fp16[1,1,1,4,4] = InputView(%x) Axis=W Offset=4 Size=4
+input %x : fp16[1,1,1,4,8]
+%y = anec.input_view(%x) {axis = W, offset = 4, size = 4} : fp16[1,1,1,4,4]
 output %y`, want: "width-slice-gain"},
 	{name: "not from A15 on", target: "h15", graph: `
-input %x fp16[1,1,1,4,8]
-%y fp16[1,1,1,4,4] = InputView(%x) Axis=W Offset=4 Size=4
+input %x : fp16[1,1,1,4,8]
+%y = anec.input_view(%x) {axis = W, offset = 4, size = 4} : fp16[1,1,1,4,4]
 output %y`},
 	{name: "slices that do no harm", graph: `
-input %x fp16[1,1,1,4,8]
-%a fp16[1,1,1,4,4] = InputView(%x) Axis=W Offset=0 Size=4
-%b fp16[1,1,1,2,8] = InputView(%x) Axis=H Offset=2 Size=2
-%t fp16[1,1,1,4,8] = Neuron(%x) Type=tanh
-%c fp16[1,1,1,4,4] = InputView(%t) Axis=W Offset=4 Size=4
+input %x : fp16[1,1,1,4,8]
+%a = anec.input_view(%x) {axis = W, offset = 0, size = 4} : fp16[1,1,1,4,4]
+%b = anec.input_view(%x) {axis = H, offset = 2, size = 2} : fp16[1,1,1,2,8]
+%t = anec.tanh(%x) : fp16[1,1,1,4,8]
+%c = anec.input_view(%t) {axis = W, offset = 4, size = 4} : fp16[1,1,1,4,4]
 output %a
 output %b
 output %c`},
 
 	{name: "variance", graph: `
-input %x fp16[1,1,1,8,64]
-%m fp16[1,1,1,8,1] = Reduction(%x) Type=Avg Axes=W
-%s fp16[1,1,1,8,64] = ElementWise(%x, %x) Type=Mult
-%a fp16[1,1,1,8,1] = Reduction(%s) Type=Avg Axes=W
-%q fp16[1,1,1,8,1] = ElementWise(%m) Type=Square
-%y fp16[1,1,1,8,1] = ElementWise(%a, %q) Type=Sub
+input %x : fp16[1,1,1,8,64]
+%m = anec.reduce_mean(%x) {axes = W} : fp16[1,1,1,8,1]
+%s = anec.multiply(%x, %x) : fp16[1,1,1,8,64]
+%a = anec.reduce_mean(%s) {axes = W} : fp16[1,1,1,8,1]
+%q = anec.elementwise(%m) {type = Square} : fp16[1,1,1,8,1]
+%y = anec.sub(%a, %q) : fp16[1,1,1,8,1]
 output %y`, want: "variance-cancels", say: "over 64 elements"},
 	{name: "variance by sums and a scale", graph: `
-input %x fp16[1,1,1,8,64]
-const %n fp16[1,1,1,1,1] data=(64)
-%s fp16[1,1,1,8,1] = Reduction(%x) Type=Sum Axes=W
-%m fp16[1,1,1,8,1] = ElementWise(%s, %n) Type=Div
-%t fp16[1,1,1,8,1] = Reduction(%x) Type=SumSquare Axes=W
-%a fp16[1,1,1,8,1] = ElementWise(%t, %n) Type=Div
-%q fp16[1,1,1,8,1] = ElementWise(%m, %m) Type=Mult
-%y fp16[1,1,1,8,1] = ElementWise(%a, %q) Type=Sub
+input %x : fp16[1,1,1,8,64]
+const %n : fp16[1,1,1,1,1] {data = [64]}
+%s = anec.reduce_sum(%x) {axes = W} : fp16[1,1,1,8,1]
+%m = anec.divide(%s, %n) : fp16[1,1,1,8,1]
+%t = anec.reduction(%x) {type = SumSquare, axes = W} : fp16[1,1,1,8,1]
+%a = anec.divide(%t, %n) : fp16[1,1,1,8,1]
+%q = anec.multiply(%m, %m) : fp16[1,1,1,8,1]
+%y = anec.sub(%a, %q) : fp16[1,1,1,8,1]
 output %y`, want: "variance-cancels"},
 	{name: "variance of differences", graph: `
-input %x fp16[1,1,1,8,64]
-%m fp16[1,1,1,8,1] = Reduction(%x) Type=Avg Axes=W
-%d fp16[1,1,1,8,64] = ElementWise(%x, %m) Type=Sub
-%s fp16[1,1,1,8,64] = ElementWise(%d) Type=Square
-%y fp16[1,1,1,8,1] = Reduction(%s) Type=Avg Axes=W
+input %x : fp16[1,1,1,8,64]
+%m = anec.reduce_mean(%x) {axes = W} : fp16[1,1,1,8,1]
+%d = anec.sub(%x, %m) : fp16[1,1,1,8,64]
+%s = anec.elementwise(%d) {type = Square} : fp16[1,1,1,8,64]
+%y = anec.reduce_mean(%s) {axes = W} : fp16[1,1,1,8,1]
 output %y`},
 	{name: "long sums less each other", target: "h17s", graph: `
-input %x fp16[1,1,1,64,64]
-input %z fp16[1,1,1,64,64]
-%a fp16[1,1,1,1,1] = Reduction(%x) Type=Avg Axes=HW
-%b fp16[1,1,1,1,1] = Reduction(%z) Type=Avg Axes=HW
-%y fp16[1,1,1,1,1] = ElementWise(%a, %b) Type=Sub
+input %x : fp16[1,1,1,64,64]
+input %z : fp16[1,1,1,64,64]
+%a = anec.reduce_mean(%x) {axes = HW} : fp16[1,1,1,1,1]
+%b = anec.reduce_mean(%z) {axes = HW} : fp16[1,1,1,1,1]
+%y = anec.sub(%a, %b) : fp16[1,1,1,1,1]
 output %y`, want: "sums-cancel", say: "4096 elements"},
 	{name: "short sums less each other", graph: `
-input %x fp16[1,1,1,8,64]
-input %z fp16[1,1,1,8,64]
-%a fp16[1,1,1,8,1] = Reduction(%x) Type=Avg Axes=W
-%b fp16[1,1,1,8,1] = Reduction(%z) Type=Avg Axes=W
-%y fp16[1,1,1,8,1] = ElementWise(%a, %b) Type=Sub
+input %x : fp16[1,1,1,8,64]
+input %z : fp16[1,1,1,8,64]
+%a = anec.reduce_mean(%x) {axes = W} : fp16[1,1,1,8,1]
+%b = anec.reduce_mean(%z) {axes = W} : fp16[1,1,1,8,1]
+%y = anec.sub(%a, %b) : fp16[1,1,1,8,1]
 output %y`},
 	{name: "long normalization", graph: `
-input %x fp16[1,1,1,2,4096]
-%y fp16[1,1,1,2,4096] = LayerNormalization(%x) Axes=W Epsilon=1e-05
+input %x : fp16[1,1,1,2,4096]
+%y = anec.layer_norm(%x) {axes = W, epsilon = 1e-05} : fp16[1,1,1,2,4096]
 output %y`, want: "norm-long-axis", say: "4096 elements"},
 	{name: "normalization in groups", graph: `
-input %x fp16[1,1,32,16,16]
-%y fp16[1,1,32,16,16] = LayerNormalization(%x) Axes=CHW Epsilon=1e-05 Groups=8
+input %x : fp16[1,1,32,16,16]
+%y = anec.layer_norm(%x) {axes = CHW, epsilon = 1e-05, groups = 8} : fp16[1,1,32,16,16]
 output %y`},
 
 	{name: "beyond the working set", graph: `
-input %x fp16[1,1,64,128,128]
-%y fp16[1,1,64,128,128] = Neuron(%x) Type=relu
+input %x : fp16[1,1,64,128,128]
+%y = anec.relu(%x) : fp16[1,1,64,128,128]
 output %y`, want: "working-set", say: "on chip"},
 	{name: "within the working set", graph: `
-input %x fp16[1,1,32,128,128]
-%y fp16[1,1,32,128,128] = Neuron(%x) Type=relu
-%z fp16[1,1,32,128,128] = Reshape(%y) Dims=[1,1,32,128,128]
+input %x : fp16[1,1,32,128,128]
+%y = anec.relu(%x) : fp16[1,1,32,128,128]
+%z = anec.reshape(%y) {dims = [1, 1, 32, 128, 128]} : fp16[1,1,32,128,128]
 output %z`},
 	{name: "int8 folds on the M1", graph: `
-input %x fp16[1,1,8,4,4]
-const %w fp16[8,1,8,1,1] data=int8[8,1,8,1,1]:splat(1) scale=fp16[8,1,1,1,1]:splat(0.5)
-%y fp16[1,1,8,4,4] = Conv(%x, %w)
+input %x : fp16[1,1,8,4,4]
+const %w : fp16[8,1,8,1,1] {data = int8[8,1,8,1,1]:splat(1), scale = fp16[8,1,1,1,1]:splat(0.5)}
+%y = anec.convolution(%x, %w) : fp16[1,1,8,4,4]
 output %y`, want: "weights-fold", say: "int8 affine, 8 bits"},
 	{name: "int8 streams on A14", target: "h14", graph: `
-input %x fp16[1,1,8,4,4]
-const %w fp16[8,1,8,1,1] data=int8[8,1,8,1,1]:splat(1) scale=fp16[8,1,1,1,1]:splat(0.5)
-%y fp16[1,1,8,4,4] = Conv(%x, %w)
+input %x : fp16[1,1,8,4,4]
+const %w : fp16[8,1,8,1,1] {data = int8[8,1,8,1,1]:splat(1), scale = fp16[8,1,1,1,1]:splat(0.5)}
+%y = anec.convolution(%x, %w) : fp16[1,1,8,4,4]
 output %y`},
 	{name: "blocks fold on A14", target: "h14", graph: `
-input %x fp16[1,1,8,4,4]
-const %w fp16[8,1,8,1,1] data=int8[8,1,8,1,1]:splat(1) scale=fp16[8,1,2,1,1]:splat(0.5)
-%y fp16[1,1,8,4,4] = Conv(%x, %w)
+input %x : fp16[1,1,8,4,4]
+const %w : fp16[8,1,8,1,1] {data = int8[8,1,8,1,1]:splat(1), scale = fp16[8,1,2,1,1]:splat(0.5)}
+%y = anec.convolution(%x, %w) : fp16[1,1,8,4,4]
 output %y`, want: "weights-fold", say: "blockwise"},
 	{name: "a palette streams", graph: `
-input %x fp16[1,1,8,4,4]
-const %w fp16[8,1,8,1,1] data=uint4[8,1,8,1,1]:splat(1) table=fp16[1,1,1,1,1,16,1]:splat(0.5)
-%y fp16[1,1,8,4,4] = Conv(%x, %w)
+input %x : fp16[1,1,8,4,4]
+const %w : fp16[8,1,8,1,1] {data = uint4[8,1,8,1,1]:splat(1), table = fp16[1,1,1,1,1,16,1]:splat(0.5)}
+%y = anec.convolution(%x, %w) : fp16[1,1,8,4,4]
 output %y`},
 	{name: "but not with a stride", graph: `
-input %x fp16[1,1,8,4,4]
-const %w fp16[8,1,8,1,1] data=uint4[8,1,8,1,1]:splat(1) table=fp16[1,1,1,1,1,16,1]:splat(0.5)
-%y fp16[1,1,8,2,2] = Conv(%x, %w) Stride=[1,2,2]
+input %x : fp16[1,1,8,4,4]
+const %w : fp16[8,1,8,1,1] {data = uint4[8,1,8,1,1]:splat(1), table = fp16[1,1,1,1,1,16,1]:splat(0.5)}
+%y = anec.convolution(%x, %w) {strides = [2, 2]} : fp16[1,1,8,2,2]
 output %y`, want: "weights-fold", say: "a stride"},
 	{name: "decoded by a layer", graph: `
-input %x fp16[1,1,8,4,4]
-const %d int8[8,1,8,1,1] data=splat(1)
-const %s fp16[8,1,1,1,1] data=splat(0.5)
-%w fp16[8,1,8,1,1] = DeQuant(%d, %s)
-%y fp16[1,1,8,4,4] = Conv(%x, %w)
+input %x : fp16[1,1,8,4,4]
+const %d : int8[8,1,8,1,1] {data = splat(1)}
+const %s : fp16[8,1,1,1,1] {data = splat(0.5)}
+%w = anec.dequantize(%d, %s) : fp16[8,1,8,1,1]
+%y = anec.convolution(%x, %w) : fp16[1,1,8,4,4]
 output %y`, want: "weights-fold", say: "int8 affine"},
 	{name: "weights beyond the kernel memories of all engines", graph: `
-input %x fp16[1,1,1024,16,16]
-const %w fp16[1024,1,1024,1,1] data=splat(0.01)
-%y fp16[1,1,1024,16,16] = Conv(%x, %w)
+input %x : fp16[1,1,1024,16,16]
+const %w : fp16[1024,1,1024,1,1] {data = splat(0.01)}
+%y = anec.convolution(%x, %w) : fp16[1,1,1024,16,16]
 output %y`, want: "kernel-memory-split", say: "splits"},
 	{name: "for so few positions they go by once", graph: `
-input %x fp16[1,1,1024,8,16]
-const %w fp16[1024,1,1024,1,1] data=splat(0.01)
-%y fp16[1,1,1024,8,16] = Conv(%x, %w)
+input %x : fp16[1,1,1024,8,16]
+const %w : fp16[1024,1,1024,1,1] {data = splat(0.01)}
+%y = anec.convolution(%x, %w) : fp16[1,1,1024,8,16]
 output %y`},
 	{name: "weights beyond what streams", target: "h14", graph: `
-input %x fp16[1,1,4096,4,4]
-const %w fp16[4096,1,4096,1,1] data=splat(0.01)
-%y fp16[1,1,4096,4,4] = Conv(%x, %w)
+input %x : fp16[1,1,4096,4,4]
+const %w : fp16[4096,1,4096,1,1] {data = splat(0.01)}
+%y = anec.convolution(%x, %w) : fp16[1,1,4096,4,4]
 output %y`, want: "kernel-memory-split", say: "splits"},
 	{name: "which is more for what is compressed", target: "h14", graph: `
-input %x fp16[1,1,4096,4,4]
-const %w fp16[4096,1,4096,1,1] data=uint4[4096,1,4096,1,1]:splat(1) table=fp16[1,1,1,1,1,16,1]:splat(0.01)
-%y fp16[1,1,4096,4,4] = Conv(%x, %w)
+input %x : fp16[1,1,4096,4,4]
+const %w : fp16[4096,1,4096,1,1] {data = uint4[4096,1,4096,1,1]:splat(1), table = fp16[1,1,1,1,1,16,1]:splat(0.01)}
+%y = anec.convolution(%x, %w) : fp16[1,1,4096,4,4]
 output %y`},
 	{name: "a reduction at the threshold", graph: `
-input %x fp16[1,1,1,4,192]
-%y fp16[1,1,1,4,1] = Reduction(%x) Type=Max Axes=W
+input %x : fp16[1,1,1,4,192]
+%y = anec.reduce_max(%x) {axes = W} : fp16[1,1,1,4,1]
 output %y`, want: "reduction-via-transpose", say: "192 along W"},
 	{name: "below it", target: "h15", graph: `
-input %x fp16[1,1,1,4,383]
-%y fp16[1,1,1,4,1] = Reduction(%x) Type=Max Axes=W
+input %x : fp16[1,1,1,4,383]
+%y = anec.reduce_max(%x) {axes = W} : fp16[1,1,1,4,1]
 output %y`},
 	{name: "a transpose of a long axis", graph: `
-input %x fp16[1,1,1,2,20000]
-%y fp16[1,1,1,20000,2] = Transpose(%x) Perm=[N,D,C,W,H]
+input %x : fp16[1,1,1,2,20000]
+%y = anec.transpose(%x) {perm = [N, D, C, W, H]} : fp16[1,1,1,20000,2]
 output %y`, want: "transpose-passes", say: "several passes"},
 	{name: "one that moves nothing", graph: `
-input %x fp16[1,1,1,1,20000]
-%y fp16[1,1,1,20000,1] = Transpose(%x) Perm=[N,D,C,W,H]
+input %x : fp16[1,1,1,1,20000]
+%y = anec.transpose(%x) {perm = [N, D, C, W, H]} : fp16[1,1,1,20000,1]
 output %y`},
 	{name: "a stride of two factors", graph: `
-input %x fp16[1,1,8,12,12]
-const %w fp16[8,1,8,1,1] data=splat(1)
-%y fp16[1,1,8,2,2] = Conv(%x, %w) Stride=[1,6,6]
+input %x : fp16[1,1,8,12,12]
+const %w : fp16[8,1,8,1,1] {data = splat(1)}
+%y = anec.convolution(%x, %w) {strides = [6, 6]} : fp16[1,1,8,2,2]
 output %y`, want: "stride-factored", say: "a stride of 6"},
 }
 
@@ -318,10 +318,10 @@ func TestHazardsAfterFusion(t *testing.T) {
 // The layers of one operation have one finding together.
 func TestHazardsOfOneOperation(t *testing.T) {
 	g := parseGraph(t, `graph g
-input %x fp16[1,1,1,4,8]
-%a fp16[1,1,1,4,2] = InputView(%x) Axis=W Offset=2 Size=2 from split
-%b fp16[1,1,1,4,2] = InputView(%x) Axis=W Offset=4 Size=2 from split
-%c fp16[1,1,1,4,2] = InputView(%x) Axis=W Offset=6 Size=2 from slice
+input %x : fp16[1,1,1,4,8]
+%a = anec.input_view(%x) {axis = W, offset = 2, size = 2} : fp16[1,1,1,4,2] from split
+%b = anec.input_view(%x) {axis = W, offset = 4, size = 2} : fp16[1,1,1,4,2] from split
+%c = anec.input_view(%x) {axis = W, offset = 6, size = 2} : fp16[1,1,1,4,2] from slice
 output %a
 output %b
 output %c
@@ -335,12 +335,12 @@ output %c
 // Zeros that stand for weights that are not there are no weights: nothing follows from them.
 func TestHazardsWithoutWeights(t *testing.T) {
 	g := parseGraph(t, `graph g
-input %x fp16[1,1,1,4,8]
-const %w fp16[1,1,1,8,8] data=splat(0)
-const %half fp16[1,1,1,1,1] data=(0.5)
-%a fp16[1,1,1,4,8] = Linear(%x, %w)
-%b fp16[1,1,1,4,8] = ElementWise(%a, %half) Type=Mult
-%y fp16[1,1,1,4,4] = InputView(%b) Axis=W Offset=4 Size=4
+input %x : fp16[1,1,1,4,8]
+const %w : fp16[1,1,1,8,8] {data = splat(0)}
+const %half : fp16[1,1,1,1,1] {data = [0.5]}
+%a = anec.linear(%x, %w) : fp16[1,1,1,4,8]
+%b = anec.multiply(%a, %half) : fp16[1,1,1,4,8]
+%y = anec.input_view(%b) {axis = W, offset = 4, size = 4} : fp16[1,1,1,4,4]
 output %y
 `)
 	m1 := lookup(t, "h13")
@@ -372,19 +372,19 @@ func TestHazardsOfEveryTarget(t *testing.T) {
 
 func TestRanges(t *testing.T) {
 	g := parseGraph(t, `graph g
-input %x fp16[1,1,1,4,8]
-input %i int8[1,1,1,4,8]
-const %w fp16[1,1,1,2,8] data=(1,1,1,1,1,1,1,1,-2,2,-2,2,-2,2,-2,2)
-const %b fp16[1,1,1,1,2] data=(1,-3)
-const %gamma fp16[1,1,1,1,8] data=splat(2)
-%s fp16[1,1,1,4,8] = Neuron(%x) Type=sigmoid
-%l fp16[1,1,1,4,2] = Linear(%s, %w, %b)
-%d fp16[1,1,1,4,2] = ElementWise(%l, %l) Type=Sub
-%n fp16[1,1,1,4,8] = LayerNormalization(%x, %gamma) Axes=W
-%f fp16[1,1,1,4,8] = TypeCast(%i) To=fp16
-%r fp16[1,1,1,4,1] = Reduction(%f) Type=Sum Axes=W | scale 0.5 1 | act relu | ew Max 2000
-%c bool[1,1,1,4,8] = ElementWise(%x, %s) Type=LessThan
-%u fp16[1,1,1,4,8] = ElementWise(%x, %s) Type=Add
+input %x : fp16[1,1,1,4,8]
+input %i : int8[1,1,1,4,8]
+const %w : fp16[1,1,1,2,8] {data = [1, 1, 1, 1, 1, 1, 1, 1, -2, 2, -2, 2, -2, 2, -2, 2]}
+const %b : fp16[1,1,1,1,2] {data = [1, -3]}
+const %gamma : fp16[1,1,1,1,8] {data = splat(2)}
+%s = anec.sigmoid(%x) : fp16[1,1,1,4,8]
+%l = anec.linear(%s, %w, %b) : fp16[1,1,1,4,2]
+%d = anec.sub(%l, %l) : fp16[1,1,1,4,2]
+%n = anec.layer_norm(%x, %gamma) {axes = W} : fp16[1,1,1,4,8]
+%f = anec.cast(%i) {to = fp16} : fp16[1,1,1,4,8]
+%r = anec.reduce_sum(%f) {axes = W} | scale 0.5 1 | act relu | ew Max 2000 : fp16[1,1,1,4,1]
+%c = anec.less(%x, %s) : bool[1,1,1,4,8]
+%u = anec.add(%x, %s) : fp16[1,1,1,4,8]
 output %d
 output %n
 output %r
@@ -404,8 +404,8 @@ output %u
 func TestScaledIntegersDoNotSaturate(t *testing.T) {
 	for scale, want := range map[string]bool{"0.001": false, "1": true} {
 		for _, layer := range []string{
-			"input %x fp16[1,1,64,4,4]\nconst %w fp16[8,1,64,1,1] data=int8[8,1,64,1,1]:splat(100) scale=fp16[8,1,1,1,1]:splat(" + scale + ")\n%y fp16[1,1,8,4,4] = Conv(%x, %w)",
-			"input %x fp16[1,1,1,4,64]\nconst %w fp16[1,1,1,64,8] data=int8[1,1,1,64,8]:splat(100) scale=fp16[1,1,1,1,8]:splat(" + scale + ")\n%y fp16[1,1,1,4,8] = MatrixMultiplication(%x, %w)",
+			"input %x : fp16[1,1,64,4,4]\nconst %w : fp16[8,1,64,1,1] {data = int8[8,1,64,1,1]:splat(100), scale = fp16[8,1,1,1,1]:splat(" + scale + ")}\n%y = anec.convolution(%x, %w) : fp16[1,1,8,4,4]",
+			"input %x : fp16[1,1,1,4,64]\nconst %w : fp16[1,1,1,64,8] {data = int8[1,1,1,64,8]:splat(100), scale = fp16[1,1,1,1,8]:splat(" + scale + ")}\n%y = anec.matmul(%x, %w) : fp16[1,1,1,4,8]",
 		} {
 			g := fused(t, parseGraph(t, "graph g\n"+layer+"\noutput %y\n"), 0)
 			ids := idsOf(FindHazards(g, lookup(t, "h14"), estimate.FindRanges(g, false, estimate.RangeBudget), nil))

@@ -9,10 +9,10 @@ import (
 // legalizeBatchNorm writes a batch normalization as steps. The root is of weights alone: where they are constant,
 // it is computed once.
 //
-//	%y = BatchNorm(%x, %mean, %variance, %gamma, %beta) Epsilon=e
+//	%y = anec.batch_norm(%x, %mean, %variance, %gamma, %beta) {epsilon = e}
 //
 //	%r fp32 = Neuron(%variance) Type=rsqrt A=e
-//	%y = Copy(%x) | ew Sub %mean | ew Mult %r | ew Mult %gamma | ew Add %beta
+//	%y = anec.copy(%x) | ew Sub %mean | ew Mult %r | ew Mult %gamma | ew Add %beta
 var legalizeBatchNorm = rewriteKinds(splitBatchNorm, anec.KindBatchNorm)
 
 func splitBatchNorm(b *anec.Builder, l *anec.Layer) (*anec.Value, error) {

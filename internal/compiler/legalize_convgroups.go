@@ -9,13 +9,13 @@ import (
 // legalizeConvGroups makes a convolution of each group, where a group has more inputs than the target's engine takes side
 // by side: channels times kernel area (guide A, group-conv decompose limit).
 //
-//	%y = Conv(%x, %w) Groups=2
+//	%y = anec.convolution(%x, %w) {groups = 2}
 //
-//	%x_1 = InputView(%x) Axis=C Offset=0 …
-//	%y_1 = Conv(%x_1, %w_1)
-//	%x_2 = InputView(%x) Axis=C Offset=…
-//	%y_2 = Conv(%x_2, %w_2)
-//	%y = Concat(%y_1, %y_2) Axis=C
+//	%x_1 = anec.input_view(%x) {axis = C, offset = 0} …
+//	%y_1 = anec.convolution(%x_1, %w_1)
+//	%x_2 = anec.input_view(%x) {axis = C, offset = …}
+//	%y_2 = anec.convolution(%x_2, %w_2)
+//	%y = anec.concat(%y_1, %y_2) {axis = C}
 var legalizeConvGroups = splitLayers(func(l *anec.Layer, s *segment.Segment) []span {
 	p, ok := l.Params.(*anec.Conv)
 	limit := s.Target.Limits.GroupConv

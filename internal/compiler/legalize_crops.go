@@ -9,9 +9,9 @@ import (
 // copy them in a format of their own, which shows in the numbers (hal.Numerics.WidthSliceGain). What is known while
 // compiling, or whole numbers, the chip has otherwise.
 //
-//	%y = InputView(%x) Axis=W Offset=3 Size=4
+//	%y = anec.input_view(%x) {axis = W, offset = 3, size = 4}
 //
-//	%y = InputView(%x) Axis=W Offset=3 Size=4 Crop=true
+//	%y = anec.input_view(%x) {axis = W, offset = 3, size = 4, crop = true}
 func legalizeCrops(s *segment.Segment) error {
 	if s.Target.Numerics.WidthSliceGain == 0 {
 		return nil

@@ -13,12 +13,12 @@ import (
 // only there.
 func TestCrops(t *testing.T) {
 	const graph = `graph g
-input %x fp16[1,1,4,8,8]
-input %i int32[1,1,4,8,8]
-%offset fp16[1,1,4,8,5] = InputView(%x) Axis=W Offset=3 Size=5 @offset
-%first fp16[1,1,4,8,5] = InputView(%x) Axis=W Offset=0 Size=5 @first
-%rows fp16[1,1,4,5,8] = InputView(%x) Axis=H Offset=3 Size=5 @rows
-%whole int32[1,1,4,8,5] = InputView(%i) Axis=W Offset=3 Size=5 @whole
+input %x : fp16[1,1,4,8,8]
+input %i : int32[1,1,4,8,8]
+%offset = anec.input_view(%x) {axis = W, offset = 3, size = 5} : fp16[1,1,4,8,5] @offset
+%first = anec.input_view(%x) {axis = W, offset = 0, size = 5} : fp16[1,1,4,8,5] @first
+%rows = anec.input_view(%x) {axis = H, offset = 3, size = 5} : fp16[1,1,4,5,8] @rows
+%whole = anec.input_view(%i) {axis = W, offset = 3, size = 5} : int32[1,1,4,8,5] @whole
 output %offset
 output %first
 output %rows

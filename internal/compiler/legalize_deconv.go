@@ -11,10 +11,10 @@ import (
 // makes the elements of a block side by side, as channels (guide C: strides 1 and 2; 3 and 4 are taken apart). Of a kernel of k
 // elements, each place in a block of s meets every s-th:
 //
-//	%y = Conv(%x, %w) Kernel=[1,3,3] Stride=[1,3,3] Transposed=true       %x [1,1,8,5,5], %w [8,1,4,3,3]
+//	%y = anec.deconvolution(%x, %w) {kernel_sizes = [3, 3], strides = [3, 3]}       %x [1,1,8,5,5], %w [8,1,4,3,3]
 //
-//	%c fp16[1,1,36,5,5] = Conv(%x, %v)                                    %v [36,1,8,1,1]
-//	%y fp16[1,1,4,15,15] = PixelShuffle(%c) X=3 Y=3
+//	%c = anec.convolution(%x, %v) : fp16[1,1,36,5,5]                                    %v [36,1,8,1,1]
+//	%y = anec.pixel_shuffle(%c) {x = 3, y = 3} : fp16[1,1,4,15,15]
 //
 // What the blocks have too much at the end is cut off. Padding moves the kernel against the blocks instead of cutting their
 // beginning: a slice that begins inside of a row is no view on every chip.

@@ -13,11 +13,11 @@ import (
 // what lies between them: positions move to the batch, as far as the dilation is made of the target's factors, and the kernel is
 // dense (guide 13, convolution variants).
 //
-//	%y = Conv(%x, %w) Kernel=[1,3,3] Dilation=[1,8,8]             %x [1,1,8,32,32]
+//	%y = anec.convolution(%x, %w) {kernel_sizes = [3, 3], dilation_rates = [8, 8]}             %x [1,1,8,32,32]
 //
-//	%b fp16[64,1,8,4,4] = SpaceToBatch(%x) X=8 Y=8
-//	%c fp16[64,1,8,2,2] = Conv(%b, %w) Kernel=[1,3,3]
-//	%y fp16[1,1,8,16,16] = BatchToSpace(%c) X=8 Y=8
+//	%b = anec.space_to_batch(%x) {x = 8, y = 8} : fp16[64,1,8,4,4]
+//	%c = anec.convolution(%b, %w) {kernel_sizes = [3, 3]} : fp16[64,1,8,2,2]
+//	%y = anec.batch_to_space(%c) {x = 8, y = 8} : fp16[1,1,8,16,16]
 //
 // What the blocks lack at the end is padded, and cut off from the result; what of a dilation is made of no factor stays. A stride
 // meets other elements: then the convolution stays as it is. The guide has every dilation go through the batch. Here one that

@@ -10,13 +10,13 @@ import (
 
 // legalizeGather makes one axis of the several that a gather has, and one number of the indices along C.
 //
-//	%y = Gather(%x, %i) Axes=[H,W]            %x [n,1,c,h,w], %i [1,1,2,1,k]
+//	%y = anec.gather(%x, %i) {axes = [H, W]}            %x [n,1,c,h,w], %i [1,1,2,1,k]
 //
-//	%r = InputView(%i) Axis=C Offset=0 Size=1
-//	%a = Copy(%r) | ew LessThanZero | ew Mult h | ew Add #0 | ew Max 0 | ew Min h-1 | ew NotEqual #3 | ew Mult h | ew Add #5 | ew Mult w
-//	%s = InputView(%i) Axis=C Offset=1 Size=1
-//	%b = Copy(%s) | ew LessThanZero | ew Mult w | ew Add #0 | ew Max 0 | ew Min w-1 | ew NotEqual #3 | ew Mult h*w | ew Add #5 | ew Add %a
-//	%y = Gather(%flat, %b) Axes=[W]           %flat [n,1,c,1,h*w], a view of %x
+//	%r = anec.input_view(%i) {axis = C, offset = 0, size = 1}
+//	%a = anec.copy(%r) | ew LessThanZero | ew Mult h | ew Add #0 | ew Max 0 | ew Min h-1 | ew NotEqual #3 | ew Mult h | ew Add #5 | ew Mult w
+//	%s = anec.input_view(%i) {axis = C, offset = 1, size = 1}
+//	%b = anec.copy(%s) | ew LessThanZero | ew Mult w | ew Add #0 | ew Max 0 | ew Min w-1 | ew NotEqual #3 | ew Mult h*w | ew Add #5 | ew Add %a
+//	%y = anec.gather(%flat, %b) {axes = [W]}           %flat [n,1,c,1,h*w], a view of %x
 //
 // The first three steps count a negative index from the end, the next two take the nearest element for what lies outside. Where
 // that is another one, so much is added that the sum points outside too: the gather reads 0. All of it is on integers.

@@ -9,12 +9,12 @@ import (
 // legalizeKnownGather joins the slices that a gather takes, where its indices are known and the target has no engine that
 // gathers: the software that stands in for it copies (guide 4 and 35).
 //
-//	const %i int32[1,1,1,4,1] data=(0,1,2,7)
-//	%y = Gather(%x, %i) Axes=[H]
+//	const %i : int32[1,1,1,4,1] {data = [0, 1, 2, 7]}
+//	%y = anec.gather(%x, %i) {axes = [H]}
 //
-//	%a = InputView(%x) Axis=H Offset=0 Size=3
-//	%b = InputView(%x) Axis=H Offset=7 Size=1
-//	%y = Concat(%a, %b) Axis=H
+//	%a = anec.input_view(%x) {axis = H, offset = 0, size = 3}
+//	%b = anec.input_view(%x) {axis = H, offset = 7, size = 1}
+//	%y = anec.concat(%a, %b) {axis = H}
 //
 // W is exchanged for H before, and back: a slice that begins inside of a row is no view on every chip. Indices in too many runs
 // stay a gather.

@@ -9,11 +9,11 @@ import (
 
 // legalizeGroups gives the groups of a normalization an axis of their own, the depth, which must be free.
 //
-//	%y = LayerNormalization(%x) Axes=CHW Groups=4      %x [n,1,64,h,w]
+//	%y = anec.layer_norm(%x) {axes = CHW, groups = 4}      %x [n,1,64,h,w]
 //
-//	%a = Reshape(%x) Dims=[n,4,16,h,w]
-//	%b = LayerNormalization(%a) Axes=CHW
-//	%y = Reshape(%b) Dims=[n,1,64,h,w]
+//	%a = anec.reshape(%x) {dims = [n, 4, 16, h, w]}
+//	%b = anec.layer_norm(%a) {axes = CHW}
+//	%y = anec.reshape(%b) {dims = [n, 1, 64, h, w]}
 var legalizeGroups = rewriteKinds(splitGroups, anec.KindLayerNorm)
 
 func splitGroups(b *anec.Builder, l *anec.Layer) (*anec.Value, error) {

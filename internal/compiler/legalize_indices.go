@@ -8,10 +8,10 @@ import (
 
 // legalizeIndices makes integers of indices that are floats: Apple's layers count in fp16 too, tasks do not.
 //
-//	%y = Gather(%x, %i) Axes=[W]       %i fp16
+//	%y = anec.gather(%x, %i) {axes = [W]}       %i fp16
 //
 //	%a int32 = TypeCast(%i) To=int32
-//	%y = Gather(%x, %a) Axes=[W]
+//	%y = anec.gather(%x, %a) {axes = [W]}
 func legalizeIndices(s *segment.Segment) error {
 	var refused refusals
 	for _, l := range s.Graph.Order() {

@@ -10,11 +10,11 @@ import (
 // legalizeKernelMemory splits the outputs of a sum of products whose weights kernel memory does not hold (guide 24,
 // ExceedKmemSizeLimit).
 //
-//	%y fp16[1,1,512,16,16] = Conv(%x, %w)              %w [512,1,2048,1,1], 2 MiB
+//	%y = anec.convolution(%x, %w) : fp16[1,1,512,16,16]              %w [512,1,2048,1,1], 2 MiB
 //
-//	%y_1 fp16[1,1,256,16,16] = Conv(%x, %w_1)
-//	%y_2 fp16[1,1,256,16,16] = Conv(%x, %w_2)
-//	%y = Concat(%y_1, %y_2) Axis=C
+//	%y_1 = anec.convolution(%x, %w_1) : fp16[1,1,256,16,16]
+//	%y_2 = anec.convolution(%x, %w_2) : fp16[1,1,256,16,16]
+//	%y = anec.concat(%y_1, %y_2) {axis = C}
 //
 // Two caps hold. No layer has more than the streamed one. And where each engine has a copy of its own, which it goes
 // through again for every group of positions, its share must fit the dense cap. How the recorded programs are cut shows

@@ -11,13 +11,13 @@ import (
 // legalizeLargeKernels makes a kernel that the engine does not have of kernels of 8 by 8, whose results are added (guide 4
 // and B, conv with large kernel).
 //
-//	%y = Conv(%x, %w) Kernel=[1,8,16]
+//	%y = anec.convolution(%x, %w) {kernel_sizes = [8, 16]}
 //
-//	%x_1 = InputView(%x) Axis=W Offset=0 …
-//	%y_1 = Conv(%x_1, %w_1) Kernel=[1,8,8]
-//	%x_2 = InputView(%x) Axis=W Offset=8 …
-//	%y_2 = Conv(%x_2, %w_2) Kernel=[1,8,8]
-//	%y = ElementWise(%y_1, %y_2) Type=Add
+//	%x_1 = anec.input_view(%x) {axis = W, offset = 0} …
+//	%y_1 = anec.convolution(%x_1, %w_1) {kernel_sizes = [8, 8]}
+//	%x_2 = anec.input_view(%x) {axis = W, offset = 8} …
+//	%y_2 = anec.convolution(%x_2, %w_2) {kernel_sizes = [8, 8]}
+//	%y = anec.add(%y_1, %y_2)
 //
 // The validators take kernels of multiples of 8 only.
 func legalizeLargeKernels(s *segment.Segment) error {

@@ -13,9 +13,9 @@ import (
 // legalizeLegacy writes what the families before A13 lack by what they have (guide 35, minimum-family floors). A quotient by a
 // constant is a product with its reciprocal, which is rounded to fp16 before:
 //
-//	%y = ElementWise(%x, 3) Type=FloorDiv
+//	%y = anec.floor_div(%x, 3)
 //
-//	%y = ElementWise(%x, 0.33325195) Type=Mult | post floor
+//	%y = anec.multiply(%x, 0.33325195) | post floor
 //
 // so that 6 by 3, rounded down, is 1, as it is there. A divisor that is no constant has no such form. A broadcast along C is a
 // product with ones, one along other axes a sum with zeros.

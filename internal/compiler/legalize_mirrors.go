@@ -10,13 +10,13 @@ import (
 // legalizeMirrors joins the elements that a padding mirrors, where the target has no engine that does (guide A, pad; guide B:
 // concatenate reversed parts).
 //
-//	%y fp16[1,1,3,8,4] = Padding(%x) Before=[0,0,0,2,0] After=[0,0,0,2,0] Mode=Reflective       %x [1,1,3,4,4]
+//	%y = anec.pad(%x) {before = [0, 0, 0, 2, 0], after = [0, 0, 0, 2, 0], mode = Reflective} : fp16[1,1,3,8,4]       %x [1,1,3,4,4]
 //
-//	%a fp16[1,1,3,1,4] = InputView(%x) Axis=H Offset=2 Size=1
-//	%b fp16[1,1,3,1,4] = InputView(%x) Axis=H Offset=1 Size=1
-//	%c fp16[1,1,3,1,4] = InputView(%x) Axis=H Offset=2 Size=1
-//	%d fp16[1,1,3,1,4] = InputView(%x) Axis=H Offset=1 Size=1
-//	%y = Concat(%a, %b, %x, %c, %d) Axis=H
+//	%a = anec.input_view(%x) {axis = H, offset = 2, size = 1} : fp16[1,1,3,1,4]
+//	%b = anec.input_view(%x) {axis = H, offset = 1, size = 1} : fp16[1,1,3,1,4]
+//	%c = anec.input_view(%x) {axis = H, offset = 2, size = 1} : fp16[1,1,3,1,4]
+//	%d = anec.input_view(%x) {axis = H, offset = 1, size = 1} : fp16[1,1,3,1,4]
+//	%y = anec.concat(%a, %b, %x, %c, %d) {axis = H}
 //
 // W is exchanged for H before, and back: a slice that begins inside of a row is no view on every chip.
 func legalizeMirrors(s *segment.Segment) error {

@@ -11,10 +11,10 @@ import (
 // legalizePadding puts a layer of its own for padding that a window does not have: the class of a convolution pads
 // with zeros, that of a pooling leaves out what is outside.
 //
-//	%y = Conv(%x, %w) Kernel=[1,3,3] PadBefore=[0,1,1] PadAfter=[0,1,1] PaddingMode=Reflective
+//	%y = anec.convolution(%x, %w) {kernel_sizes = [3, 3], explicit_padding = [1, 1, 1, 1], padding_mode = Reflective}
 //
-//	%p = Padding(%x) Before=[0,0,0,1,1] After=[0,0,0,1,1] Mode=Reflective
-//	%y = Conv(%p, %w) Kernel=[1,3,3]
+//	%p = anec.pad(%x) {before = [0, 0, 0, 1, 1], after = [0, 0, 0, 1, 1], mode = Reflective}
+//	%y = anec.convolution(%p, %w) {kernel_sizes = [3, 3]}
 func legalizePadding(s *segment.Segment) error {
 	var refused refusals
 	for _, l := range s.Graph.Order() {

@@ -7,10 +7,10 @@ import (
 
 // legalizePooling writes the poolings over channels, and those that give places, as kinds that have them.
 //
-//	%y = Pooling(%x) Kernel=[1,2,2] Type=SpatialAndChannelMax
+//	%y = anec.pooling(%x) {kernel_sizes = [2, 2], type = SpatialAndChannelMax}
 //
-//	%p = Pooling(%x) Kernel=[1,2,2] Type=Max
-//	%y = Reduction(%p) Type=Max Axes=C
+//	%p = anec.max_pool(%x) {kernel_sizes = [2, 2]}
+//	%y = anec.reduce_max(%p) {axes = C}
 var legalizePooling = rewriteKinds(splitPooling, anec.KindPooling)
 
 // channelPoolings are the kinds that make one value of all channels: of a window first, where it has a kind.

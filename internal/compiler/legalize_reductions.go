@@ -11,11 +11,11 @@ import (
 // legalizeReductions brings channels to the rows before a reduction over more of them than the target's threshold: an
 // engine reduces along rows (guide 24, reduction-via-transpose extent; guide A, none before A13).
 //
-//	%y fp16[1,1,1,8,8] = Reduction(%x) Type=Sum Axes=C                  %x [1,1,256,8,8]
+//	%y = anec.reduce_sum(%x) {axes = C} : fp16[1,1,1,8,8]                  %x [1,1,256,8,8]
 //
-//	%t fp16[1,1,8,8,256] = Transpose(%x) Perm=[N,D,W,H,C]
-//	%r fp16[1,1,8,8,1] = Reduction(%t) Type=Sum Axes=W
-//	%y fp16[1,1,1,8,8] = Transpose(%r) Perm=[N,D,W,H,C]
+//	%t = anec.transpose(%x) {perm = [N, D, W, H, C]} : fp16[1,1,8,8,256]
+//	%r = anec.reduce_sum(%t) {axes = W} : fp16[1,1,8,8,1]
+//	%y = anec.transpose(%r) {perm = [N, D, W, H, C]} : fp16[1,1,1,8,8]
 //
 // Channels that are more than a row has elements go in parts, whose results are combined. A reduction over rows too stays as it
 // is, and so does one that gives places.

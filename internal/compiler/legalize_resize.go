@@ -14,21 +14,21 @@ import (
 // legalizeResize writes a resize as products, where the target has no engine that samples: an axis goes to the channels and a
 // convolution mixes its elements (guide 13 and 35: a transpose followed by a convolution).
 //
-//	%y fp16[1,1,3,8,8] = Resize(%x) Size=[8,8]                      %x [1,1,3,4,4]
+//	%y = anec.resize(%x) {size = [8, 8]} : fp16[1,1,3,8,8]                      %x [1,1,3,4,4]
 //
-//	%a fp16[1,1,4,3,4] = Transpose(%x) Perm=[N,D,H,C,W]
-//	%b fp16[1,1,8,3,4] = Conv(%a, %rows)                            %rows [8,1,4,1,1]
-//	%c fp16[1,1,4,3,8] = Transpose(%b) Perm=[N,D,W,H,C]
-//	%d fp16[1,1,8,3,8] = Conv(%c, %columns)                         %columns [8,1,4,1,1]
-//	%y fp16[1,1,3,8,8] = Transpose(%d) Perm=[N,D,H,W,C]
+//	%a = anec.transpose(%x) {perm = [N, D, H, C, W]} : fp16[1,1,4,3,4]
+//	%b = anec.convolution(%a, %rows) : fp16[1,1,8,3,4]                            %rows [8,1,4,1,1]
+//	%c = anec.transpose(%b) {perm = [N, D, W, H, C]} : fp16[1,1,4,3,8]
+//	%d = anec.convolution(%c, %columns) : fp16[1,1,8,3,8]                         %columns [8,1,4,1,1]
+//	%y = anec.transpose(%d) {perm = [N, D, H, W, C]} : fp16[1,1,3,8,8]
 //
 // The weights are fp16, so that a result is rounded otherwise than by an engine that samples, as the guide says of it. Along an
 // axis so long that they are more than the kernel memory of an engine, elements that are doubled are spread, by a transposed
 // convolution of each channel with ones:
 //
-//	%y fp16[1,1,3,256,256] = Resize(%x) Size=[256,256] Method=NearestNeighbor …
+//	%y = anec.resize(%x) {size = [256, 256], method = NearestNeighbor} : fp16[1,1,3,256,256] …
 //
-//	%y fp16[1,1,3,256,256] = Conv(%x, %ones) Kernel=[1,2,2] Stride=[1,2,2] Groups=3 Transposed=true
+//	%y = anec.deconvolution(%x, %ones) {kernel_sizes = [2, 2], strides = [2, 2], groups = 3} : fp16[1,1,3,256,256]
 //
 // and what else is resized stays a task that samples. (Guide 13 has a channelwise transposed convolution for every whole factor,
 // guide 35 has that depend on the byte 0x812 and on the longest small kernel: no source has the value of the byte.)

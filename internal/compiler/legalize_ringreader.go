@@ -11,11 +11,11 @@ import (
 // legalizeRingReader reads a window of a state axis by axis: where its place is known and it does not leave the
 // state, as a view, else by indices.
 //
-//	%y = RingBufferReader(%s, %start) Size=[1,1,1,2,4] Circular=H Live=[H]      %s [1,1,1,8,6]
+//	%y = anec.ring_buffer_reader(%s, %start) {size = [1, 1, 1, 2, 4], circular = H, live = [H]}      %s [1,1,1,8,6]
 //
-//	%a = InputView(%s) Axis=W Offset=0 Size=4
-//	%i = ElementWise(%start, (0,1)) Type=Add | ew Mod 8
-//	%y = Gather(%a, %i) Axes=[H]
+//	%a = anec.input_view(%s) {axis = W, offset = 0, size = 4}
+//	%i = anec.add(%start, (0,1)) | ew Mod 8
+//	%y = anec.gather(%a, %i) {axes = [H]}
 //
 // An axis that is not circular has, in place of Mod, a negative place counted from the end and the window moved
 // inside, as the writer does.

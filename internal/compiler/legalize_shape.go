@@ -7,9 +7,9 @@ import (
 
 // legalizeShape makes a constant of the extents of a value, which are known.
 //
-//	%y = Shape(%x) Axes=[C,W]      %x [1,1,3,8,9]
+//	%y = anec.shape(%x) {axes = [C, W]}      %x [1,1,3,8,9]
 //
-//	const %y int32[1,1,1,1,2] data=(3,9)
+//	const %y : int32[1,1,1,1,2] {data = [3, 9]}
 var legalizeShape = rewriteKinds(knownShape, anec.KindShape)
 
 func knownShape(b *anec.Builder, l *anec.Layer) (*anec.Value, error) {

@@ -9,12 +9,12 @@ import (
 
 // legalizeSoftmax takes a softmax over several axes apart: its class has one.
 //
-//	%y = Softmax(%x) Axes=HW
+//	%y = anec.softmax(%x) {axes = HW}
 //
-//	%m = Reduction(%x) Type=Max Axes=HW
+//	%m = anec.reduce_max(%x) {axes = HW}
 //	%e fp32 = ElementWise(%x, %m) Type=Sub | act exp
 //	%s fp32 = Reduction(%e) Type=Sum Axes=HW
-//	%y = ElementWise(%e, %s) Type=Div
+//	%y = anec.divide(%e, %s)
 var legalizeSoftmax = rewriteKinds(splitSoftmax, anec.KindSoftmax)
 
 func splitSoftmax(b *anec.Builder, l *anec.Layer) (*anec.Value, error) {

@@ -13,11 +13,11 @@ import (
 // legalizeStrides takes strides above 2 out of a convolution, where they are made of the target's factors: positions move
 // to channels, and the kernel is as much smaller (guide 4 and A, stride factor list).
 //
-//	%y = Conv(%x, %w) Kernel=[1,16,16] Stride=[1,16,16]       %x [1,1,3,224,224], %w [768,1,3,16,16]
+//	%y = anec.convolution(%x, %w) {kernel_sizes = [16, 16], strides = [16, 16]}       %x [1,1,3,224,224], %w [768,1,3,16,16]
 //
-//	%o fp16[1,1,192,28,28] = PixelUnshuffle(%x) X=8 Y=8
-//	%p fp16[1,1,768,14,14] = PixelUnshuffle(%o) X=2 Y=2
-//	%y = Conv(%p, %v)                                         %v [768,1,768,1,1]
+//	%o = anec.pixel_unshuffle(%x) {x = 8, y = 8} : fp16[1,1,192,28,28]
+//	%p = anec.pixel_unshuffle(%o) {x = 2, y = 2} : fp16[1,1,768,14,14]
+//	%y = anec.convolution(%p, %v)                                         %v [768,1,768,1,1]
 //
 // What the kernel does not cover of its blocks has the weight zero, what the input lacks is padded. A stride of 16 is made of two
 // factors, 8 and 2: positions move in two steps, which leaves the places of a block in another order.

@@ -15,7 +15,7 @@ import (
 const generator = "espalier"
 
 // link puts compiled functions together: descriptor, containers, host program and weights, as a bundle in memory.
-func (job *Job) link(ctx context.Context, functions []*Function, weights []*weights) (*Result, error) {
+func (job *Job) link(ctx context.Context, functions []*Function, weights []*WeightFile) (*Result, error) {
 	m := bundle.Manifest{Generator: generator, Target: job.Target.Name, Numerics: cmp.Or(job.Numerics, job.Target.Name), Pipeline: job.Pipeline}
 	program := &e5.Program{}
 	containers := map[string]*hwx.File{}

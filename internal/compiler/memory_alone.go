@@ -12,7 +12,7 @@ import (
 // planAlone lays out a segment of which one layer has tasks, and native ones, as Apple's compiler does it: ports by
 // name, nothing in scratch memory but what the tasks keep between them, the constants where they are packed.
 //
-//	%y = ElementWise(%x, %z) Type=Add   →   a planar task: x from entry 4, z from entry 6, y to entry 5
+//	%y = anec.add(%x, %z)   →   a planar task: x from entry 4, z from entry 6, y to entry 5
 //
 // Views have no tasks: what they show is read through them. Others are for the memory plan.
 func planAlone(s *segment.Segment) error {

@@ -10,8 +10,8 @@ import (
 
 // findChains marks the values that supply the next task directly:
 //
-//	task 0  %a = Conv(%x)         %a is not written whole: task 1 takes each tile as it comes
-//	task 1  %y = Conv(%a)
+//	task 0  %a = anec.convolution(%x)         %a is not written whole: task 1 takes each tile as it comes
+//	task 1  %y = anec.convolution(%a)
 func findChains(s *segment.Segment) error {
 	if !keepsOnChip(s) {
 		return nil

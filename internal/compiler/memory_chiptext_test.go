@@ -8,12 +8,12 @@ import (
 // What a pass prints of the rules of a chip's compiler says that it is no more than that, and nothing that a later pass decides.
 func TestChipTextSaysWhatIsDecided(t *testing.T) {
 	s := segmentOf(t, lookup(t, "h13"), `graph g
-input %x fp16[1,1,4,8,8]
-const %w fp16[4,1,4,3,3] data=splat(0.5)
-%a fp16[1,1,4,8,8] = Conv(%x, %w) Kernel=[1,3,3] PadBefore=[0,1,1] PadAfter=[0,1,1]
-%b fp16[1,1,4,8,8] = Conv(%a, %w) Kernel=[1,3,3] PadBefore=[0,1,1] PadAfter=[0,1,1]
-%c fp16[1,1,4,8,8] = Softmax(%b) Axes=C
-%y fp16[1,1,4,8,8] = ElementWise(%c, %a) Type=Add
+input %x : fp16[1,1,4,8,8]
+const %w : fp16[4,1,4,3,3] {data = splat(0.5)}
+%a = anec.convolution(%x, %w) {kernel_sizes = [3, 3], explicit_padding = [1, 1, 1, 1]} : fp16[1,1,4,8,8]
+%b = anec.convolution(%a, %w) {kernel_sizes = [3, 3], explicit_padding = [1, 1, 1, 1]} : fp16[1,1,4,8,8]
+%c = anec.softmax(%b) {axes = C} : fp16[1,1,4,8,8]
+%y = anec.add(%c, %a) : fp16[1,1,4,8,8]
 output %y
 `)
 	runPhase(t, Schedule, s, 0)

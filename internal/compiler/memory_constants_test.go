@@ -79,19 +79,19 @@ func TestConstants(t *testing.T) {
 func TestMemoryRefusals(t *testing.T) {
 	for _, tt := range []struct{ name, graph, want string }{
 		{"compressed", `
-input %x fp16[1,1,1,1,4]
-const %k fp16[1,1,1,1,4] data=int8[1,1,1,1,4]:(1,2,3,4) scale=fp16[1,1,1,1,1]:(0.5)
-%y fp16[1,1,1,1,4] = ElementWise(%x, %k) Type=Add
+input %x : fp16[1,1,1,1,4]
+const %k : fp16[1,1,1,1,4] {data = int8[1,1,1,1,4]:[1, 2, 3, 4], scale = fp16[1,1,1,1,1]:[0.5]}
+%y = anec.add(%x, %k) : fp16[1,1,1,1,4]
 output %y`, `constant "k" is compressed`},
 		{"packed", `
-const %k int4[1,1,1,4,4] data=splat(3)
-const %scale fp16[1,1,1,1,1] data=(0.5)
-%h int4[1,1,1,2,4] = InputView(%k) Axis=H Size=2
-%y fp16[1,1,1,2,4] = DeQuant(%h, %scale)
+const %k : int4[1,1,1,4,4] {data = splat(3)}
+const %scale : fp16[1,1,1,1,1] {data = [0.5]}
+%h = anec.input_view(%k) {axis = H, size = 2} : int4[1,1,1,2,4]
+%y = anec.dequantize(%h, %scale) : fp16[1,1,1,2,4]
 output %y`, `"k" of int4[1,1,1,4,4] would have to be copied`},
 		{"interleaved", `
-input %x fp16[1,1,4,1,4]x4
-%y fp16[1,1,4,1,4] = Neuron(%x) Type=relu
+input %x : fp16[1,1,4,1,4]x4
+%y = anec.relu(%x) : fp16[1,1,4,1,4]
 output %y`, `"x" has interleave 4`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -11,8 +11,8 @@ import (
 // writes them where the view shows them at the spot:
 //
 //	%a = MatMul(…)          [4,8,2]   strides  2 8 1  ^  so %a is written
-//	%t = Transpose(%a)      [8,4,2]   strides  8 2 1  |  so %t has to lie
-//	%y = Reshape(%t)        [8,8]     strides  8 1    |  asked of %y
+//	%t = anec.transpose(%a)      [8,4,2]   strides  8 2 1  |  so %t has to lie
+//	%y = anec.reshape(%t)        [8,8]     strides  8 1    |  asked of %y
 //	output %y
 //
 // It is refused, and a copy needed, if what makes the elements has no choice: an input, a state, a constant; what
@@ -116,9 +116,9 @@ func (p *planner) later(l, than *anec.Layer) bool {
 // there any more, else by a copy after all layers.
 //
 //	state %cache -> %next                               one task, in place
-//	%next = RingBufferWriter(%cache, %update)
+//	%next = anec.ring_buffer_writer(%cache, %update)
 //
-//	state %a -> %b; state %b -> %a                      %b_copy = Copy(%b)   %a_copy = Copy(%a)      at the start
+//	state %a -> %b; state %b -> %a                      %b_copy = anec.copy(%b)   %a_copy = anec.copy(%a)      at the start
 //	                                                    Copy(%b_copy) in %a  Copy(%a_copy) in %b     at the end
 func (p *planner) states() error {
 	held := func(v *anec.Value) *anec.State { // whose memory a value is a view of

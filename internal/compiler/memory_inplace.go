@@ -7,8 +7,8 @@ import (
 
 // inPlace lets tasks write over an operand that nobody reads after them:
 //
-//	%a = Conv(%x, %w)      %a   0..512              %a, %y   0..512
-//	%y = Neuron(%a)        %y 512..1024      →
+//	%a = anec.convolution(%x, %w)      %a   0..512              %a, %y   0..512
+//	%y = anec.neuron(%a)        %y 512..1024      →
 //
 // The two must be all that their buffers hold, with the same strides, extents and element size.
 func (a *addresses) inPlace() {

@@ -9,7 +9,7 @@ import (
 // packWeights says how weights are packed where the form of their streams is known: dense fp16 of products and of
 // convolutions over H and W (seed compiler, phase 4: weight packing; oracles 5 for the lanes).
 //
-//	%y = Conv(%x, %w)   64 outputs, 64 inputs, 3x3      16 engines with 4 lanes each, 4608 bytes a stream
+//	%y = anec.convolution(%x, %w)   64 outputs, 64 inputs, 3x3      16 engines with 4 lanes each, 4608 bytes a stream
 func packWeights(s *segment.Segment) error {
 	if !keepsOnChip(s) {
 		return nil

@@ -9,9 +9,9 @@ import (
 
 // chipValues finds the root tensors of a plan and who reads them:
 //
-//	%a = Conv(%x)                 roots   %x  read by Conv
-//	%r = Reshape(%a)                      %a  read by Softmax and MatMul
-//	%s = Softmax(%r)                      %s  read by MatMul
+//	%a = anec.convolution(%x)                 roots   %x  read by Conv
+//	%r = anec.reshape(%a)                      %a  read by Softmax and MatMul
+//	%s = anec.softmax(%r)                      %s  read by MatMul
 //	%m = MatMul(%s, %r)
 func chipValues(s *segment.Segment) error {
 	if !keepsOnChip(s) {

@@ -10,8 +10,8 @@ import (
 
 // foldPadding has convolutions read the zeros about their operand themselves (seed compiler, phase 4):
 //
-//	%p = Padding(%x) Before=[0,0,0,1,1] After=[0,0,0,1,1]      %y = Conv(%x, %w) Kernel=[1,3,3]
-//	%y = Conv(%p, %w) Kernel=[1,3,3]                       →        PadBefore=[0,1,1] PadAfter=[0,1,1]
+//	%p = anec.pad(%x) {before = [0, 0, 0, 1, 1], after = [0, 0, 0, 1, 1]}      %y = anec.convolution(%x, %w) {kernel_sizes = [3, 3]}
+//	%y = anec.convolution(%p, %w) {kernel_sizes = [3, 3]}                       →        PadBefore=[0,1,1] PadAfter=[0,1,1]
 //
 // It does so for padding with zeros that the convolution alone reads, and that its fields can say.
 func foldPadding(s *segment.Segment) error {

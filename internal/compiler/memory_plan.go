@@ -13,9 +13,9 @@ import (
 // layoutValues says how everything lies, with which strides and beside what, selects the tasks of each layer, and adds the copies that
 // this takes. Addresses come after it:
 //
-//	before   %a = Conv(%x, %w)           after   port 1: %y
-//	         %r = Reshape(%a)                    %a, %r    port 1 + 0      Conv writes there
-//	         %y = Concat(%r, %x)                 %x_copy   port 1 + 512    a new layer, Copy(%x)
+//	before   %a = anec.convolution(%x, %w)           after   port 1: %y
+//	         %r = anec.reshape(%a)                    %a, %r    port 1 + 0      Conv writes there
+//	         %y = anec.concat(%r, %x)                 %x_copy   port 1 + 512    a new layer, Copy(%x)
 //	                                             %y        port 1 + 0      nobody writes it: it is its parts
 //
 // The layers that move nothing are views (memory_views.go). What has to lie at a certain spot — outputs, states,

@@ -10,7 +10,7 @@ import (
 // reads both reads a copy, and the transpose stays where it was promised to lie. The copy once stood before the transpose, as it
 // may where nobody but a product reads through it:
 //
-//	%a = atan(%x)            written at %b's port, turned       %a_copy = Copy(%a)
+//	%a = atan(%x)            written at %b's port, turned       %a_copy = anec.copy(%a)
 //	%b = transpose(%a)       output: a view of %a, of no other
 //	%c = add(%a, %b)         output: reads %a_copy and a copy of %b
 func TestPromisedTranspose(t *testing.T) {

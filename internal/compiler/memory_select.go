@@ -13,8 +13,8 @@ import (
 // encoders of the target are asked in their order; the first that takes the layer has it. What an encoder wants to lie
 // otherwise is copied first:
 //
-//	%v = InputView(%a) Axis=W Offset=3            %v          strides 128 2 from byte 6
-//	%y = ElementWise(%v, %b) Type=Add       →     %v_copy     strides  64 2; ElementWise(%v_copy, %b)
+//	%v = anec.input_view(%a) {axis = W, offset = 3}            %v          strides 128 2 from byte 6
+//	%y = anec.add(%v, %b)       →     %v_copy     strides  64 2; ElementWise(%v_copy, %b)
 
 // choice is that of some layers; copies says whether what they read may be copied.
 func (p *planner) choice(layers []*anec.Layer, copies bool) *segment.Choice {

@@ -9,9 +9,9 @@ import (
 
 // simplify leaves layers that move nothing without an epilogue, and writes flattening as what it is:
 //
-//	%y = Reshape(%x) | post relu         →   %t = Reshape(%x);    %y = Copy(%t) | post relu
-//	%y = Flatten(%x) Order=NHWC          →   %t = Transpose(%x);  %y = Reshape(%t)
-//	%y = Unflatten(%x) Order=NHWC        →   %t = Reshape(%x);    %y = Transpose(%t)
+//	%y = anec.reshape(%x) | post relu         →   %t = anec.reshape(%x);    %y = anec.copy(%t) | post relu
+//	%y = anec.flatten(%x) {order = NHWC}          →   %t = anec.transpose(%x);  %y = anec.reshape(%t)
+//	%y = anec.unflatten(%x) {order = NHWC}        →   %t = anec.reshape(%x);    %y = anec.transpose(%t)
 func (p *planner) simplify() error {
 	old := p.Order
 	p.Order = make([]*anec.Layer, 0, len(old))

@@ -10,10 +10,10 @@ import (
 // allocate gives every root tensor its state:
 //
 //	%x                         streamed: it comes from outside
-//	%a = Conv(%x)              chained: the next task takes it as it comes
-//	%b = Conv(%a)              dependent: on chip; Conv took %a from a chain
-//	%c = Softmax(%b)           in place: over %b
-//	%y = Reduction(%c)         streamed: it leaves
+//	%a = anec.convolution(%x)              chained: the next task takes it as it comes
+//	%b = anec.convolution(%a)              dependent: on chip; Conv took %a from a chain
+//	%c = anec.softmax(%b)           in place: over %b
+//	%y = anec.reduce_sum(%c)         streamed: it leaves
 //
 // What a task of another partition reads goes through main memory.
 func allocate(s *segment.Segment) error {

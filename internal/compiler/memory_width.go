@@ -22,7 +22,7 @@ func (p *planner) joins(l *anec.Layer) bool {
 
 // widthConcats finds the concatenations along W:
 //
-//	%y = Concat(%a, %b) Axis=W      8 and 8 elements of fp16: %b begins at byte 16, on a granule
+//	%y = anec.concat(%a, %b) {axis = W}      8 and 8 elements of fp16: %b begins at byte 16, on a granule
 //	                                6 and 8: at byte 12, not on one
 func widthConcats(s *segment.Segment) error {
 	if !keepsOnChip(s) {

@@ -20,6 +20,7 @@ func TestOpsPage(t *testing.T) {
 	var b bytes.Buffer
 	opsetsSection(&b)
 	chipsSection(t, &b)
+	routesSection(t, &b)
 	changesSection(&b)
 	testkit.Golden(t, filepath.Join(testkit.Root(t), "docs", "ops.md"), b.Bytes())
 }
@@ -108,6 +109,47 @@ can hold. They differ in %s, which [targets.md](targets.md#where-sources-disagre
 `, len(order), len(order)-absent, "`"+strings.Join(slices.Sorted(maps.Keys(disagreements)), "` and `")+"`")
 	for _, group := range notInMIL {
 		fmt.Fprintf(b, "- `%s`: %s\n", strings.Join(group.rows, "`, `"), group.why)
+	}
+}
+
+// routesSection has the operations that one route leaves to the host and the other does not.
+func routesSection(t *testing.T, b *bytes.Buffer) {
+	fmt.Fprint(b, `
+## By the other route
+
+The table above has the converted route. If the layers of an operation are written as units of a network description, a chip has other gates for
+them ([targets.md](targets.md#two-routes)). These models of one operation then run elsewhere: won on chips whose engine takes the units and not the
+converted operation, lost on those where it is the other way round. `+"`espalier check --route both`"+` says it of a model.
+
+| Operation | Layers | Won on | Lost on | What is said |
+|---|---|---|---|---|
+`)
+	models := oneModels()
+	slices.SortFunc(models, func(a, b oneModel) int { return cmp.Compare(a.kind, b.kind) })
+	for i := range models {
+		m := &models[i]
+		e := m.examine(t)
+		chips, said := map[Outcome][]string{}, []string{}
+		for _, c := range matrixColumns {
+			target := lookup(t, c.target)
+			for _, change := range CompareRoutes(e.place(target, anec.Converted, nil), e.place(target, anec.Authored, nil)) {
+				f := change.Finding
+				if change.Outcome == Left || e.Operations[change.Index].Op.Kind != m.kind {
+					continue
+				}
+				chips[change.Outcome] = append(chips[change.Outcome], c.chip)
+				text := f.Text
+				if f.Against != "" {
+					text += "; disputed: " + f.Against
+				}
+				if !slices.Contains(said, text) {
+					said = append(said, text)
+				}
+			}
+		}
+		if len(said) > 0 {
+			fmt.Fprintf(b, "| `%s` | %s | %s | %s | %s |\n", m.kind, cell(m.layers(e)), strings.Join(chips[Won], ", "), strings.Join(chips[Lost], ", "), cell(strings.Join(said, ". ")))
+		}
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/espalier-ane/espalier/hal"
+	"github.com/espalier-ane/espalier/internal/anec"
 	"github.com/espalier-ane/espalier/internal/diag"
 	"github.com/espalier-ane/espalier/internal/ops"
 	"github.com/espalier-ane/espalier/mil"
@@ -19,9 +20,10 @@ const (
 	OnEngine   Backend = iota
 	OnHost             // by package ops
 	AtBoundary         // a cast of the descriptor, between features or segments of the host and segments of the engine
+	Nowhere            // a layer of a graph that the engine does not take: it has no other form
 )
 
-func (b Backend) String() string { return [...]string{"engine", "host", "boundary"}[b] }
+func (b Backend) String() string { return [...]string{"engine", "host", "boundary", "nowhere"}[b] }
 
 // A Placed operation has a backend.
 type Placed struct {
@@ -42,18 +44,21 @@ func (o *Placed) Reason() string {
 // Findings are those of the operations, in program order, at their places in the model.
 func (p *Placement) Findings() (all []*diag.Finding) {
 	for _, o := range p.Ops {
-		if o.Finding == nil {
+		if o.Finding == nil || o.Backend == AtBoundary && o.Finding.ID == diag.OurUnit { // the descriptor has it, and no unit
 			continue
 		}
 		severity := diag.Note
 		if o.Backend == OnHost {
 			severity = diag.Fallback
 		}
-		all = append(all, o.Finding.At(severity, diag.Place{
-			Function: p.Function.Name, Operation: o.Op.Name(), Line: o.Op.Pos.Line, Offset: o.Op.Pos.Offset,
-		}))
+		all = append(all, o.Finding.At(severity, p.placeOf(o)))
 	}
 	return all
+}
+
+// placeOf is where an operation is in the model.
+func (p *Placement) placeOf(o *Placed) diag.Place {
+	return diag.Place{Function: p.Function.Name, Operation: o.Op.Name(), Line: o.Op.Pos.Line, Offset: o.Op.Pos.Offset}
 }
 
 // A Placement says where the operations of a function run. Constants, what follows from constants and shapes alone, and
@@ -61,6 +66,7 @@ func (p *Placement) Findings() (all []*diag.Finding) {
 type Placement struct {
 	*Examination
 	Target *hal.Target
+	Route  anec.Route
 	Ops    []*Placed // in program order
 	Parts  []*Part   // in the order in which they run
 }

@@ -21,7 +21,7 @@ func place(f *mil.Function, shapes map[string][]int, t *hal.Target, refused map[
 	if err != nil {
 		return nil, err
 	}
-	return e.place(t, refused), nil
+	return e.place(t, anec.Converted, refused), nil
 }
 
 // Table 22.3, barrier: where the target's compiler makes attention a program of its own, it cuts a segment in three, and

@@ -21,12 +21,12 @@ import (
 //
 // A check stops there, a compile goes on with the segments.
 
-// placeUntilTaken places a function on a target. An operation whose layers are refused by what is tried with a placement goes to the
+// placeUntilTaken places a function on a target, by a route. An operation whose layers are refused by what is tried with a placement goes to the
 // host, as one that was not lowered does; then the function is placed anew.
-func (e *Examination) placeUntilTaken(t *hal.Target, try func(*Placement) error) (*Placement, error) {
+func (e *Examination) placeUntilTaken(t *hal.Target, r anec.Route, try func(*Placement) error) (*Placement, error) {
 	refused := map[string]*diag.Finding{} // by operation
 	for {
-		p := e.place(t, refused)
+		p := e.place(t, r, refused)
 		if err := try(p); err == nil || !refuse(refused, err) {
 			return p, err
 		}

@@ -15,12 +15,12 @@ import (
 // A segment of which several passes refuse several layers says so of all of them at once.
 func TestRefusalsAreTold(t *testing.T) {
 	const graph = `graph g
-input %x fp16[1,2,4,2,2]
-input %p fp16[1,1,1,4,4]
-%a fp16[1,2,4,2,2] = LayerNormalization(%x) Axes=CHW Groups=2
-%b fp16[1,2,4,2,2] = LayerNormalization(%a) Axes=CHW Groups=4
-%c fp16[1,1,1,4,4] = Pooling(%p) Kernel=[1,4,4] PadBefore=[0,1,1] PadAfter=[0,2,2] Type=Avg PaddingMode=Reflective ExcludePad=true
-%d fp16[1,1,1,4,4] = Neuron(%p) Type=relu
+input %x : fp16[1,2,4,2,2]
+input %p : fp16[1,1,1,4,4]
+%a = anec.layer_norm(%x) {axes = CHW, groups = 2} : fp16[1,2,4,2,2]
+%b = anec.layer_norm(%a) {axes = CHW, groups = 4} : fp16[1,2,4,2,2]
+%c = anec.average_pool(%p) {kernel_sizes = [4, 4], explicit_padding = [1, 2, 1, 2], padding_mode = Reflective, exclude_pad = true} : fp16[1,1,1,4,4]
+%d = anec.relu(%p) : fp16[1,1,1,4,4]
 output %b
 output %c
 output %d
@@ -58,7 +58,7 @@ func TestSettle(t *testing.T) {
 		t.Fatal(err)
 	}
 	tried := 0
-	p, err := e.placeUntilTaken(virtual(t), func(p *Placement) error {
+	p, err := e.placeUntilTaken(virtual(t), anec.Converted, func(p *Placement) error {
 		tried++
 		for _, o := range p.Ops {
 			if o.Backend == OnEngine && o.Op.Name() == "s" {
@@ -78,7 +78,7 @@ func TestSettle(t *testing.T) {
 	if !slices.Equal(got, want) || tried != 2 || len(p.Parts) != 3 {
 		t.Errorf("after %d trials, in %d parts: %q, want %q in 3", tried, len(p.Parts), got, want)
 	}
-	if _, err := e.placeUntilTaken(virtual(t), func(*Placement) error { return errAbsentWeights }); err != errAbsentWeights {
+	if _, err := e.placeUntilTaken(virtual(t), anec.Converted, func(*Placement) error { return errAbsentWeights }); err != errAbsentWeights {
 		t.Errorf("an error that is about no layer is the error: got %v", err)
 	}
 }

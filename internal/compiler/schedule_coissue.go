@@ -30,7 +30,7 @@ func (r pairRule) String() string { return pairRuleNames[r] }
 // coIssue finds tasks of a partition that can run side by side: one on the array, one on the planar engine (seed compiler,
 // phase 3). A task has one partner at most, the nearest:
 //
-//	task 0  %s = Softmax(%q)       planar  \  side by side
+//	task 0  %s = anec.softmax(%q)       planar  \  side by side
 //	task 1  %p = MatMul(%t, %w)    array   /
 //
 // Who takes part in a chain has no partner.

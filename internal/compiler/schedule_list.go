@@ -13,11 +13,11 @@ import (
 // listSchedule orders the layers for a chip as its compiler does: of those that are ready, the first by a fixed row of
 // rules goes next (seed compiler, phase 3):
 //
-//	before   %a = Conv(%x)           after   %a = Conv(%x)
-//	         %b = Conv(%x)                   %c = Conv(%a)      it goes on where %a was; %b would begin another branch
-//	         %c = Conv(%a)                   %b = Conv(%x)
-//	         %d = Conv(%b)                   %d = Conv(%b)
-//	         %y = ElementWise(%c, %d)        %y = ElementWise(%c, %d)
+//	before   %a = anec.convolution(%x)           after   %a = anec.convolution(%x)
+//	         %b = anec.convolution(%x)                   %c = anec.convolution(%a)      it goes on where %a was; %b would begin another branch
+//	         %c = anec.convolution(%a)                   %b = anec.convolution(%x)
+//	         %d = anec.convolution(%b)                   %d = anec.convolution(%b)
+//	         %y = anec.elementwise(%c, %d)        %y = anec.elementwise(%c, %d)
 //
 // The seed has the names of the rules and their order. What each counts is ours, such that the whole does what the seed
 // says of it: a branch that has begun is drained before the working set grows.

@@ -12,10 +12,10 @@ import (
 
 // schedule sets the order of the layers, such that little memory is held between them:
 //
-//	before   %a = Conv(%x)       after   %a = Conv(%x)
-//	         %b = Conv(%x)               %c = Reduction(%a)     %a is free before %b is made
-//	         %c = Reduction(%a)          %b = Conv(%x)
-//	         %d = Reduction(%b)          %d = Reduction(%b)
+//	before   %a = anec.convolution(%x)       after   %a = anec.convolution(%x)
+//	         %b = anec.convolution(%x)               %c = anec.reduce_sum(%a)     %a is free before %b is made
+//	         %c = anec.reduce_sum(%a)          %b = anec.convolution(%x)
+//	         %d = anec.reduce_sum(%b)          %d = anec.reduce_sum(%b)
 //
 // Two rules, one inside the other. The outer: of what is ready, a layer that frees at least as much as it makes goes at
 // once. The inner: else the next in the order of wants, in which every layer stands just before the first that

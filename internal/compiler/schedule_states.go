@@ -11,7 +11,7 @@ import (
 // it in place:
 //
 //	%old  = Reduction(%cache)                     first
-//	%next = RingBufferWriter(%cache, %update)     then: nobody reads %cache any more
+//	%next = anec.ring_buffer_writer(%cache, %update)     then: nobody reads %cache any more
 //
 // Where a reader needs what the writer makes, it stays behind it, and memory finds another way.
 func (sc *scheduler) orderStates() {

@@ -12,7 +12,8 @@ import (
 	"github.com/espalier-ane/espalier/tensor"
 )
 
-// A Status is how a target's compiler takes an operation by the conversion route: the words of the guide's appendix A.
+// A Status is how a target's compiler takes an operation by a route: the words of the guide's appendix A, which has the conversion
+// route.
 type Status uint8
 
 // The statuses.
@@ -34,10 +35,10 @@ type Verdict struct {
 	Finding *diag.Finding // nil if there is nothing to say
 }
 
-// verdict judges an operation. Three gates stand one after the other: the conversion route knows the operation from
-// a family on, the validators take its layers, and code is generated for them. Passing one says nothing of the
-// next.
-func (x *Examined) verdict(t *hal.Target) Verdict {
+// verdict judges an operation by a route. By the conversion route three gates stand one after the other: it knows the operation
+// from a family on, the validators take its layers, and code is generated for them. Passing one says nothing of the next. The
+// authored route does not have the first: see authored.
+func (x *Examined) verdict(t *hal.Target, r anec.Route) Verdict {
 	if t.Family == hal.Virtual {
 		switch {
 		case x.Refusal != nil:
@@ -47,6 +48,9 @@ func (x *Examined) verdict(t *hal.Target) Verdict {
 		}
 		return Verdict{}
 	}
+	if r == anec.Authored {
+		return x.authored(t)
+	}
 	c, ok := ops.ConversionOf(x.Op.Kind)
 	switch {
 	case !ok:
@@ -55,19 +59,11 @@ func (x *Examined) verdict(t *hal.Target) Verdict {
 		return noEngineOperation(x.Op.Kind, c)
 	case c.Internal != "" && !c.Engine:
 		return onHost(Bridge, &diag.Finding{ID: diag.NoCodeGeneration, Text: c.Internal, Remedy: c.Outside, Source: "guide A"})
-	case x.Refusal != nil:
-		f := *x.Refusal
-		f.Source = "ours: what has no native form"
-		return onHost(NoPath, &f)
 	}
-	if x.Wide != tensor.Invalid {
-		return onHost(NoPath, &diag.Finding{
-			ID: diag.TypeNotOnEngine, Text: "the frontend accepts the type, the engine does not compute with it",
-			Limit: "fp16", Found: x.Wide.String(), Source: "guide 3, 4 and 17",
-			Remedy: "compute in fp16: convert the model with a compute precision of FLOAT16, or cast the operands before the operation",
-		})
+	if f := x.noForm(); f != nil {
+		return onHost(NoPath, f)
 	}
-	reject, standIn := x.gates(t)
+	reject, standIn := x.gates(t, r)
 	if c.Internal != "" {
 		return engineUnless(reject, Bridge)
 	}
@@ -79,21 +75,48 @@ func (x *Examined) verdict(t *hal.Target) Verdict {
 	case !below && reject == nil && standIn == nil:
 		return Verdict{Status: Native}
 	case !below && reject == nil:
-		f := &diag.Finding{ID: standIn.ID, Text: fmt.Sprintf("%s: %s", standIn.Subject, standIn.Text), Source: standIn.Source}
-		f.Confidence, f.Against = standIn.On(t.Family)
-		return Verdict{Status: Bridge, Finding: f}
+		return Verdict{Status: Bridge, Finding: rowFinding(standIn.ID, standIn, t)}
 	case below && reject == nil:
 		return onHost(Bridge, floorFinding(x.Op.Kind, floor, t, ok))
-	case c.Host != "" && x.laterTakes(t):
+	case c.Host != "" && x.laterTakes(t, r):
 		v := engineUnless(reject, Bridge)
 		v.Finding.Text += "; what stands in is " + c.Host
 		return v
-	case below && x.laterTakes(t):
+	case below && x.laterTakes(t, r):
 		v := engineUnless(reject, FamilyGated)
 		v.Finding.Text += fmt.Sprintf("; %s is native on %s", x.Op.Kind, floor.OrLater())
 		return v
 	}
-	return x.rejected(reject, t)
+	return x.rejected(reject, t, r)
+}
+
+// noForm is why an operation has no form for a chip, whatever the route; nil if it has one.
+func (x *Examined) noForm() *diag.Finding {
+	switch {
+	case x.Refusal != nil:
+		f := *x.Refusal
+		f.Source = "ours: what has no native form"
+		return &f
+	case x.Wide != tensor.Invalid:
+		return wideFinding(x.Wide)
+	}
+	return nil
+}
+
+// wideFinding is about a type that no chip computes with.
+func wideFinding(d tensor.DType) *diag.Finding {
+	return &diag.Finding{
+		ID: diag.TypeNotOnEngine, Text: "the frontend accepts the type, the engine does not compute with it",
+		Limit: "fp16", Found: d.String(), Source: "guide 3, 4 and 17",
+		Remedy: "compute in fp16: convert the model with a compute precision of FLOAT16, or cast the operands before the operation",
+	}
+}
+
+// rowFinding is what a row says of a layer that the target takes.
+func rowFinding(id diag.ID, row *anec.CodegenVerdict, t *hal.Target) *diag.Finding {
+	f := &diag.Finding{ID: id, Text: fmt.Sprintf("%s: %s", row.Subject, row.Text), Source: row.Source}
+	f.Confidence, f.Against = row.On(t.Family)
+	return f
 }
 
 // onHost is the verdict on an operation that the host runs.
@@ -115,20 +138,28 @@ func noEngineOperation(kind string, c ops.Conversion) Verdict {
 }
 
 // rejected is the verdict on an operation that a validator or code generation refuses: gated if a later family takes it.
-func (x *Examined) rejected(r *diag.Finding, t *hal.Target) Verdict {
-	if x.laterTakes(t) {
-		return engineUnless(r, FamilyGated)
+func (x *Examined) rejected(f *diag.Finding, t *hal.Target, r anec.Route) Verdict {
+	if x.laterTakes(t, r) {
+		return onHost(FamilyGated, f)
 	}
-	return engineUnless(r, NoPath)
+	return onHost(NoPath, f)
 }
 
 // laterTakes reports whether the gates of a later family take the operation.
-func (x *Examined) laterTakes(t *hal.Target) bool {
-	for _, later := range hal.Targets() {
-		if later.Family <= t.Family || later.Family == hal.Virtual || later.Like() != nil { // whose gates are those of another one
+func (x *Examined) laterTakes(t *hal.Target, r anec.Route) bool {
+	return later(t, func(t *hal.Target) bool {
+		f, _ := x.gates(t, r)
+		return f == nil
+	})
+}
+
+// later reports whether a target of a later family takes something.
+func later(than *hal.Target, takes func(*hal.Target) bool) bool {
+	for _, t := range hal.Targets() {
+		if t.Family <= than.Family || t.Family == hal.Virtual || t.Like() != nil { // whose gates are those of another one
 			continue
 		}
-		if r, _ := x.gates(later); r == nil {
+		if takes(t) {
 			return true
 		}
 	}
@@ -154,31 +185,29 @@ func floorFinding(kind string, floor hal.Family, t *hal.Target, inTable bool) *d
 		f.Confidence = diag.Predicted
 		return f
 	}
-	f.Remedy += ", or author the native layer directly, which the validators here take"
+	f.Remedy += ", or " + diag.AuthorDirectly
 	return f
 }
 
-// gates is what the first gate says that does not take the operation's layers, nil if all do; and what stands in for a
-// layer that the target does not have.
-//
-// Casts beside the layer that does the work give a result the type that MIL has for it; a chip has it at the layer's
-// port. Only an operation that is a cast itself is held to the gates of casts.
-func (x *Examined) gates(t *hal.Target) (*diag.Finding, *anec.CodegenVerdict) {
+// gates is what the first gate of a route says that does not take the operation's layers, nil if all do; and what stands in for
+// a layer that the target does not have.
+func (x *Examined) gates(t *hal.Target, r anec.Route) (*diag.Finding, *anec.CodegenVerdict) {
 	var standIn *anec.CodegenVerdict
-	for _, l := range x.Layers.Order() {
-		if l.Kind() == anec.KindTypeCast && x.Op.Kind != "cast" {
-			continue
+	for _, l := range x.workers() {
+		if f := anec.Gate(l, t, r); f != nil {
+			return f, nil
 		}
-		s := anec.StandInFor(l, t)
-		if s != nil {
+		if s := anec.StandInFor(l, t, r); s != nil {
 			standIn = s
-		}
-		if r := anec.Validate(l, t); r != nil && (s == nil || s.Lifts != r.ID) {
-			return r, nil
-		}
-		if r := anec.Codegen(l, t); r != nil {
-			return r, nil
 		}
 	}
 	return nil, standIn
+}
+
+// workers are the layers that do the work of the operation.
+//
+// Casts beside them give a result the type that MIL has for it; a chip has it at the layer's port. Only an operation that is a
+// cast itself is held to the gates of casts.
+func (x *Examined) workers() []*anec.Layer {
+	return slices.DeleteFunc(x.Layers.Order(), func(l *anec.Layer) bool { return l.Kind() == anec.KindTypeCast && x.Op.Kind != "cast" })
 }

@@ -12,17 +12,15 @@ import (
 	"github.com/espalier-ane/espalier/mil"
 )
 
-// weights is the weight file that tasks read in place.
-type weights struct {
-	path string // as the program spells it
-	data []byte
-}
-
 // weightFiles returns for each function the weight file that its tasks read in place; nil if there is none.
-func (job *Job) weightFiles() ([]*weights, error) {
-	list := make([]*weights, len(job.Functions))
-	known := map[*mil.Program]*weights{}
+func (job *Job) weightFiles() ([]*WeightFile, error) {
+	list := make([]*WeightFile, len(job.Functions))
+	known := map[*mil.Program]*WeightFile{}
 	for i, e := range job.Functions {
+		if e.Graph != nil {
+			list[i] = largest(e.Weights)
+			continue
+		}
 		p := cmp.Or(e.Program, job.Program)
 		w, ok := known[p]
 		if !ok {
@@ -38,43 +36,52 @@ func (job *Job) weightFiles() ([]*weights, error) {
 }
 
 // weightFile returns the largest weight file of a program; nil if there is none. Constants of others are copied.
-func weightFile(p *mil.Program) (*weights, error) {
+func weightFile(p *mil.Program) (*WeightFile, error) {
 	if p == nil {
 		return nil, nil
 	}
-	var largest *weights
-	err := eachWeightFile(p, func(w *weights) error {
-		if largest == nil || len(w.data) > len(largest.data) {
-			largest = w
-		}
+	var files []WeightFile
+	err := eachWeightFile(p, func(w *WeightFile) error {
+		files = append(files, *w)
 		return nil
 	})
-	return largest, err
+	return largest(files), err
+}
+
+// largest is the largest file, the first of equal ones; nil if there is none.
+func largest(files []WeightFile) *WeightFile {
+	var found *WeightFile
+	for i := range files {
+		if found == nil || len(files[i].Data) > len(found.Data) {
+			found = &files[i]
+		}
+	}
+	return found
 }
 
 // addHostWeights adds the weight files that the host program reads, under the names by which it calls them.
 func addHostWeights(host *mil.Program, m *bundle.Manifest, files map[string][]byte) error {
-	return eachWeightFile(host, func(w *weights) error {
-		if slices.ContainsFunc(m.Weights, func(o bundle.Weight) bool { return o.Name == w.path }) {
-			return fmt.Errorf("weight file %s: the host reads two files that go by this name; name them differently", w.path)
+	return eachWeightFile(host, func(w *WeightFile) error {
+		if slices.ContainsFunc(m.Weights, func(o bundle.Weight) bool { return o.Name == w.Path }) {
+			return fmt.Errorf("weight file %s: the host reads two files that go by this name; name them differently", w.Path)
 		}
-		m.Weights = append(m.Weights, bundle.Weight{Name: w.path, File: w.add(files), Size: int64(len(w.data))})
+		m.Weights = append(m.Weights, bundle.Weight{Name: w.Path, File: w.add(files), Size: int64(len(w.Data))})
 		return nil
 	})
 }
 
 // add puts the file among those of the bundle, by their paths, and returns its path. Programs of a pipeline may have
 // different files of one name: those that come later get a folder of their own.
-func (w *weights) add(files map[string][]byte) string {
-	name := strings.TrimPrefix(path.Clean(strings.TrimPrefix(w.path, "@model_path/")), "weights/")
+func (w *WeightFile) add(files map[string][]byte) string {
+	name := strings.TrimPrefix(path.Clean(strings.TrimPrefix(w.Path, "@model_path/")), "weights/")
 	for i := 0; ; i++ {
 		to := "weights/" + name
 		if i > 0 {
 			to = fmt.Sprintf("weights/%d/%s", i, name)
 		}
 		there, ok := files[to]
-		if !ok || sameMemory(there, w.data) {
-			files[to] = w.data
+		if !ok || sameMemory(there, w.Data) {
+			files[to] = w.Data
 			return to
 		}
 	}
@@ -86,7 +93,7 @@ func sameMemory(a, b []byte) bool {
 
 // eachWeightFile calls f once for each file that the constants of a program are in, in the order of the program. Functions
 // of several programs may have several files of one name.
-func eachWeightFile(p *mil.Program, f func(*weights) error) error {
+func eachWeightFile(p *mil.Program, f func(*WeightFile) error) error {
 	var failed error
 	seen := map[string][][]byte{}
 	visit := func(c *mil.Constant) {
@@ -103,7 +110,7 @@ func eachWeightFile(p *mil.Program, f func(*weights) error) error {
 			return
 		}
 		seen[path] = append(seen[path], data)
-		failed = f(&weights{path, data})
+		failed = f(&WeightFile{Path: path, Data: data})
 	}
 	for _, function := range p.Functions {
 		function.Body.Walk(func(op *mil.Operation) { op.VisitConstants(visit) })

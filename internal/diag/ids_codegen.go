@@ -33,6 +33,15 @@ var (
 	CodegenCropResizeAuthored = codegen("codegen-crop-resize-authored", "No code is generated for crop-resize as a unit",
 		"As a unit of a network description the layer fails on the M5, by a constraint on its plane equations. A converted operation does not.",
 		"take the conversion route")
+	CodegenResampleAuthored = codegen("codegen-resample-authored", "No code is generated for resampling between elements as a unit",
+		"As a unit of a network description the layer takes the nearest elements alone on the M5. A converted operation takes more.",
+		"resample at the nearest elements, or take the conversion route")
+	CodegenSineAuthored = codegen("codegen-sine-authored", "No network description has sine and cosine",
+		"A model's operation becomes native from the M3 on. As units of a network description the two functions have no form on any chip.",
+		"take the conversion route, or write a polynomial of x, reduced to a period")
+	CodegenBeforeM1 = codegen("codegen-before-m1", "Nothing is known of the unit before the M1",
+		"Of chips before the M1 the sources have convolution, products, pooling, elementwise work, activations and moves. Of other units of a network description they tell from the M1 on.",
+		"choose the M1 or later")
 	CodegenGatherND = codegen("codegen-gather-nd", "No code is generated for a gather along several axes, one longer than 2048",
 		"The converter makes one index of several axes, and takes extents up to 2048.",
 		"reshape so that the axes are shorter, or gather along one axis")

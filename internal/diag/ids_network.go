@@ -17,7 +17,7 @@ var (
 		"name the operations that the layer stands for, or write the operation as others that are converted")
 	ModuleFamily = network("module-family", "The chip is older than the conversion route",
 		"The compiler converts MIL for chips from the M1 on. Older ones take network descriptions alone.",
-		"author the network description, or choose a later target")
+		AuthorDirectly+", or choose a later target")
 	ModuleDynamic = network("module-dynamic", "A shape is not known",
 		"Programs of the engine have fixed shapes. The compiler refuses a module in which an extent is open.",
 		"compile for given extents")

@@ -27,6 +27,21 @@ var (
 	ViewOnHost = place("view-on-host", Predicted, "The operation only moves what the host makes or reads",
 		"A view costs the engine nothing inside of a segment. A segment of its own would be a dispatch and two crossings, so the view follows what runs on the host beside it.",
 		"")
+	DisputedUnit = note("disputed-unit", Decoded, "Sources disagree on whether the chip takes the unit",
+		"The unit of a network description passes its gates, and a source says that the chip rejects it.",
+		"")
+	OurUnit = note("our-unit", Decoded, "The unit is ours",
+		"Apple's compiler does the work inside of other units, and no network description of its own has a unit for it. Ours takes it.",
+		"")
+	AuthoredTakes = note("authored-takes", Decoded, "Authored, the engine would take the operation",
+		"The conversion route leaves the operation to the host. The layers that it becomes pass the gates of the authored route, as units of a network description.",
+		AuthorDirectly)
+	AuthoredRefuses = note("authored-refuses", Decoded, "Authored, the engine would refuse the operation too",
+		"The conversion route leaves the operation to the host, and the layers that it becomes do not pass the gates of the authored route either, or there are none. The text says what is missing.",
+		"")
+	AuthoredLoses = note("authored-loses", Decoded, "Authored, the engine would refuse the operation",
+		"The engine runs the converted operation. The layers that it becomes do not pass the gates of the authored route, as units of a network description.",
+		"leave it to the conversion route")
 	StandIn = note("stand-in", Decoded, "Something else stands in for the operation",
 		"The chip lacks what the operation needs, and its compiler writes it with other layers. It runs on the engine, perhaps slower or with other rounding.",
 		"")

@@ -39,9 +39,9 @@ var referenceConvs = []struct {
 func convGraph(t testing.TB, kernel, channels, size int) *anec.Graph {
 	pad := kernel / 2
 	return parseGraph(t, fmt.Sprintf(`graph g
-input %%x fp16[1,1,%[2]d,%[3]d,%[3]d]
-const %%w fp16[%[2]d,1,%[2]d,%[1]d,%[1]d] data=splat(0.01)
-%%y fp16[1,1,%[2]d,%[3]d,%[3]d] = Conv(%%x, %%w) Kernel=[1,%[1]d,%[1]d] PadBefore=[0,%[4]d,%[4]d] PadAfter=[0,%[4]d,%[4]d]
+input %%x : fp16[1,1,%[2]d,%[3]d,%[3]d]
+const %%w : fp16[%[2]d,1,%[2]d,%[1]d,%[1]d] {data = splat(0.01)}
+%%y = anec.convolution(%%x, %%w) {kernel_sizes = [%[1]d, %[1]d], explicit_padding = [%[4]d, %[4]d, %[4]d, %[4]d]} : fp16[1,1,%[2]d,%[3]d,%[3]d]
 output %%y
 `, kernel, channels, size, pad))
 }
@@ -81,38 +81,38 @@ func TestReferenceConvolutions(t *testing.T) {
 // Operations and bytes of kinds, by hand.
 func TestWork(t *testing.T) {
 	const header = `graph g
-input %x fp16[1,1,8,4,4]
-input %z fp16[1,1,8,4,4]
-const %w fp16[8,1,8,1,1] data=splat(1)
-const %dw fp16[8,1,1,3,3] data=splat(1)
-const %tw fp16[8,1,4,2,2] data=splat(1)
-const %int8 fp16[8,1,8,1,1] data=int8[8,1,8,1,1]:splat(1) scale=fp16[8,1,1,1,1]:splat(0.5)
-const %lut fp16[8,1,8,1,1] data=uint4[8,1,8,1,1]:splat(1) table=fp16[1,1,1,1,1,16,1]:splat(0.5)
-const %sparse fp16[8,1,8,1,1] data=fp16[16]:splat(1) mask=uint1[8,1,8,1,1]:(` + "1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1" + `,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0)
-const %b fp16[1,1,8,1,1] data=splat(1)
+input %x : fp16[1,1,8,4,4]
+input %z : fp16[1,1,8,4,4]
+const %w : fp16[8,1,8,1,1] {data = splat(1)}
+const %dw : fp16[8,1,1,3,3] {data = splat(1)}
+const %tw : fp16[8,1,4,2,2] {data = splat(1)}
+const %int8 : fp16[8,1,8,1,1] {data = int8[8,1,8,1,1]:splat(1), scale = fp16[8,1,1,1,1]:splat(0.5)}
+const %lut : fp16[8,1,8,1,1] {data = uint4[8,1,8,1,1]:splat(1), table = fp16[1,1,1,1,1,16,1]:splat(0.5)}
+const %sparse : fp16[8,1,8,1,1] {data = fp16[16]:splat(1), mask = uint1[8,1,8,1,1]:[` + "1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1" + `, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]}
+const %b : fp16[1,1,8,1,1] {data = splat(1)}
 `
 	const x = 8 * 4 * 4 // elements
 	for _, c := range []struct {
 		layer        string
 		flops, bytes float64
 	}{
-		{"%y fp16[1,1,8,4,4] = Conv(%x, %w)", 2 * x * 8, 2 * (x + 64 + x)},
-		{"%y fp16[1,1,8,4,4] = Conv(%x, %w) | goc _ %b | post relu", 2 * x * 8, 2 * (x + 64 + x)},
-		{"%y fp16[1,1,8,4,4] = Conv(%x, %w) | ew Add %z", 2 * x * 8, 2 * (x + 64 + x + x)},
-		{"%y fp16[1,1,8,2,2] = Conv(%x, %dw) Groups=8 Kernel=[1,3,3]", 2 * 8 * 4 * 9, 2 * (x + 72 + 32)},
-		{"%y fp16[1,1,4,8,8] = Conv(%x, %tw) Transposed=true Kernel=[1,2,2] Stride=[1,2,2]", 2 * x * 4 * 4, 2 * (x + 128 + 256)},
-		{"%y fp16[1,1,8,4,4] = Conv(%x, %int8)", 2 * x * 8, 2 * (x + 64 + x)},          // folds on the M1
-		{"%y fp16[1,1,8,4,4] = Conv(%x, %lut)", 2 * x * 8, 2*(x+x) + 64/2 + 16*2},      // streams
-		{"%y fp16[1,1,8,4,4] = Conv(%x, %sparse)", 2 * x * 8 / 4, 2*(x+x) + 64/8 + 32}, // streams and skips
-		{"%y fp16[1,1,8,4,4] = MatrixMultiplication(%x, %z)", 2 * 8 * 4 * 4 * 4, 2 * 3 * x},
-		{"%y fp16[1,1,8,4,4] = ElementWise(%x, %z) Type=Add", x, 2 * 3 * x},
-		{"%y fp16[1,1,8,4,4] = ElementWise(%x, %x) Type=Mult", x, 2 * 2 * x},
-		{"%y fp16[1,1,8,4,4] = Neuron(%x) Type=relu", x, 2 * 2 * x},
-		{"%y fp16[1,1,8,2,2] = Pooling(%x) Type=Max Kernel=[1,2,2] Stride=[1,2,2]", 8 * 4 * 4, 2 * (x + 32)},
-		{"%y fp16[1,1,8,1,1] = Reduction(%x) Type=Avg Axes=HW", x, 2 * (x + 8)},
-		{"%y fp16[1,1,16,4,4] = Concat(%x, %z) Axis=C", 0, 2 * 4 * x},
-		{"%y fp16[1,1,8,16,1] = Reshape(%x) Dims=[1,1,8,16,1]", 0, 0},
-		{"%y fp16[1,1,8,4,2] = InputView(%x) Axis=W Offset=2 Size=2 Step=1", 0, 0},
+		{"%y = anec.convolution(%x, %w) : fp16[1,1,8,4,4]", 2 * x * 8, 2 * (x + 64 + x)},
+		{"%y = anec.convolution(%x, %w) | goc _ %b | post relu : fp16[1,1,8,4,4]", 2 * x * 8, 2 * (x + 64 + x)},
+		{"%y = anec.convolution(%x, %w) | ew Add %z : fp16[1,1,8,4,4]", 2 * x * 8, 2 * (x + 64 + x + x)},
+		{"%y = anec.convolution(%x, %dw) {kernel_sizes = [3, 3], groups = 8} : fp16[1,1,8,2,2]", 2 * 8 * 4 * 9, 2 * (x + 72 + 32)},
+		{"%y = anec.deconvolution(%x, %tw) {kernel_sizes = [2, 2], strides = [2, 2]} : fp16[1,1,4,8,8]", 2 * x * 4 * 4, 2 * (x + 128 + 256)},
+		{"%y = anec.convolution(%x, %int8) : fp16[1,1,8,4,4]", 2 * x * 8, 2 * (x + 64 + x)},          // folds on the M1
+		{"%y = anec.convolution(%x, %lut) : fp16[1,1,8,4,4]", 2 * x * 8, 2*(x+x) + 64/2 + 16*2},      // streams
+		{"%y = anec.convolution(%x, %sparse) : fp16[1,1,8,4,4]", 2 * x * 8 / 4, 2*(x+x) + 64/8 + 32}, // streams and skips
+		{"%y = anec.matmul(%x, %z) : fp16[1,1,8,4,4]", 2 * 8 * 4 * 4 * 4, 2 * 3 * x},
+		{"%y = anec.add(%x, %z) : fp16[1,1,8,4,4]", x, 2 * 3 * x},
+		{"%y = anec.multiply(%x, %x) : fp16[1,1,8,4,4]", x, 2 * 2 * x},
+		{"%y = anec.relu(%x) : fp16[1,1,8,4,4]", x, 2 * 2 * x},
+		{"%y = anec.max_pool(%x) {kernel_sizes = [2, 2], strides = [2, 2]} : fp16[1,1,8,2,2]", 8 * 4 * 4, 2 * (x + 32)},
+		{"%y = anec.reduce_mean(%x) {axes = HW} : fp16[1,1,8,1,1]", x, 2 * (x + 8)},
+		{"%y = anec.concat(%x, %z) {axis = C} : fp16[1,1,16,4,4]", 0, 2 * 4 * x},
+		{"%y = anec.reshape(%x) {dims = [1, 1, 8, 16, 1]} : fp16[1,1,8,16,1]", 0, 0},
+		{"%y = anec.input_view(%x) {axis = W, offset = 2, size = 2, step = 1} : fp16[1,1,8,4,2]", 0, 0},
 	} {
 		g := parseGraph(t, header+c.layer+"\noutput %y\n")
 		e, ok := Layer(g.Layers[0], chip(t, "h13"))
@@ -129,14 +129,14 @@ const %b fp16[1,1,8,1,1] data=splat(1)
 func TestEstimateSegment(t *testing.T) {
 	m1 := chip(t, "h13")
 	g := parseGraph(t, `graph g
-input %x fp16[1,1,8,4,4]
-const %w fp16[8,1,8,1,1] data=splat(1)
-const %d int8[8,1,8,1,1] data=splat(1)
-const %s fp16[8,1,1,1,1] data=splat(1)
-%a fp16[1,1,8,4,4] = Conv(%x, %w)
-%r fp16[1,1,8,16,1] = Reshape(%a) Dims=[1,1,8,16,1]
-%u fp16[8,1,8,1,1] = DeQuant(%d, %s)
-%y fp16[1,1,8,16,1] = Conv(%r, %u)
+input %x : fp16[1,1,8,4,4]
+const %w : fp16[8,1,8,1,1] {data = splat(1)}
+const %d : int8[8,1,8,1,1] {data = splat(1)}
+const %s : fp16[8,1,1,1,1] {data = splat(1)}
+%a = anec.convolution(%x, %w) : fp16[1,1,8,4,4]
+%r = anec.reshape(%a) {dims = [1, 1, 8, 16, 1]} : fp16[1,1,8,16,1]
+%u = anec.dequantize(%d, %s) : fp16[8,1,8,1,1]
+%y = anec.convolution(%r, %u) : fp16[1,1,8,16,1]
 output %y
 `)
 	e := Segment(g, m1)
@@ -169,20 +169,20 @@ output %y
 func TestNoEstimate(t *testing.T) {
 	m1 := chip(t, "h13")
 	const text = `graph attention
-input %q fp16[1,1,4,8,16]
-input %k fp16[1,1,4,8,16]
-input %v fp16[1,1,4,8,16]
-%s fp16[1,1,4,8,8] = MatrixMultiplication(%q, %k) TransposeZ=true
-%p fp16[1,1,4,8,8] = Softmax(%s) Axes=W
-%y fp16[1,1,4,8,16] = MatrixMultiplication(%p, %v)
+input %q : fp16[1,1,4,8,16]
+input %k : fp16[1,1,4,8,16]
+input %v : fp16[1,1,4,8,16]
+%s = anec.matmul(%q, %k) {transpose_rhs = true} : fp16[1,1,4,8,8]
+%p = anec.softmax(%s) {axes = W} : fp16[1,1,4,8,8]
+%y = anec.matmul(%p, %v) : fp16[1,1,4,8,16]
 output %y
 `
 	const one = `graph attention
-input %q fp16[1,1,4,8,16]
-input %k fp16[1,1,4,8,16]
-input %v fp16[1,1,4,8,16]
-const %scale fp16[1,1,1,1,1] data=(0.25)
-%y fp16[1,1,4,8,16] = SDPA(%q, %k, %v, %scale)
+input %q : fp16[1,1,4,8,16]
+input %k : fp16[1,1,4,8,16]
+input %v : fp16[1,1,4,8,16]
+const %scale : fp16[1,1,1,1,1] {data = [0.25]}
+%y = anec.sdpa(%q, %k, %v, %scale) : fp16[1,1,4,8,16]
 output %y
 `
 	for name, g := range map[string]*anec.Graph{"written out": parseGraph(t, text), "fused": parseGraph(t, one)} {
@@ -201,12 +201,12 @@ output %y
 	}
 
 	// A softmax that is no attention has one.
-	g := parseGraph(t, "graph g\ninput %x fp16[1,1,1,1,8]\nconst %w fp16[1,1,1,8,8] data=splat(1)\n%m fp16[1,1,1,1,8] = MatrixMultiplication(%x, %w)\n%y fp16[1,1,1,1,8] = Softmax(%m) Axes=W\noutput %y\n")
+	g := parseGraph(t, "graph g\ninput %x : fp16[1,1,1,1,8]\nconst %w : fp16[1,1,1,8,8] {data = splat(1)}\n%m = anec.matmul(%x, %w) : fp16[1,1,1,1,8]\n%y = anec.softmax(%m) {axes = W} : fp16[1,1,1,1,8]\noutput %y\n")
 	if e := Segment(g, m1); !e.Known() {
 		t.Errorf("a classifier: %v", e)
 	}
 
-	g = parseGraph(t, "graph g\ninput %x fp16[1,1,1,1,8]\n%y fp16[1,1,1,1,8] = Sort(%x) Axis=W\noutput %y\n")
+	g = parseGraph(t, "graph g\ninput %x : fp16[1,1,1,1,8]\n%y = anec.sort(%x) {axis = W} : fp16[1,1,1,1,8]\noutput %y\n")
 	if e, ok := Layer(g.Layers[0], m1); ok || e.String() != "no estimate: Sort has no cost form: its work depends on the data" {
 		t.Errorf("a sort: %v", e)
 	}
@@ -278,15 +278,15 @@ func TestWeightForms(t *testing.T) {
 		text string
 		form string
 	}{
-		"plain":       {"fp16[4,1,4,1,1] data=splat(1)", "dense"},
-		"integers":    {"int8[4,1,4,1,1] data=splat(1)", "int8 affine, 8 bits"},
-		"one scale":   {"fp16[4,1,4,1,1] data=int8[4,1,4,1,1]:splat(1) scale=fp16[1,1,1,1,1]:(2)", "int8 affine, 8 bits"},
-		"per channel": {"fp16[4,1,4,1,1] data=int8[4,1,4,1,1]:splat(1) scale=fp16[4,1,1,1,1]:splat(2)", "int8 affine, 8 bits"},
-		"blocks":      {"fp16[4,1,4,1,1] data=int4[4,1,4,1,1]:splat(1) scale=fp16[4,1,2,1,1]:splat(2)", "blockwise affine, 4 bits"},
-		"palette":     {"fp16[4,1,4,1,1] data=uint4[4,1,4,1,1]:splat(1) table=fp16[1,1,1,1,1,16,1]:splat(2)", "palette, 4 bits"},
-		"sparse":      {"fp16[4,1,1,1,1] data=fp16[2]:(1,2) mask=uint1[4,1,1,1,1]:(0,1,0,1)", "sparse, 16 bits"},
+		"plain":       {"fp16[4,1,4,1,1] {data = splat(1)}", "dense"},
+		"integers":    {"int8[4,1,4,1,1] {data = splat(1)}", "int8 affine, 8 bits"},
+		"one scale":   {"fp16[4,1,4,1,1] {data = int8[4,1,4,1,1]:splat(1), scale = fp16[1,1,1,1,1]:[2]}", "int8 affine, 8 bits"},
+		"per channel": {"fp16[4,1,4,1,1] {data = int8[4,1,4,1,1]:splat(1), scale = fp16[4,1,1,1,1]:splat(2)}", "int8 affine, 8 bits"},
+		"blocks":      {"fp16[4,1,4,1,1] {data = int4[4,1,4,1,1]:splat(1), scale = fp16[4,1,2,1,1]:splat(2)}", "blockwise affine, 4 bits"},
+		"palette":     {"fp16[4,1,4,1,1] {data = uint4[4,1,4,1,1]:splat(1), table = fp16[1,1,1,1,1,16,1]:splat(2)}", "palette, 4 bits"},
+		"sparse":      {"fp16[4,1,1,1,1] {data = fp16[2]:[1, 2], mask = uint1[4,1,1,1,1]:[0, 1, 0, 1]}", "sparse, 16 bits"},
 	} {
-		g := parseGraph(t, "graph g\nconst %w "+want.text+"\noutput %w\n")
+		g := parseGraph(t, "graph g\nconst %w : "+want.text+"\noutput %w\n")
 		if got := WeightOf(g.Value("w")).String(); got != want.form {
 			t.Errorf("%s: %s, want %s", name, got, want.form)
 		}

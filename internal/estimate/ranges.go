@@ -12,9 +12,9 @@ import (
 // Ranges are bounds of the magnitudes of a graph's values, as far as they follow from what is known before anything
 // runs: types, constants, functions that bound their result. They hold for exact arithmetic and are the worst case.
 //
-//	%a = Conv(%x, %w)              no bound: nothing is known of %x
-//	%b = Neuron(%a) Type=sigmoid   at most 1
-//	%c = Linear(%b, %v)            at most the largest sum of magnitudes of a row of %v
+//	%a = anec.convolution(%x, %w)              no bound: nothing is known of %x
+//	%b = anec.sigmoid(%a)   at most 1
+//	%c = anec.linear(%b, %v)            at most the largest sum of magnitudes of a row of %v
 //
 // They do not depend on the target: one analysis serves them all.
 type Ranges struct {

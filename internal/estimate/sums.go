@@ -8,11 +8,11 @@ import (
 // sumTraits follows sums and squares through a graph, so that differences of them are found however they are written:
 // as layers of their own, or as steps of an epilogue.
 //
-//	%s = ElementWise(%x) Type=Square            a square
-//	%a = Reduction(%s) Type=Avg Axes=W          a sum of squares
-//	%m = Reduction(%x) Type=Avg Axes=W          a sum
-//	%q = ElementWise(%m, %m) Type=Mult          the square of a sum
-//	%v = ElementWise(%a, %q) Type=Sub           a difference: the variance
+//	%s = anec.elementwise(%x) {type = Square}            a square
+//	%a = anec.reduce_mean(%s) {axes = W}          a sum of squares
+//	%m = anec.reduce_mean(%x) {axes = W}          a sum
+//	%q = anec.multiply(%m, %m)          the square of a sum
+//	%v = anec.sub(%a, %q)           a difference: the variance
 type sumTraits struct {
 	of          map[*anec.Value]trait
 	Differences map[*anec.Layer][]difference

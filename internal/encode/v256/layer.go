@@ -10,7 +10,7 @@ import (
 
 // An emission is a layer on its way to an operation of version 256:
 //
-//	layer     %y = Conv(%x, %w) | post relu | ew Add %z
+//	layer     %y = anec.convolution(%x, %w) | post relu | ew Add %z
 //	          |       |             |          |
 //	operation y   Convolution   ACTIVATION    EW
 //	operands  y, x, w, (bias)                  z

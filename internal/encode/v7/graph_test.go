@@ -46,7 +46,7 @@ func TestScaledElementWise(t *testing.T) {
 			tasks int
 			scale float32
 		}{{"[1,1,4,3,5]", 1, 1, 1}, {"[1,1,4,3,5]", 1, 1, -2.5}, {"[1,1,4,1,1]", 15, 2, 0.5}} {
-			g, err := anec.Parse(fmt.Sprintf("input %%x fp16[1,1,4,3,5]\ninput %%z fp16%s\n%%y fp16[1,1,4,3,5] = ScaledElementWise(%%x, %%z) Type=%s Scale=%g\noutput %%y\n", c.z, kind, c.scale), nil)
+			g, err := anec.Parse(fmt.Sprintf("input %%x : fp16[1,1,4,3,5]\ninput %%z : fp16%s\n%%y = anec.scaled_elementwise(%%x, %%z) {type = %s, scale = %g} : fp16[1,1,4,3,5]\noutput %%y\n", c.z, kind, c.scale), nil)
 			if err != nil {
 				t.Fatal(err)
 			}

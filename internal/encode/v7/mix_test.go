@@ -69,7 +69,7 @@ func TestNativeTasksWriteOverNothing(t *testing.T) {
 		{"a row further", segment.Spot{Offset: 64, Strides: rows}, false},
 		{"other rows", segment.Spot{Strides: [anec.NumAxes]int64{2048, 2048, 512, 128, 2}}, false},
 	} {
-		g, err := anec.Parse("graph g\ninput %i fp16[1,1,4,4,8]\n%x fp16[1,1,4,4,8] = Copy(%i)\n%y fp16[1,1,4,4,8] = Neuron(%x) Type=sigmoid\noutput %y\n", nil)
+		g, err := anec.Parse("graph g\ninput %i : fp16[1,1,4,4,8]\n%x = anec.copy(%i) : fp16[1,1,4,4,8]\n%y = anec.sigmoid(%x) : fp16[1,1,4,4,8]\noutput %y\n", nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -23,34 +23,34 @@ var declined = []struct {
 }{
 	{
 		id: diag.NativeKind, graph: `
-input %x fp16[1,1,8,4,4]
-%y fp16[1,1,8,4,4] = LocalResponseNormalization(%x) Size=3`,
+input %x : fp16[1,1,8,4,4]
+%y = anec.lrn(%x) {size = 3} : fp16[1,1,8,4,4]`,
 		words: []string{"no operation", "LocalResponseNormalization"},
 	},
 	{
 		id: diag.NativeType, graph: `
-input %x fp32[1,1,8,4,4]
-%y fp32[1,1,8,4,4] = Neuron(%x) Type=sigmoid`,
+input %x : fp32[1,1,8,4,4]
+%y = anec.sigmoid(%x) : fp32[1,1,8,4,4]`,
 		words: []string{`"x"`, "limit fp16", "found fp32"},
 	},
 	{
 		id: diag.NativeDepth, graph: `
-input %x fp16[1,2,1,4,4]
-const %w fp16[1,1,1,1,3] data=splat(1)
-%y fp16[1,2,1,4,2] = Conv(%x, %w) Kernel=[1,1,3]`,
+input %x : fp16[1,2,1,4,4]
+const %w : fp16[1,1,1,1,3] {data = splat(1)}
+%y = anec.convolution(%x, %w) {kernel_sizes = [1, 3]} : fp16[1,2,1,4,2]`,
 		words: []string{`"x" has depth`, "limit 1, found 2"},
 	},
 	{
 		id: diag.NativeState, graph: `
-input %x fp16[1,1,1,8,4]
-state %s fp16[1,1,1,8,4] -> %y
-%y fp16[1,1,1,8,4] = ElementWise(%x, %s) Type=Add`,
+input %x : fp16[1,1,1,8,4]
+state %s : fp16[1,1,1,8,4] -> %y
+%y = anec.add(%x, %s) : fp16[1,1,1,8,4]`,
 		words: []string{`"s" lies in a state`, "no recorded program"},
 	},
 	{
 		id: diag.NativeLayout, graph: `
-input %x fp16[1,1,1,8,4]
-%y fp16[1,1,1,8,4] = Neuron(%x) Type=sigmoid`,
+input %x : fp16[1,1,1,8,4]
+%y = anec.sigmoid(%x) : fp16[1,1,1,8,4]`,
 		lay: func(c *segment.Choice) {
 			x := c.Graph.Inputs[0]
 			at := c.Spots[x]
@@ -61,106 +61,106 @@ input %x fp16[1,1,1,8,4]
 	},
 	{
 		id: diag.NativeOperand, graph: `
-input %x fp16[1,1,8,4,4]
-input %i int32[1,1,1,1,2]
-%y fp16[1,1,8,4,2] = Gather(%x, %i) Axes=[W]`,
+input %x : fp16[1,1,8,4,4]
+input %i : int32[1,1,1,1,2]
+%y = anec.gather(%x, %i) {axes = [W]} : fp16[1,1,8,4,2]`,
 		words: []string{"the indices are known when the program runs"},
 	},
 	{
 		id: diag.NativeConstant, graph: `
-input %x fp16[1,1,1,4,4]
-const %w fp32[1,1,1,1,3] data=splat(0.1)
-%y fp16[1,1,1,4,2] = Conv(%x, %w) Kernel=[1,1,3]`,
+input %x : fp16[1,1,1,4,4]
+const %w : fp32[1,1,1,1,3] {data = splat(0.1)}
+%y = anec.convolution(%x, %w) {kernel_sizes = [1, 3]} : fp16[1,1,1,4,2]`,
 		words: []string{`"w"`, "limit fp16, found 0.1"},
 	},
 	{
 		id: diag.NativeFunction, graph: `
-input %x fp16[1,1,8,4,4]
-%y fp16[1,1,8,4,4] = Neuron(%x) Type=atan`,
+input %x : fp16[1,1,8,4,4]
+%y = anec.atan(%x) : fp16[1,1,8,4,4]`,
 		words: []string{"no table", "atan"},
 	},
 	{
 		id: diag.NativeFunction, graph: `
-input %x fp16[1,1,8,4,4]
-%y fp16[1,1,8,4,4] = Neuron(%x) Type=clamped_relu A=-0.5 B=6`,
+input %x : fp16[1,1,8,4,4]
+%y = anec.clamped_relu(%x) {a = -0.5, b = 6} : fp16[1,1,8,4,4]`,
 		words: []string{"clamped_relu", "limit >= 0, found -0.5"},
 	},
 	{
 		id: diag.NativeEpilogue, graph: `
-input %x fp16[1,1,8,4,4]
-%y fp16[1,1,4,8,4] = Softmax(%x) Axes=W | transpose NDHCW`,
+input %x : fp16[1,1,8,4,4]
+%y = anec.softmax(%x) {axes = W} | transpose NDHCW : fp16[1,1,4,8,4]`,
 		words: []string{"transposed ([N D H C W])"},
 	},
 	{
 		id: diag.NativeWindow, graph: `
-input %x fp16[1,1,1,1,21]
-const %w fp16[1,1,1,1,9] data=splat(1)
-%y fp16[1,1,1,1,7] = Conv(%x, %w) Kernel=[1,1,9] Stride=[1,1,2]`,
+input %x : fp16[1,1,1,1,21]
+const %w : fp16[1,1,1,1,9] {data = splat(1)}
+%y = anec.convolution(%x, %w) {kernel_sizes = [1, 9], strides = [1, 2]} : fp16[1,1,1,1,7]`,
 		words: []string{"KernelWidth: ", "more columns", "limit 7, found 9"},
 	},
 	{
 		id: diag.NativeWindow, graph: `
-input %x fp16[1,1,2,20,8]
-const %w fp16[2,1,2,16,1] data=splat(1)
-%y fp16[1,1,2,5,8] = Conv(%x, %w) Kernel=[1,16,1]`,
+input %x : fp16[1,1,2,20,8]
+const %w : fp16[2,1,2,16,1] {data = splat(1)}
+%y = anec.convolution(%x, %w) {kernel_sizes = [16, 1]} : fp16[1,1,2,5,8]`,
 		words: []string{"KernelHeight: ", "more rows", "limit 15, found 16"},
 	},
 	{
 		id: diag.NativeAxes, graph: `
-input %x fp16[1,1,8,4,4]
-%y fp16[1,1,8,4,4] = Softmax(%x) Axes=CH`,
+input %x : fp16[1,1,8,4,4]
+%y = anec.softmax(%x) {axes = CH} : fp16[1,1,8,4,4]`,
 		words: []string{"softmax", "limit 1 axis, found CH"},
 	},
 	{
 		id: diag.NativeSize, graph: `
-input %x fp16[300,1,1,1,4]
-const %w fp16[1,1,1,1,3] data=splat(1)
-%y fp16[300,1,1,1,2] = Conv(%x, %w) Kernel=[1,1,3]`,
+input %x : fp16[300,1,1,1,4]
+const %w : fp16[1,1,1,1,3] {data = splat(1)}
+%y = anec.convolution(%x, %w) {kernel_sizes = [1, 3]} : fp16[300,1,1,1,2]`,
 		words: []string{"batch", "limit 256, found 300"},
 	},
 	{
 		id: diag.NativeRoom, graph: `
-input %x fp16[1,1,64,128,256]
-%y fp16[1,1,64,128,256] = LayerNormalization(%x) Axes=CHW Epsilon=0.001`,
+input %x : fp16[1,1,64,128,256]
+%y = anec.layer_norm(%x) {axes = CHW, epsilon = 0.001} : fp16[1,1,64,128,256]`,
 		words: []string{"one mean", "limit 2097152, found 41"},
 	},
 	{
 		id: diag.NativeTasks, graph: `
-input %x fp16[1,1,1,800,4]
-const %i int32[1,1,1,800,1] data=(` + zigzag(800) + `)
-%y fp16[1,1,1,800,4] = Gather(%x, %i) Axes=[H]`,
+input %x : fp16[1,1,1,800,4]
+const %i : int32[1,1,1,800,1] {data = [` + zigzag(800) + `]}
+%y = anec.gather(%x, %i) {axes = [H]} : fp16[1,1,1,800,4]`,
 		words: []string{"too many tasks", "limit 256"},
 	},
 	{
 		id: diag.NativeNumerics, graph: `
-input %x fp16[1,1,8,4,4]
-%y fp16[1,1,8,4,4] = Neuron(%x) Type=sigmoid`,
+input %x : fp16[1,1,8,4,4]
+%y = anec.sigmoid(%x) : fp16[1,1,8,4,4]`,
 		lay:   func(c *segment.Choice) { c.ExactFunctions = true },
 		words: []string{"NonLinear: ", "table"},
 	},
 	{
 		id: diag.NativeNumerics, graph: `
-input %x fp16[1,1,8,4,4]
-%y fp16[1,1,8,4,4] = LayerNormalization(%x) Axes=W Epsilon=1e-09`,
+input %x : fp16[1,1,8,4,4]
+%y = anec.layer_norm(%x) {axes = W, epsilon = 1e-09} : fp16[1,1,8,4,4]`,
 		words: []string{"Epsilon: ", "found 1e-09"},
 	},
 	{
 		id: diag.NativeRecord, graph: `
-input %x fp16[1,1,2,4,4]
-const %w fp16[4,1,1,1,1] data=splat(2)
-%y fp16[1,1,4,4,4] = Conv(%x, %w) Groups=2`,
+input %x : fp16[1,1,2,4,4]
+const %w : fp16[4,1,1,1,1] {data = splat(2)}
+%y = anec.convolution(%x, %w) {groups = 2} : fp16[1,1,4,4,4]`,
 		words: []string{"Groups: ", "no recorded program"},
 	},
 	{
 		id: diag.NativeWords, graph: `
-input %x fp16[1,1,1,1,40000]
-%y fp16[1,1,1,1,40000] = Neuron(%x) Type=sigmoid`,
+input %x : fp16[1,1,1,1,40000]
+%y = anec.sigmoid(%x) : fp16[1,1,1,1,40000]`,
 		words: []string{"Common.Win: ", "15 bits", "limit 32767, found 40000"},
 	},
 	{
 		id: diag.NativeOverlap, graph: `
-input %x fp16[1,1,1,8,4]
-%y fp16[1,1,1,8,4] = Neuron(%x) Type=sigmoid`,
+input %x : fp16[1,1,1,8,4]
+%y = anec.sigmoid(%x) : fp16[1,1,1,8,4]`,
 		lay: func(c *segment.Choice) {
 			at := c.Spots[c.Graph.Inputs[0]]
 			at.Offset += 64
@@ -257,12 +257,12 @@ func TestTakes(t *testing.T) {
 		t.Fatal(err)
 	}
 	for text, want := range map[string]diag.ID{
-		"input %x fp16[1,1,1,8,4]\n%y fp16[1,1,1,8,4] = Neuron(%x) Type=sigmoid":                                      "",
-		"input %x fp16[1,1,1,8,4]\n%y fp16[1,1,1,8,4] = LocalResponseNormalization(%x) Size=3":                        diag.NativeKind,
-		"input %x fp16[1,2,1,8,4]\n%y fp16[1,2,1,8,4] = Neuron(%x) Type=sigmoid":                                      diag.NativeDepth,
-		"input %x fp32[1,1,1,8,4]\n%y fp32[1,1,1,8,4] = Neuron(%x) Type=sigmoid":                                      diag.NativeType,
-		"state %s fp16[1,1,1,8,4] -> %y\ninput %x fp16[1,1,1,8,4]\n%y fp16[1,1,1,8,4] = ElementWise(%x, %s) Type=Add": diag.NativeState,
-		"state %s fp16[1,1,1,8,4] -> %s\ninput %x fp16[1,1,1,8,4]\n%y fp16[1,1,1,8,4] = ElementWise(%x, %s) Type=Add": "",
+		"input %x : fp16[1,1,1,8,4]\n%y = anec.sigmoid(%x) : fp16[1,1,1,8,4]":                                   "",
+		"input %x : fp16[1,1,1,8,4]\n%y = anec.lrn(%x) {size = 3} : fp16[1,1,1,8,4]":                            diag.NativeKind,
+		"input %x : fp16[1,2,1,8,4]\n%y = anec.sigmoid(%x) : fp16[1,2,1,8,4]":                                   diag.NativeDepth,
+		"input %x : fp32[1,1,1,8,4]\n%y = anec.sigmoid(%x) : fp32[1,1,1,8,4]":                                   diag.NativeType,
+		"state %s : fp16[1,1,1,8,4] -> %y\ninput %x : fp16[1,1,1,8,4]\n%y = anec.add(%x, %s) : fp16[1,1,1,8,4]": diag.NativeState,
+		"state %s : fp16[1,1,1,8,4] -> %s\ninput %x : fp16[1,1,1,8,4]\n%y = anec.add(%x, %s) : fp16[1,1,1,8,4]": "",
 	} {
 		g, err := anec.Parse("graph g\n"+text+"\noutput %y\n", nil)
 		if err != nil {
