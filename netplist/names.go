@@ -51,14 +51,6 @@ func asAxis(v any) (td.Axis, *Error) {
 	return 0, wrong(v, "one of "+strings.Join(axisNames[:], ", "))
 }
 
-func axisWords(axes []td.Axis) []any {
-	list := make([]any, len(axes))
-	for i, a := range axes {
-		list[i] = axisNames[a]
-	}
-	return list
-}
-
 // A neuronRow is a function with its Type in a list and the keys of its constants, each the bits of an fp16.
 type neuronRow struct {
 	function td.Function
