@@ -89,7 +89,7 @@ func run(dir string) error {
 		output string
 	}{
 		{attention(), map[string]any{"q": wave(8 * 197 * 64), "k": wave(8 * 197 * 64), "v": wave(8 * 197 * 64)}, "attn"},
-		{stereo(), map[string]any{"aux": wave(4 * 12), "ref": wave(4 * 16)}, "cost"},
+		{stereo(), map[string]any{"aux": wave(4 * 12), "ref": wave(5 + 4*16)[5:]}, "cost"},
 		{table, map[string]any{"x": []float32{-4, -2, -1, -0.5, 0, 0.5, 1, 2, 4}}, "y"},
 	} {
 		path, err := write(e.list, filepath.Join(dir, e.output))
