@@ -138,7 +138,7 @@ var neuronCodegen = []CodegenVerdict{
 var neuronCustomCodegen = []CodegenVerdict{
 	{
 		ID: diag.CodegenCustomTable, Subject: "an activation by a table of its own", From: firstFamily, To: lastFamily, Fails: true,
-		Text: "no network description has both sets of keys that the parser wants", Remedy: "a sum of rectifiers: linear, relu, linear",
+		Text: "no network description has both sets of keys that the parser wants", Remedy: "the same curve as linear, relu, linear: espalier fit finds it",
 		Status: hal.Measured, Seen: []hal.Family{hal.A13, hal.A17}, Source: "guide 26; text: ours",
 	},
 }

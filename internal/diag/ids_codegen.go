@@ -59,7 +59,7 @@ var (
 		"a convolution with a kernel of ones and zeros")
 	CodegenCustomTable = codegen("codegen-custom-table", "No code is generated for an activation by a table of its own",
 		"The parser of the unit wants two sets of keys and then rejects both together.",
-		"a sum of rectifiers: linear, relu, linear")
+		"the same curve as linear, relu, linear: espalier fit finds it")
 	CodegenDecomposition = codegen("codegen-decomposition", "No code is generated for matrix decomposition",
 		"The unit is known by name and was never seen to compile.",
 		"leave it to the host")
