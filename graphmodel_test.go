@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,6 +14,8 @@ import (
 	"testing/fstest"
 
 	"github.com/espalier-ane/espalier"
+	"github.com/espalier-ane/espalier/coreml"
+	"github.com/espalier-ane/espalier/internal/testkit"
 	"github.com/espalier-ane/espalier/tensor"
 )
 
@@ -192,4 +195,76 @@ func writeGraph(t *testing.T, dir, text string) string {
 	t.Helper()
 	writeFiles(t, dir, map[string]string{"graph": text})
 	return filepath.Join(dir, "graph")
+}
+
+// Every real network description opens by its content and runs, on virtual and on the chip that it was written for.
+func TestRealLists(t *testing.T) {
+	shared := testkit.Shared(t, "netplists")
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, os.DirFS(shared)); err != nil {
+		t.Fatal(err)
+	}
+	zero, err := os.Create(filepath.Join(dir, "zero")) // which simple/gemm.plist multiplies by
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(zero.Truncate(16<<20), zero.Close()); err != nil {
+		t.Fatal(err)
+	}
+	lists, err := filepath.Glob(filepath.Join(dir, "*", "*.plist"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	lists = append(lists, dir) // with its net.plist
+	if len(lists) != 23 {
+		t.Errorf("%d lists", len(lists))
+	}
+	for _, path := range lists {
+		if strings.HasSuffix(filepath.ToSlash(path), "plists/gemm.plist") {
+			_, err := espalier.Open(path)
+			if err == nil || !strings.Contains(err.Error(), "InvalidParamSyntax") {
+				t.Errorf("%s, whose weights nobody has: %v", path, err)
+			}
+			continue
+		}
+		var first map[string]*espalier.Value
+		for _, target := range []string{"virtual", "h13"} {
+			f := open(t, espalier.Config{Target: target}, path).Functions()[0]
+			in := map[string]any{}
+			for i, d := range f.Inputs() {
+				array := d.Type.(*coreml.ArrayType)
+				x, err := wave(i, array.Shape...).Convert(array.DType)
+				if err != nil {
+					t.Fatal(err)
+				}
+				in[d.Name] = x
+			}
+			out, err := f.Predict(t.Context(), in)
+			if err != nil {
+				t.Errorf("%s on %s: %v", path, target, err)
+				break
+			}
+			if first == nil {
+				first = out
+				continue
+			}
+			if strings.HasSuffix(path, "convneuron.plist") { // the sign of subnormals, which are zero to the chip
+				break
+			}
+			for name, v := range first {
+				near(t, path+" "+name, out[name].Tensor.Float32s(), v.Tensor.Float32s())
+			}
+		}
+	}
+}
+
+// near holds results to others by the rounding of fp16, and that of the chip's tables.
+func near(t *testing.T, what string, got, want []float32) {
+	t.Helper()
+	for i, w := range want {
+		if d := math.Abs(float64(got[i] - w)); !(d <= 0.01*max(1, math.Abs(float64(w)))) {
+			t.Errorf("%s: element %d is %v, want %v", what, i, got[i], w)
+			return
+		}
+	}
 }

@@ -18,7 +18,7 @@ type Procedure struct {
 // Procedures makes a graph of each procedure: of each entry of the ProcedureList or, without one, of each network. open reads a
 // weights file by the name that stands in the list; a file that no unit reads is not opened. An output has the name of its port:
 //
-//	unit my_layer, output probs@output      %probs@output = Conv(%image, %w) @my_layer
+//	unit my_layer, output probs@output      %"probs@output" = anec.convolution(%image, %w) : … @my_layer
 //
 // The findings are about keys that nothing reads, about keys of ours, and about attention that does not subtract the largest score.
 func (f *File) Procedures(open func(name string) ([]byte, error)) (procedures []Procedure, findings []diag.Finding, err error) {

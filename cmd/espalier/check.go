@@ -15,7 +15,7 @@ import (
 )
 
 type checkCmd struct {
-	Model string `arg:"" help:"A package (.mlpackage, also zipped), model (.mlmodel), compiled model (.mlmodelc) or MIL text (.mil), whose weight files need not be there, or a graph of native layers (.anec). - is standard input."`
+	Model string `arg:"" help:"A package (.mlpackage, also zipped), model (.mlmodel), compiled model (.mlmodelc) or MIL text (.mil), whose weight files need not be there, or a graph of native layers (.anec, .plist). - is standard input."`
 
 	Target   string `short:"t" placeholder:"T,…" help:"Targets, chips or devices with commas between them, or all. Default: the base chips h13g to h18g, M1 to M6. espalier targets lists them."`
 	Route    string `placeholder:"R" help:"converted, authored or both. A chip has other gates for operations that are converted from a model than for layers of a network description: authored judges a model as if it were written as one, both says what that would win. Default: converted for a model, authored for a network description."`

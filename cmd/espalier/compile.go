@@ -17,7 +17,7 @@ import (
 )
 
 type compileCmd struct {
-	Model string `arg:"" optional:"" help:"A package (.mlpackage, also zipped), model (.mlmodel), compiled model (.mlmodelc), MIL text (.mil) or graph of native layers (.anec); - is standard input."`
+	Model string `arg:"" optional:"" help:"A package (.mlpackage, also zipped), model (.mlmodel), compiled model (.mlmodelc), MIL text (.mil) or graph of native layers (.anec, .plist); - is standard input."`
 
 	Target   string   `short:"t" default:"virtual" placeholder:"T" help:"The engine to compile for: virtual, or a chip or device as m1, h13g or iPhone17,1, which espalier targets lists. Default: virtual."`
 	Strict   bool     `help:"Refuse a program with tasks that the chip itself could not run, since their encoding is not known."`

@@ -13,7 +13,7 @@ import (
 )
 
 type runCmd struct {
-	Model string `arg:"" help:"A package (.mlpackage, also zipped), model (.mlmodel), compiled model (.mlmodelc), MIL text (.mil), graph of native layers (.anec), bundle or hardware container (.hwx); - is standard input."`
+	Model string `arg:"" help:"A package (.mlpackage, also zipped), model (.mlmodel), compiled model (.mlmodelc), MIL text (.mil), graph of native layers (.anec, .plist), bundle or hardware container (.hwx); - is standard input."`
 
 	inputFlags  `embed:""`
 	outputFlags `embed:""`

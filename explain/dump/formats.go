@@ -101,6 +101,9 @@ func open(path string) (*file, func(*file) (Content, error), error) {
 			f.Format = "bundle"
 			return f, explainBundle, nil
 		}
+		if graphfile.IsFile(path) {
+			return f, explainGraphs, nil
+		}
 		return f, explainModel, nil
 	}
 	mapping, err := osfile.Map(path)

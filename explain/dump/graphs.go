@@ -4,24 +4,18 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/espalier-ane/espalier/explain/model"
 	"github.com/espalier-ane/espalier/explain/report"
-	"github.com/espalier-ane/espalier/internal/anec"
 	"github.com/espalier-ane/espalier/internal/graphfile"
 )
 
-// Graphs are graphs of native layers: what package model says of them, and their texts.
+// Graphs are graphs of native layers: what package model says of them, and the file itself.
 type Graphs struct {
 	model.Report
 
-	Texts []GraphText `json:"texts"`
-}
-
-// A GraphText is the text of a graph.
-type GraphText struct {
-	Name string `json:"name"`
-	Text string `json:"text"`
+	Document string `json:"document"` // the text of the graphs, or the property list as XML
 }
 
 func explainGraphs(f *file) (Content, error) {
@@ -35,11 +29,11 @@ func explainGraphs(f *file) (Content, error) {
 		return nil, err
 	}
 	f.Format = g.Format
-	r := &Graphs{Report: *described}
-	for _, p := range g.Procedures {
-		r.Texts = append(r.Texts, GraphText{p.Name, anec.Print(p.Graph)})
+	var b strings.Builder
+	if err := g.WriteDocument(&b); err != nil {
+		return nil, f.named(err)
 	}
-	return r, nil
+	return &Graphs{*described, b.String()}, nil
 }
 
 // MarshalJSON leaves out the format, which the head of the report has.
@@ -50,12 +44,10 @@ func (d *Graphs) MarshalJSON() ([]byte, error) {
 	return report.Marshal(&c)
 }
 
-// writeText writes what inspect says, then the graphs.
+// writeText writes what inspect says, then the file.
 func (d *Graphs) writeText(w *bufio.Writer, _ *Head) {
 	if err := d.Report.WriteText(w); err != nil {
 		return // the writer keeps it
 	}
-	for _, t := range d.Texts {
-		fmt.Fprintf(w, "\n%s", t.Text)
-	}
+	fmt.Fprintf(w, "\n%s", d.Document)
 }

@@ -11,7 +11,7 @@ import (
 // axis; this is one for all.
 type Padding struct {
 	Before Dims           `net:"Pad{Batch,Front,Channel,Top,Left}?"`
-	After  Dims           `net:"Pad{Batch,Back,Channel,Bot,Right}?"`
+	After  Dims           `net:"Pad{BatchEnd,Back,ChannelEnd,Bot,Right}?"`
 	Mode   td.PaddingMode `net:"PaddingMode?"`
 	Value  float32        `net:"BackgroundValue?"`
 }

@@ -50,18 +50,20 @@ func (g *graphFunction) descriptor(f *Function, containers []string) *e5.Functio
 	}
 	for i, part := range g.parts {
 		var inputs, outputs []e5.Operand
-		for _, p := range part.inputs {
-			inputs = append(inputs, in(p, p.onEngine(f)))
-		}
-		for _, p := range part.states {
-			state := e5.Operand{Symbol: p.symbol, Tensor: p.onEngine(f)}
-			inputs = append(inputs, state)
-			if writesPort(f.Segments[i], p.symbol) {
-				outputs = append(outputs, state)
+		for _, port := range containerPorts(f.Segments[i]) {
+			switch {
+			case !port.In:
+				p := portNamed(part.outputs, port.Name)
+				outputs = append(outputs, d.make(p.symbol, p.onEngine(f), p.dense()))
+			case portNamed(part.states, port.Name) != nil:
+				state := e5.Operand{Symbol: port.Name, Tensor: portNamed(part.states, port.Name).onEngine(f)}
+				if inputs = append(inputs, state); port.Out {
+					outputs = append(outputs, state)
+				}
+			default:
+				p := portNamed(part.inputs, port.Name)
+				inputs = append(inputs, in(*p, p.onEngine(f)))
 			}
-		}
-		for _, p := range part.outputs {
-			outputs = append(outputs, d.make(p.symbol, p.onEngine(f), p.dense()))
 		}
 		d.e5.Add(inputs, outputs, e5.AneInferenceAttrs{ProcedureName: f.Segments[i].Name, ProgramSymbol: containers[i]})
 		for _, p := range part.outputs {
@@ -73,14 +75,27 @@ func (g *graphFunction) descriptor(f *Function, containers []string) *e5.Functio
 	return d.e5
 }
 
-// writesPort reports whether the tasks write a port.
-func writesPort(s *segment.Segment, port string) bool {
-	for _, p := range s.Plan.Ports {
-		if p.Name == port {
-			return p.Out
-		}
+// containerPorts are the ports of a segment in the order of its container, in which the runtime binds them: in the form of 2020 they
+// do not stand there as tasks count them.
+func containerPorts(s *segment.Segment) []segment.Port {
+	listed, err := s.File.Ports()
+	if err != nil {
+		panic("bug: " + err.Error()) // it is of the compiler's making
 	}
-	return false
+	var ports []segment.Port
+	for _, l := range listed {
+		i := slices.IndexFunc(s.Plan.Ports, func(p segment.Port) bool { return p.Name == l.Name })
+		ports = append(ports, s.Plan.Ports[i])
+	}
+	return ports
+}
+
+// portNamed finds a port by its symbol; nil if it is none of them.
+func portNamed(ports []graphPort, symbol string) *graphPort {
+	if i := slices.IndexFunc(ports, func(p graphPort) bool { return p.symbol == symbol }); i >= 0 {
+		return &ports[i]
+	}
+	return nil
 }
 
 // DescribeGraph is what the manifest says of a graph, whatever target it is compiled for: its ports.

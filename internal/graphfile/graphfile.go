@@ -6,18 +6,23 @@
 //	defer f.Close()
 //	for _, p := range f.Procedures { … p.Graph … }
 //
-// The forms themselves are those of other packages: the text of internal/anec. What becomes of a graph, the compiler knows.
+// The forms themselves are those of other packages: the text of internal/anec, the property list of netplist. What becomes of a
+// graph, the compiler knows.
 package graphfile
 
 import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"os"
+	"path/filepath"
 
 	"github.com/espalier-ane/espalier/internal/anec"
 	"github.com/espalier-ane/espalier/internal/diag"
 	"github.com/espalier-ane/espalier/internal/osfile"
+	"github.com/espalier-ane/espalier/netplist"
 )
 
 // A File is one with graphs. Its constants may be memory of the weight files: they are valid until Close.
@@ -28,6 +33,8 @@ type File struct {
 	Procedures []Procedure
 	Warnings   []*diag.Finding // of the reader
 	*Weights
+
+	list *netplist.File // nil of a text
 }
 
 // A Procedure is a graph that can be called.
@@ -46,6 +53,7 @@ type format struct {
 
 var formats = []format{
 	{"graph text", anec.IsText, readText},
+	{"netplist", netplist.Is, readList},
 }
 
 // Is reports whether a file is of a form that this package reads.
@@ -60,9 +68,20 @@ func formatOf(data []byte) *format {
 	return nil
 }
 
-// IsFile reports whether there is such a file at a path.
+// listName is the file of a folder that is a model: a property list with its weights beside it.
+const listName = "net.plist"
+
+// inFolder is the path of the file: that in a folder, or the path itself.
+func inFolder(path string) string {
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return filepath.Join(path, listName)
+	}
+	return path
+}
+
+// IsFile reports whether there is such a file at a path, or a folder with one that is called net.plist.
 func IsFile(path string) bool {
-	m, err := osfile.Map(path)
+	m, err := osfile.Map(inFolder(path))
 	if err != nil {
 		return false
 	}
@@ -83,6 +102,7 @@ func Open(path string) (*File, error) { return openPath(path, osfile.Map) }
 func OpenCopy(path string) (*File, error) { return openPath(path, osfile.Copy) }
 
 func openPath(path string, load func(string) (*osfile.Mapping, error)) (*File, error) {
+	path = inFolder(path)
 	m, err := load(path)
 	if err != nil {
 		return nil, err
@@ -127,6 +147,37 @@ func (f *File) checkNames() error {
 		names[p.Name] = true
 	}
 	return nil
+}
+
+// WriteDocument writes the file for people: the texts of graphs, without the bytes of large constants, or the list as XML.
+func (f *File) WriteDocument(w io.Writer) error {
+	if f.list != nil {
+		return f.list.Write(w, netplist.XML)
+	}
+	for i, p := range f.Procedures {
+		text := anec.Print(p.Graph)
+		if i > 0 {
+			text = "\n" + text
+		}
+		if _, err := io.WriteString(w, text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func readList(f *File, data []byte) (err error) {
+	if f.list, err = netplist.Read(data); err != nil {
+		return err
+	}
+	procedures, warnings, err := f.list.Procedures(f.Bytes)
+	for _, p := range procedures {
+		f.Procedures = append(f.Procedures, Procedure{Name: p.Name, Graph: p.Graph})
+	}
+	for _, w := range warnings {
+		f.Warnings = append(f.Warnings, &w)
+	}
+	return err
 }
 
 func readText(f *File, data []byte) error {
