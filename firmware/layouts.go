@@ -7,7 +7,7 @@ import "github.com/espalier-ane/espalier/td"
 func Layouts() []*Layout {
 	return []*Layout{
 		PackageHeader, ProgramHeader, SectionHeader,
-		ControllerHeader, RingHeader, ProcedureCall, PropertyAccess, Event, SectionRecord, LoadProgram,
+		ControllerHeader, RingHeader, ProcedureCall, PropertyAccess, CallBody, BarRecord, StatsHeader, StatsEngine, Event, SectionRecord, LoadProgram,
 		DeviceOpen, SendRequest, SendReply,
 	}
 }
@@ -105,6 +105,56 @@ var (
 		Fields: []Field{
 			{"address", 0, 8, td.Likely, "of the register, or the key of the property"},
 			{"value", 8, 4, td.Likely, "the guide: never 0 when written"},
+		},
+	}
+
+	// CallBody follows the header of a procedure call of any kind. The names and the counts are those of the firmware's log and asserts;
+	// where they stand is ours. Behind it stand so many BarRecords, then the events that are waited for and those that are signalled.
+	CallBody = &Layout{
+		Name: "sCSneCmdProcedureCallCopyContainer", Size: 24, Source: "guide 30, ours",
+		Fields: []Field{
+			{"sequence", 0x00, 8, td.Ours, "of the request"},
+			{"nbrOfBuffers", 0x08, 4, td.Ours, "of the procedure's ports"},
+			{"nbrOfCustomBars", 0x0c, 4, td.Ours, "0: none is needed beside them"},
+			{"nbrOfWaitEvents", 0x10, 4, td.Ours, ""},
+			{"nbrOfSignalEvents", 0x14, 4, td.Ours, "at most 16"},
+		},
+	}
+	BarRecord = &Layout{
+		Name: "bar", Size: 24, Source: "guide 29, ours",
+		Fields: []Field{
+			{"index", 0x00, 4, td.Ours, "of the port"},
+			{"config", 0x04, 4, td.Ours, "0"},
+			{"value", 0x08, 8, td.Ours, "where the engine sees the buffer"},
+			{"bufSize", 0x10, 8, td.Ours, "in bytes"},
+		},
+	}
+
+	// StatsHeader begins what the firmware writes into a statistics buffer; StatsEngine follows, one for each engine. The sizes and the header
+	// are the guide's, which has of the engine's record what is in it and not where.
+	StatsHeader = &Layout{
+		Name: "statistics header", Size: 0x28, Source: "guide 29",
+		Fields: []Field{
+			{"magic", 0x00, 2, td.Unverified, "0x0101"},
+			{"time", 0x04, 8, td.Unverified, "of the call; here nanoseconds"},
+			{"call", 0x0c, 4, td.Unverified, "a word of the call object; here the procedure"},
+			{"reserved", 0x10, 8, td.Unverified, "0"},
+			{"call2", 0x18, 4, td.Unverified, "a word of the call object; here 0"},
+			{"counter", 0x1c, 8, td.Unverified, "of the call; here its sequence number"},
+			{"descriptors", 0x24, 4, td.Unverified, "bytes that follow"},
+		},
+	}
+	StatsEngine = &Layout{
+		Name: "statistics of an engine", Size: 0x20, Source: "guide 29, ours",
+		Fields: []Field{
+			{"engine", 0x00, 4, td.Ours, "identifier"},
+			{"type", 0x04, 4, td.Ours, ""},
+			{"call", 0x08, 4, td.Ours, "the procedure"},
+			{"index", 0x0c, 4, td.Ours, "of the engine"},
+			{"tasks", 0x10, 4, td.Ours, "first of the four counters"},
+			{"time", 0x14, 4, td.Ours, "nanoseconds"},
+			{"counter2", 0x18, 4, td.Ours, "0"},
+			{"counter3", 0x1c, 4, td.Ours, "0"},
 		},
 	}
 

@@ -31,6 +31,7 @@ type listener struct {
 	value uint64
 	wake  chan struct{} // of a goroutine that waits, or
 	call  func(error)
+	of    any // whose call it is, for forget
 }
 
 // NewEvent makes an event with the value 0.
@@ -152,3 +153,17 @@ type EventType int
 
 // EventTypes is how many there are.
 const EventTypes = 3
+
+// listen is Listen of somebody who may forget it.
+func (e *Event) listen(value uint64, of any, f func(error)) {
+	e.mu.Lock()
+	e.listeners = append(e.listeners, listener{value: value, call: f, of: of})
+	e.tell()
+}
+
+// forget ends what somebody has listened to.
+func (e *Event) forget(of any) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.listeners = slices.DeleteFunc(e.listeners, func(l listener) bool { return l.of == of })
+}

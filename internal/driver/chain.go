@@ -1,0 +1,5 @@
+package driver
+
+type Chain struct{}
+
+func (c *Chain) stop() {}

@@ -1,0 +1,8 @@
+package driver
+
+import "github.com/espalier-ane/espalier/firmware"
+
+type Conn struct {
+	client *Client
+	kind   firmware.Client
+}
