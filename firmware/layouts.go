@@ -7,7 +7,7 @@ import "github.com/espalier-ane/espalier/td"
 func Layouts() []*Layout {
 	return []*Layout{
 		PackageHeader, ProgramHeader, SectionHeader,
-		ControllerHeader, RingHeader, ProcedureCall, PropertyAccess, CallBody, BarRecord, StatsHeader, StatsEngine, Event, SectionRecord, LoadProgram,
+		ControllerHeader, RingHeader, ProcedureCall, PropertyAccess, CallBody, BarRecord, CacheBody, StatsHeader, StatsEngine, Event, SectionRecord, LoadProgram,
 		DeviceOpen, SendRequest, SendReply,
 	}
 }
@@ -127,6 +127,18 @@ var (
 			{"config", 0x04, 4, td.Ours, "0"},
 			{"value", 0x08, 8, td.Ours, "where the engine sees the buffer"},
 			{"bufSize", 0x10, 8, td.Ours, "in bytes"},
+		},
+	}
+
+	// CacheBody follows the header of the commands about a cache request, 0x208 to 0x20b, 0x20f and 0x212. That the handle comes first is
+	// the guide's; what follows it is ours.
+	CacheBody = &Layout{
+		Name: "cache request", Size: 24, Source: "guide 30, ours",
+		Fields: []Field{
+			{"cacheHandler", 0x00, 8, td.Unverified, "of the request"},
+			{"execTimestamp", 0x08, 8, td.Ours, "of a trigger: above that of the one before"},
+			{"outputBufferSetId", 0x10, 4, td.Ours, "of a recycled output buffer"},
+			{"count", 0x14, 4, td.Ours, "of an install: its engine requests; of a trigger: its input buffers"},
 		},
 	}
 

@@ -9,6 +9,7 @@ type Driver struct {
 	Processes  int // instances of them
 	QueueDepth int // requests of a process that wait
 	Buffers    int // slots of a client for what it maps
+	OutputSets int // of a chain
 	Aperture   int // bytes of addresses that the engine sees of a client
 }
 
@@ -18,13 +19,14 @@ const (
 	slotsSource    = "guide 30, the validator of procedure calls, of the M1 alone"
 	depthSource    = "chaining-research, phase 9: queueDepth=127, on the M4 Max"
 	apertureSource = "guide 28: 3.5 GiB from 0, of the M1"
+	setsSource     = "guide 29 and 30: nbrOfOutputBufferSets == 1, of the M1"
 	buffersSource  = "chaining-research, experiment N: 128 slots of ANEMemoryMappingParamsStruct, on the M4 Max"
 )
 
 func driver(t *Target) Driver {
-	d := Driver{InFlight: 1, Programs: 144, Processes: 288, QueueDepth: 127, Buffers: 128, Aperture: 0xe000_0000}
+	d := Driver{InFlight: 1, Programs: 144, Processes: 288, QueueDepth: 127, Buffers: 128, OutputSets: 1, Aperture: 0xe000_0000}
 	if t.Family == Virtual {
-		d.InFlight, d.Programs, d.Processes, d.Aperture = 0, 0, 0, 1<<46
+		d.InFlight, d.Programs, d.Processes, d.OutputSets, d.Aperture = 0, 0, 0, 0, 1<<46
 	}
 	return d
 }
@@ -48,6 +50,7 @@ func (t *Target) driverValues(add func(name, text string, status Status, source 
 	add("program_slots", text(d.Programs, "no limit"), measured("h13g", Decoded), slotsSource)
 	add("process_slots", text(d.Processes, "no limit"), measured("h13g", Decoded), slotsSource)
 	add("queue_depth", strconv.Itoa(d.QueueDepth), measured("h16c", Measured), depthSource)
+	add("output_sets", text(d.OutputSets, "no limit"), measured("h13g", Decoded), setsSource)
 	add("aperture", limitText(d.Aperture, "bytes"), measured("h13g", Measured), apertureSource)
 	add("buffer_slots", strconv.Itoa(d.Buffers), measured("h16c", Measured), buffersSource)
 }

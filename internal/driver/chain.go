@@ -1,5 +1,669 @@
 package driver
 
-type Chain struct{}
+import (
+	"context"
+	"encoding/binary"
+	"slices"
+	"sync"
+	"time"
 
-func (c *Chain) stop() {}
+	"github.com/espalier-ane/espalier/firmware"
+)
+
+// A Chain is procedures that run one after the other on the engine, without the host between them: a cache request of the firmware, that
+// is installed once and triggered again and again.
+//
+//	inputs ─► link 0 ─► surface ─► link 1 ─► … ─► link n ─► output set 0, or 1, …
+//	   ▲                                                        │
+//	   └──────────────── loop-back: the next execution reads it ┘
+//
+// An execution needs two things, in any order: an output set that is enqueued, and inputs that are ready. It is one job of the
+// controller, with an engine request for each link.
+type Chain struct {
+	client    *Client
+	args      ChainArgs
+	token     uint64 // cacheHandler
+	procedure int    // by which calls name it, beside the program of its first link
+	lane      lane
+	links     []chainLink
+	loops     []loop
+	sets      []setState
+
+	mu        sync.Mutex
+	state     ChainState
+	active    bool
+	triggers  []*execution // inputs are ready, and no output set is there
+	enqueued  []enqueued   // output sets, and no inputs
+	under     int          // executions under way
+	delayed   map[*time.Timer]struct{}
+	timestamp uint64 // of the last trigger
+}
+
+// A ChainState is one of a cache request (guide 29).
+type ChainState int
+
+// The states.
+const (
+	ChainAvailable ChainState = iota
+	ChainInUse
+	ChainInvalidating
+)
+
+// ChainArgs are what a chain is made of.
+type ChainArgs struct {
+	Links      []Link
+	OutputSets [][]Buffer // of the last link; each has all of its outputs
+	Procedure  int        // by which calls name the chain, beside the program of its first link
+
+	// LoopInputs and LoopOutputs are pairs of symbols: an input of the first link that is, from the second execution on, what the
+	// last link wrote as that output.
+	LoopInputs, LoopOutputs []int
+
+	Events       []ChainEvent
+	QoS          int
+	Priority     int           // instead; ByQoS: that of QoS
+	EnqueueDelay time.Duration // from when an output set is enqueued until it may be used
+	Transaction  uint64        // echoed by replies
+	MemoryPool   uint32        // kept
+}
+
+// A Link is a procedure of a chain. The memory of the engine that it runs in is the chain's own.
+type Link struct {
+	Program   *Program
+	Procedure int
+	Inputs    []Buffer
+	Outputs   []Buffer // of the last link: nil, the output sets have them
+}
+
+// A ChainEvent is raised when an execution is done: for an output of the last link by the signal value of the output set, for an input of the
+// first by its free value.
+type ChainEvent struct {
+	Event  *Event
+	ID     uint64
+	Output bool
+	Symbol int
+	Type   EventType
+	Agents uint32
+}
+
+type chainLink struct {
+	proc    *procedure
+	program *Program
+	request engineRequest
+}
+
+// A loop is a port of the first link that reads what the last one wrote.
+type loop struct {
+	input, output int // ports
+	memory        []byte
+}
+
+// setState is a two-state machine (guide 29): available, or in execution.
+type setState struct {
+	surfaces  [][]byte // of the last link's ports
+	executing bool
+}
+
+// An enqueued is an output set that may be written.
+type enqueued struct {
+	set   int
+	value uint64
+	quiet bool // no signal is required
+	open  bool // it is enqueued again by itself
+}
+
+// An execution is a run of the chain.
+type execution struct {
+	job
+	chain  *Chain
+	inputs InputsReady
+	to     enqueued
+	began  time.Time
+	reply  func(Reply)
+	ready  bool          // it has an output set
+	wait   chan struct{} // of who runs it itself: closed when there is one
+	failed error         // instead
+}
+
+// PrepareChain installs a chain: command 0x208, or 0x20f with events.
+func (c *Client) PrepareChain(a ChainArgs) (*Chain, error) {
+	if c.grants&AllowChaining == 0 {
+		return nil, fail(Unsupported, "com.apple.ane.allow-dataChaining-access: the client may not chain")
+	}
+	if c.device.chainingOff.Load() {
+		return nil, fail(Unsupported, "cache requests are disabled")
+	}
+	priority, err := c.priorityOf(a.Priority, a.QoS)
+	if err != nil {
+		return nil, err
+	}
+	if len(a.Links) == 0 || len(a.Links) > maxLinks {
+		return nil, fail(BadArgument, "a chain of %d links: want 1 to %d", len(a.Links), maxLinks)
+	}
+	if err := c.lock(); err != nil {
+		return nil, err
+	}
+	defer c.mu.Unlock()
+	chain := &Chain{client: c, args: a, procedure: a.Procedure, lane: lane{depth: c.device.target.Driver.QueueDepth}, delayed: map[*time.Timer]struct{}{}, state: ChainInUse}
+	chain.args.Priority = priority
+	if err := chain.build(); err != nil {
+		return nil, err
+	}
+	head := a.Links[0].Program
+	if old := head.chains[a.Procedure]; old != nil {
+		if !old.quiet() {
+			return nil, fail(Busy, "cacheHandler (0x%x) is in use: invalidate it first", old.token)
+		}
+		c.drop(old)
+	}
+	chain.active = len(head.chains) == 0
+	chain.token = c.token(chain)
+	if head.chains == nil {
+		head.chains = map[int]*Chain{}
+	}
+	head.chains[a.Procedure] = chain
+	for _, l := range chain.links {
+		l.program.chained++
+	}
+	id := uint16(0x208)
+	if len(a.Events) > 0 {
+		id = 0x20f
+	}
+	return chain, chain.post(id, 0, 0, len(a.Links))
+}
+
+const maxLinks = 128 // guide 30: custom execute-order entries
+
+// post sends a command about the chain.
+func (h *Chain) post(wire uint16, timestamp uint64, set, count int) error {
+	le := binary.LittleEndian
+	body := le.AppendUint64(nil, h.token)
+	body = le.AppendUint64(body, timestamp)
+	body = le.AppendUint32(body, uint32(set))
+	body = le.AppendUint32(body, uint32(count))
+	return h.client.device.ring.post(command(wire), firmware.Header{
+		Priority: uint32(h.args.Priority), ProgramID: int32(h.links[0].program.slot), ProcessID: -1, ProcedureID: uint32(h.procedure),
+	}, body)
+}
+
+// build binds the links to their memory. The client's lock is held.
+func (h *Chain) build() error {
+	a := &h.args
+	last := len(a.Links) - 1
+	for i := range a.Links {
+		l := &a.Links[i]
+		switch {
+		case l.Program == nil || l.Program.client != h.client:
+			return fail(NotFound, "link %d: the program is none of this client", i)
+		case l.Program.image == nil || l.Program.loading:
+			return fail(NotReady, "link %d: the program is not loaded", i)
+		case l.Procedure < 0 || l.Procedure >= len(l.Program.procedures):
+			return fail(BadArgument, "link %d: getProcedureCallType(): invalid procedureId=%d, tot=%d", i, l.Procedure, len(l.Program.procedures))
+		}
+		proc := &l.Program.procedures[l.Procedure]
+		link := chainLink{proc: proc, program: l.Program, request: engineRequest{proc.program, proc.program.NewContext(), proc.tasks, make([][]byte, len(proc.ports))}}
+		if err := h.bind(i, link.request.surfaces, proc, l.Inputs, false); err != nil {
+			return err
+		}
+		if i < last || l.Outputs != nil {
+			if err := h.bind(i, link.request.surfaces, proc, l.Outputs, true); err != nil {
+				return err
+			}
+		}
+		h.links = append(h.links, link)
+	}
+	proc := h.links[last].proc
+	limit := h.client.device.target.Driver.OutputSets
+	if len(a.OutputSets) == 0 || limit > 0 && len(a.OutputSets) > limit {
+		return fail(BadArgument, "nbrOfOutputBufferSets == %d: the chain has %d", max(limit, 1), len(a.OutputSets))
+	}
+	for _, set := range a.OutputSets {
+		surfaces := slices.Clone(h.links[last].request.surfaces)
+		if err := h.bind(last, surfaces, proc, set, true); err != nil {
+			return err
+		}
+		h.sets = append(h.sets, setState{surfaces: surfaces})
+	}
+	if len(a.LoopInputs) != len(a.LoopOutputs) {
+		return fail(BadArgument, "%d loop-back inputs and %d outputs", len(a.LoopInputs), len(a.LoopOutputs))
+	}
+	for i := range a.LoopInputs {
+		in, out := a.LoopInputs[i], a.LoopOutputs[i]
+		first := h.links[0].proc
+		if in < 0 || in >= len(first.inputs) || out < 0 || out >= len(proc.outputs) {
+			return fail(BadArgument, "loop-back from output symbol %d of %d to input symbol %d of %d", out, len(proc.outputs), in, len(first.inputs))
+		}
+		l := loop{input: first.inputs[in], output: proc.outputs[out]}
+		if from, to := proc.ports[l.output].Bytes(), first.ports[l.input].Bytes(); from < to {
+			return fail(BadArgument, "loop-back from output symbol %d with %d bytes to input symbol %d with %d", out, from, in, to)
+		}
+		h.loops = append(h.loops, l)
+	}
+	for i := range h.links {
+		surfaces := h.links[i].request.surfaces
+		if i == last {
+			surfaces = h.sets[0].surfaces
+		}
+		for port, memory := range surfaces {
+			if memory == nil {
+				return fail(BadArgument, "link %d: %v port %q has no buffer", i, h.links[i].proc.ports[port].Direction, h.links[i].proc.ports[port].Name)
+			}
+		}
+		if err := h.links[i].request.context.BindAll(surfaces); err != nil {
+			return because(BadArgument, err, "link %d", i)
+		}
+	}
+	for _, s := range h.sets { // each holds, or is refused here
+		if err := h.links[last].request.context.BindAll(s.surfaces); err != nil {
+			return because(BadArgument, err, "an output set")
+		}
+	}
+	for _, e := range a.Events {
+		switch {
+		case e.Event == nil:
+			return fail(BadArgument, "an event that is none")
+		case e.Type < 0 || e.Type >= EventTypes:
+			return fail(BadArgument, "an event of type %d: want 0, 1 or 2", e.Type)
+		case e.Agents>>agents != 0:
+			return fail(BadArgument, "agents %#x: there are %d", e.Agents, agents)
+		}
+	}
+	if len(a.Events) > maxEvents {
+		return fail(BadArgument, "nbrOfSignalEvents > 0 && nbrOfSignalEvents <= 16: %d", len(a.Events))
+	}
+	return nil
+}
+
+// bind finds the memory of one side of a link, as the engine sees it: what is chained is mapped.
+func (h *Chain) bind(link int, surfaces [][]byte, proc *procedure, list []Buffer, output bool) error {
+	ports, what := proc.inputs, "input"
+	if output {
+		ports, what = proc.outputs, "output"
+	}
+	for _, b := range list {
+		if b.Symbol < 0 || b.Symbol >= len(ports) {
+			return fail(BadArgument, "link %d: %s symbol %d: the procedure has %d", link, what, b.Symbol, len(ports))
+		}
+		port := ports[b.Symbol]
+		if b.Surface == nil || b.Surface.client != h.client {
+			return fail(NotFound, "link %d: the surface of %s symbol %d is none of this client", link, what, b.Symbol)
+		}
+		m := h.client.mappingOf(b.Surface)
+		if m == nil {
+			return fail(NotReady, "link %d: surface %d of %s symbol %d is not mapped", link, b.Surface.id, what, b.Symbol)
+		}
+		if b.Offset < 0 {
+			return fail(BadArgument, "link %d: %s symbol %d begins at byte %d", link, what, b.Symbol, b.Offset)
+		}
+		memory, err := h.client.space.translate(m.Address+uint64(b.Offset), uint64(proc.ports[port].Bytes()))
+		if err != nil {
+			return err
+		}
+		surfaces[port] = memory
+	}
+	return nil
+}
+
+// Token is the chain's handle.
+func (h *Chain) Token() uint64 { return h.token }
+
+// An OutputSet is one that may be written: _ANEOutputSetEnqueue.
+type OutputSet struct {
+	Set               int
+	SignalValue       uint64
+	SignalNotRequired bool
+	OpenLoop          bool // it is enqueued again by itself when it is written
+}
+
+// EnqueueOutputSet gives an output set to the chain: command 0x20a.
+func (h *Chain) EnqueueOutputSet(s OutputSet) error {
+	if s.Set < 0 || s.Set >= len(h.sets) {
+		return fail(BadArgument, "outputBufferSetId < nbrOfOutputBufferSets: %d of %d", s.Set, len(h.sets))
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.state != ChainInUse {
+		return h.wrongState("recycle")
+	}
+	if h.sets[s.Set].executing {
+		return fail(Busy, "output set %d is enqueued or in execution", s.Set)
+	}
+	if err := h.post(0x20a, 0, s.Set, 0); err != nil {
+		return err
+	}
+	h.sets[s.Set].executing = true
+	to := enqueued{s.Set, s.SignalValue, s.SignalNotRequired, s.OpenLoop}
+	h.after(h.args.EnqueueDelay, func() {
+		h.enqueued = append(h.enqueued, to)
+		h.match()
+	})
+	return nil
+}
+
+// after does something under the chain's lock, which is held now, at once or later.
+func (h *Chain) after(delay time.Duration, do func()) {
+	if delay <= 0 {
+		do()
+		return
+	}
+	var t *time.Timer
+	t = time.AfterFunc(delay, func() {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		if _, ok := h.delayed[t]; ok {
+			delete(h.delayed, t)
+			do()
+		}
+	})
+	h.delayed[t] = struct{}{}
+}
+
+func (h *Chain) wrongState(what string) error {
+	return fail(NotReady, "cacheHandler (0x%x) in wrong state (%d) for %s. %s dropped", h.token, h.state, what, what)
+}
+
+// InputsReady says that inputs may be read: _ANEInputBuffersReady.
+type InputsReady struct {
+	Buffers        []int    // input symbols of the first link
+	FreeValues     []uint64 // by buffer: that its event gets when it may be written again; nil: none
+	ExecutionDelay time.Duration
+	Timestamp      uint64 // above that of the trigger before; 0: the driver counts
+	Sequence       uint64 // echoed by the reply
+}
+
+const maxInputs = 16 // guide 30: nbrOfInputBuffers <= (16)
+
+// InputsReady triggers an execution, as soon as there is an output set: command 0x209. The reply is called once when it is done.
+func (h *Chain) InputsReady(ctx context.Context, in InputsReady, reply func(Reply)) error {
+	x, err := h.trigger(ctx, in)
+	if err != nil {
+		return err
+	}
+	x.reply = reply
+	x.done = x.finish
+	return h.let(x)
+}
+
+// let lets an execution wait for its output set.
+func (h *Chain) let(x *execution) error {
+	if err := h.client.under(&x.job, func() { h.client.device.engine.abort(&x.job) }); err != nil {
+		return err
+	}
+	h.mu.Lock()
+	if h.state != ChainInUse {
+		h.mu.Unlock()
+		h.client.over(&x.job)
+		return h.wrongState("trigger")
+	}
+	defer h.mu.Unlock()
+	h.under++
+	h.after(x.inputs.ExecutionDelay, func() {
+		h.triggers = append(h.triggers, x)
+		h.match()
+	})
+	return nil
+}
+
+// Execute triggers an execution and runs it on this goroutine: at once if an output set is there and the engine is idle.
+func (h *Chain) Execute(ctx context.Context, in InputsReady) error {
+	x, err := h.trigger(ctx, in)
+	if err != nil {
+		return err
+	}
+	x.grant, x.wait = make(chan struct{}, 1), make(chan struct{})
+	if err := h.let(x); err != nil {
+		return err
+	}
+	select {
+	case <-x.wait:
+		err = x.failed
+	case <-ctx.Done():
+		h.mu.Lock()
+		at := slices.Index(h.triggers, x)
+		if at >= 0 {
+			h.triggers = slices.Delete(h.triggers, at, at+1)
+		}
+		h.mu.Unlock()
+		if at >= 0 {
+			err = ctx.Err()
+			break
+		}
+		<-x.wait
+		err = x.failed
+	}
+	if err == nil {
+		err = h.client.device.engine.do(&x.job)
+	}
+	x.finish(err)
+	return err
+}
+
+// trigger makes an execution.
+func (h *Chain) trigger(ctx context.Context, in InputsReady) (*execution, error) {
+	if h.client.device.chainingOff.Load() {
+		return nil, fail(Unsupported, "cache requests are disabled")
+	}
+	if len(in.Buffers) > maxInputs {
+		return nil, fail(BadArgument, "nbrOfInputBuffers <= (16): %d", len(in.Buffers))
+	}
+	if in.FreeValues != nil && len(in.FreeValues) != len(in.Buffers) {
+		return nil, fail(BadArgument, "%d free values for %d buffers", len(in.FreeValues), len(in.Buffers))
+	}
+	for _, b := range in.Buffers {
+		if b < 0 || b >= len(h.links[0].proc.inputs) {
+			return nil, fail(BadArgument, "input symbol %d: the chain has %d", b, len(h.links[0].proc.inputs))
+		}
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	switch {
+	case h.state != ChainInUse || !h.active:
+		return nil, h.wrongState("trigger")
+	case in.Timestamp != 0 && in.Timestamp <= h.timestamp:
+		return nil, fail(BadArgument, "execTimestamp %d, lastTriggerExecTimestamp %d. trigger dropped", in.Timestamp, h.timestamp)
+	case h.under > h.lane.depth && h.lane.depth > 0:
+		return nil, fail(NoResources, "[isHWReady] priority queue is full! %d executions wait", h.under)
+	}
+	if in.Timestamp == 0 {
+		in.Timestamp = h.timestamp + 1
+	}
+	h.timestamp = in.Timestamp
+	if err := h.post(0x209, in.Timestamp, 0, len(in.Buffers)); err != nil {
+		return nil, err
+	}
+	x := &execution{chain: h, inputs: in, began: time.Now()}
+	x.client, x.lane, x.priority, x.ctx = h.client, &h.lane, h.args.Priority, ctx
+	x.between = x.bind
+	for i := range h.links {
+		r := h.links[i].request
+		x.requests = append(x.requests, r)
+	}
+	return x, nil
+}
+
+// match starts executions for which all is there. The chain's lock is held.
+func (h *Chain) match() {
+	for len(h.triggers) > 0 && len(h.enqueued) > 0 && h.state == ChainInUse {
+		x := h.triggers[0]
+		h.triggers = slices.Delete(h.triggers, 0, 1)
+		x.to, x.ready = h.enqueued[0], true
+		h.enqueued = slices.Delete(h.enqueued, 0, 1)
+		if x.wait != nil {
+			close(x.wait)
+			continue
+		}
+		if err := h.client.device.engine.submit(&x.job); err != nil {
+			go x.finish(err)
+		}
+	}
+}
+
+// bind gives the links of an execution their memory of this time: the output set, and what the execution before has looped back; and when all
+// are done it says what that is. It is called when the execution has the engine: the lane lets one in at a time.
+func (x *execution) bind(at int) error {
+	h := x.chain
+	last := len(h.links) - 1
+	switch at {
+	case len(h.links):
+		for i := range h.loops {
+			h.loops[i].memory = h.sets[x.to.set].surfaces[h.loops[i].output]
+		}
+		return nil
+	case 0:
+	default:
+		return nil
+	}
+	x.requests[last].surfaces = slices.Clone(h.sets[x.to.set].surfaces)
+	for _, l := range h.loops {
+		if l.memory == nil {
+			continue
+		}
+		if last > 0 {
+			x.requests[0].surfaces = slices.Clone(x.requests[0].surfaces)
+		}
+		x.requests[0].surfaces[l.input] = l.memory
+	}
+	return nil
+}
+
+// finish is what is left to do when an execution is over, however it ended.
+func (x *execution) finish(err error) {
+	h := x.chain
+	h.mu.Lock()
+	h.under--
+	switch {
+	case !x.ready:
+	case x.to.open && h.state == ChainInUse:
+		h.enqueued = append(h.enqueued, x.to)
+		h.match()
+	default:
+		h.sets[x.to.set].executing = false
+	}
+	h.mu.Unlock()
+	h.client.over(&x.job)
+	for _, e := range h.args.Events {
+		value, ok := x.value(&e)
+		switch {
+		case !ok:
+		case err != nil:
+			e.Event.Fail(value, err)
+		default:
+			e.Event.Signal(value)
+			h.client.ring(&Signal{Event: e.Event, Value: value, Type: e.Type, Agents: e.Agents, ID: e.ID})
+		}
+	}
+	if x.reply != nil {
+		x.reply(Reply{Token: h.token, Sequence: x.inputs.Sequence, Err: err, Ran: time.Since(x.began), Serial: x.serial})
+	}
+}
+
+// value is what an event is raised to by an execution.
+func (x *execution) value(e *ChainEvent) (uint64, bool) {
+	if e.Output {
+		return x.to.value, x.ready && !x.to.quiet
+	}
+	at := slices.Index(x.inputs.Buffers, e.Symbol)
+	if at < 0 || x.inputs.FreeValues == nil {
+		return 0, false
+	}
+	return x.inputs.FreeValues[at], true
+}
+
+// SetActive makes the chain of a program with this number the one that can be triggered: command 0x212.
+func (p *Program) SetActive(procedure int) error {
+	c := p.client
+	if err := c.lock(); err != nil {
+		return err
+	}
+	defer c.mu.Unlock()
+	chosen := p.chains[procedure]
+	if chosen == nil {
+		return fail(NotFound, "the program has no chain for procedure %d", procedure)
+	}
+	for _, h := range p.chains {
+		h.mu.Lock()
+		h.active = h == chosen
+		h.mu.Unlock()
+	}
+	return chosen.post(0x212, 0, 0, 0)
+}
+
+// Chain is the chain of a program with this number.
+func (p *Program) Chain(procedure int) (*Chain, error) {
+	c := p.client
+	if err := c.lock(); err != nil {
+		return nil, err
+	}
+	defer c.mu.Unlock()
+	if h := p.chains[procedure]; h != nil {
+		return h, nil
+	}
+	return nil, fail(NotFound, "the program has no chain for procedure %d", procedure)
+}
+
+// Invalidate ends the chain: command 0x20b. Executions under way make it Busy; those that wait for inputs or an output set are given up.
+func (h *Chain) Invalidate() error {
+	c := h.client
+	if err := c.lock(); err != nil {
+		return err
+	}
+	defer c.mu.Unlock()
+	if c.handles[h.token] != any(h) {
+		return fail(NotFound, "the chain is invalid already")
+	}
+	h.mu.Lock()
+	running := h.under - len(h.triggers)
+	h.mu.Unlock()
+	if running > 0 {
+		return fail(Busy, "cacheHandler (0x%x): %d executions are under way", h.token, running)
+	}
+	c.drop(h)
+	return h.post(0x20b, 0, 0, 0)
+}
+
+// drop forgets a chain. The client's lock is held.
+func (c *Client) drop(h *Chain) {
+	h.stop()
+	delete(c.handles, h.token)
+	head := h.args.Links[0].Program
+	if head.chains[h.procedure] == h {
+		delete(head.chains, h.procedure)
+	}
+	for _, l := range h.links {
+		l.program.chained--
+	}
+}
+
+// stop gives up what waits, and lets nothing in any more.
+func (h *Chain) stop() {
+	h.mu.Lock()
+	h.state = ChainInvalidating
+	for t := range h.delayed {
+		t.Stop()
+	}
+	clear(h.delayed)
+	waiting := h.triggers
+	h.triggers = nil
+	h.mu.Unlock()
+	for _, x := range waiting {
+		if x.wait != nil {
+			x.failed = errAborted
+			close(x.wait)
+		} else {
+			go x.finish(errAborted)
+		}
+	}
+}
+
+// quiet reports whether nothing is under way.
+func (h *Chain) quiet() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.under == 0
+}
+
+// ForceDisableChains refuses chains and their executions from now on: command 0x210, which can only be set.
+func (d *Device) ForceDisableChains() error {
+	d.chainingOff.Store(true)
+	return d.ring.post(command(0x210), firmware.Header{ProgramID: -1, ProcessID: -1}, nil)
+}

@@ -76,7 +76,7 @@ type job struct {
 	at, task int                // where it goes on
 	started  bool               // the engine request there has begun
 	deadline time.Time          // zero: none
-	between  func(at int) error // called before each engine request begins; nil: there is nothing to do
+	between  func(at int) error // called before each engine request begins, and after the last; nil: there is nothing to do
 	done     func(error)        // of a job that nobody waits for
 	grant    chan struct{}      // of who waits
 
@@ -452,6 +452,9 @@ func (c *controller) run(j *job) (yielded bool, err error) {
 			}
 		}
 		j.started = false
+	}
+	if j.between != nil {
+		return false, j.between(j.at)
 	}
 	return false, nil
 }

@@ -21,6 +21,8 @@ type Device struct {
 
 	tokens   atomic.Uint64 // the last that was given
 	surfaces atomic.Uint32 // likewise
+
+	chainingOff atomic.Bool // by ForceDisableChains
 }
 
 // devices are those of the process, one for each target.

@@ -33,6 +33,8 @@ type Program struct {
 	procedures []procedure
 	processes  []*Process
 	loading    bool
+	chains     map[int]*Chain // that begin with it, by their number
+	chained    int            // links of chains that are it
 }
 
 // ProgramOptions say how a container is loaded.
@@ -239,6 +241,9 @@ func (p *Program) unprepare() error {
 		if process.busy() {
 			return fail(Busy, "process %d of the program has requests under way", process.slot)
 		}
+	}
+	if p.chained > 0 {
+		return fail(Busy, "%d links of chains are the program: invalidate them first", p.chained)
 	}
 	p.unload()
 	return nil
