@@ -8,7 +8,10 @@ func Layouts() []*Layout {
 	return []*Layout{
 		PackageHeader, ProgramHeader, SectionHeader,
 		ControllerHeader, RingHeader, ProcedureCall, PropertyAccess, CallBody, BarRecord, CacheBody, StatsHeader, StatsEngine, Event, SectionRecord, LoadProgram,
-		DeviceOpen, SendRequest, SendReply,
+		DeviceOpen, SendRequest, SurfaceRecord, SendReply,
+		ProgramCreate, ProgramCreateArgs, ProgramCreateOutput, ProgramPrepare, ProgramDestroy, ProgramCreateInstance, GetStatus,
+		ChainingPrepare, ChainingPrepared, ChainingArgs, ChainingLink, ChainingEvent, OutputSetEnqueue, InputsReady, InputRecord, SetActiveProcedure,
+		MemoryMap, MapRecord, SessionHint, SessionHinted,
 	}
 }
 
@@ -210,52 +213,6 @@ var (
 			{"operation debug", 0x158, 0x30, td.Unverified, ""},
 			{"procedure properties", 0x188, 0x30, td.Unverified, ""},
 			{"programId", 0x1b8, 4, td.Unverified, "-1 from the host, the id in the reply"},
-		},
-	}
-)
-
-// The structures of the submission interface. The sizes are those that the
-// kernel checks; of the fields, only these are known.
-var (
-	// DeviceOpen is given and returned by selector 0. What the client writes and
-	// what it gets back share the bytes.
-	DeviceOpen = &Layout{
-		Name: "ANEDeviceInfo", Size: 104, Source: "guide 27 and C.2",
-		Fields: []Field{
-			{"token", 0x00, 8, td.Unverified, "in: the usage in the lowest byte, 1 standard, 2 refused; out: the session's token"},
-			{"callback", 0x08, 8, td.Unverified, "a function of the client, or the board"},
-			{"context", 0x10, 8, td.Unverified, "what the callback is given"},
-			{"timeout", 0x18, 4, td.Unverified, "10000"}, // 4 bytes or 8: it fits into either
-			{"version", 0x48, 4, td.Unverified, "out: 32"},
-			{"minor", 0x4c, 4, td.Unverified, "out: 256, the second of the pair"},
-			// Chapter 27 has the number of engines at +0x50; C.2 has a pair there, 0 and 1.
-			{"enginesFirst", 0x50, 4, td.Unverified, "out: 0"},
-			{"engines", 0x54, 4, td.Unverified, "out: 1"},
-			{"cpuSubtype", 0x60, 4, td.Unverified, "out: 4"},
-		},
-	}
-
-	// SendRequest submits a dispatch, by selector 2. How many surfaces there are,
-	// how wide an identifier is and where one list ends is not known.
-	SendRequest = &Layout{
-		Name: "ANEProgramRequestArgs", Size: 2376, Source: "guide 27",
-		Fields: []Field{
-			{"token", 0x000, 8, td.Unverified, "what program create returned"},
-			{"sequence", 0x008, 8, td.Unverified, "0, then 1"},
-			{"qos", 0x010, 4, td.Unverified, "5, as observed"},
-			{"priority", 0x014, 4, td.Unverified, "21, as observed"},
-			{"category", 0x01c, 4, td.Unverified, "2, as observed"},
-			{"surfaces", 0x020, 2376 - 0x20, td.Unverified, "identifiers of inputs, outputs and intermediates"},
-		},
-	}
-
-	// SendReply is what selector 2 returns.
-	SendReply = &Layout{
-		Name: "send reply", Size: 40, Source: "guide 27",
-		Fields: []Field{
-			{"sequence", 0x00, 8, td.Unverified, "of the request, with the result"},
-			{"token", 0x08, 8, td.Unverified, "of the request"},
-			{"status", 0x20, 4, td.Unverified, "a flag"},
 		},
 	}
 )

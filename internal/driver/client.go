@@ -14,11 +14,14 @@ import (
 type Client struct {
 	device *Device
 	grants Grants
+	ctx    context.Context // ends when the client is closed
+	end    context.CancelFunc
 
 	ready [priorities][]*job // the controller's
 
 	mu       sync.Mutex
 	closed   bool
+	conns    int // open ones
 	surfaces map[uint32]*Surface
 	space    space
 	buffers  []*Mapping     // by slot
@@ -34,8 +37,9 @@ func (d *Device) NewClient(g Grants) *Client {
 	d.mu.Lock()
 	d.clients++
 	d.mu.Unlock()
+	ctx, end := context.WithCancel(context.Background())
 	return &Client{
-		device: d, grants: g, surfaces: map[uint32]*Surface{}, space: newSpace(d.target), buffers: make([]*Mapping, d.target.Driver.Buffers),
+		ctx: ctx, end: end, device: d, grants: g, surfaces: map[uint32]*Surface{}, space: newSpace(d.target), buffers: make([]*Mapping, d.target.Driver.Buffers),
 		handles: map[uint64]any{}, events: map[uint64]*Event{}, jobs: map[*job]func(){},
 	}
 }
@@ -62,6 +66,7 @@ func (c *Client) Close() error {
 		return err
 	}
 	c.closed = true
+	c.end()
 	under := slices.Collect(maps.Values(c.jobs))
 	var idle chan struct{}
 	if len(under) > 0 {
@@ -143,6 +148,30 @@ func (c *Client) Connect(kind firmware.Client) (*Conn, error) {
 	}
 	defer c.mu.Unlock()
 	return &Conn{client: c, kind: kind}, nil
+}
+
+// connect counts a connection that is opened.
+func (c *Client) connect() error {
+	if err := c.lock(); err != nil {
+		return err
+	}
+	defer c.mu.Unlock()
+	c.conns++
+	return nil
+}
+
+// disconnect counts one that is closed. The last one takes all that the client has with it.
+func (c *Client) disconnect() error {
+	if err := c.lock(); err != nil {
+		return err
+	}
+	c.conns--
+	last := c.conns == 0
+	c.mu.Unlock()
+	if last {
+		return c.Close()
+	}
+	return nil
 }
 
 // under notes a request that is under way from now on.

@@ -504,29 +504,42 @@ func (c *controller) abort(j *job) bool {
 	case j.state == onEngine:
 		c.halt(j, aborted)
 	default:
-		j.err = errAborted
-		if j.grant != nil {
-			c.leave(j)
-			j.grant <- struct{}{}
-			break
-		}
-		j.stop = aborted
-		go func() {
-			j.done(errAborted)
-			c.mu.Lock()
-			defer c.mu.Unlock()
-			c.leave(j)
-		}()
-		if j.state == queued {
-			c.remove(j)
-		}
-		if j.lane.current != j {
-			j.lane.waiting = without(j.lane.waiting, j)
-		}
-		j.state = outside
+		c.drop(j, errAborted)
 	}
 	c.stats.Aborted++
 	return true
+}
+
+// abandon ends a job that does not have the engine.
+func (c *controller) abandon(j *job, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if j.state == inLane || j.state == queued {
+		c.drop(j, err)
+	}
+}
+
+// drop takes a job that waits out of its lane. The lock is held.
+func (c *controller) drop(j *job, err error) {
+	j.err = err
+	if j.grant != nil { // who waits for it hears of it
+		c.leave(j)
+		j.grant <- struct{}{}
+		return
+	}
+	if j.state == queued {
+		c.remove(j)
+	}
+	if j.lane.current != j {
+		j.lane.waiting = without(j.lane.waiting, j)
+	}
+	j.state = outside
+	go func() { // the next one of its lane waits until everybody knows
+		j.done(err)
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.leave(j)
+	}()
 }
 
 // keepTime sees that those who run give way in time to those who wait.

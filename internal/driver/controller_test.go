@@ -234,6 +234,24 @@ func TestDeadline(t *testing.T) {
 	if err := b.Run(ctx, r); !errors.Is(err, driver.Timeout) {
 		t.Errorf("while it waits for an event: got %v", err)
 	}
+	// Of requests that nobody waits for: in the queue, and before an event.
+	small := load(t, d.NewClient(driver.AllowAll), linear(t, 8, 2, 1), 8)
+	running, err := b.Submit(ctx, b.request(driver.RealTime), nil)
+	check(t, err)
+	underWay(t, d)
+	for _, waits := range [][]driver.Wait{nil, {{Event: e, Value: 1}}} {
+		replies := make(chan driver.Reply, 1)
+		r := small.request(driver.Background)
+		r.Waits, r.Deadline = waits, time.Now().Add(time.Millisecond)
+		_, err := small.Submit(ctx, r, func(r driver.Reply) { replies <- r })
+		check(t, err)
+		if got := <-replies; !errors.Is(got.Err, driver.Timeout) {
+			t.Errorf("%d waits: got %v", len(waits), got.Err)
+		}
+	}
+	if !running.Abort() {
+		t.Error("the long request was done first")
+	}
 }
 
 // Who claims the engine has it alone: who ran is stopped and goes on later, who comes waits.

@@ -104,6 +104,9 @@ type call struct {
 	waiting  sync.Mutex
 	given    bool // up, while it waited for events
 	reply    func(Reply)
+	above    context.Context    // the caller's, without the deadline
+	cancel   context.CancelFunc // of the deadline; nil: there is none
+	forget   func() bool        // ends listening to the context; nil: nobody does
 }
 
 // Run has a request executed and waits for it: on this goroutine, at once if the engine is idle.
@@ -123,7 +126,7 @@ func (q *Process) Run(ctx context.Context, r *Request) error {
 	}
 	c.grant = make(chan struct{}, 1)
 	if err = q.program.client.under(&c.job, c.abort); err == nil {
-		err = q.program.client.device.engine.do(&c.job)
+		err = c.outcome(q.program.client.device.engine.do(&c.job))
 		q.program.client.over(&c.job)
 	}
 	c.finish(err)
@@ -205,18 +208,7 @@ func (s *Submission) Abort() bool { return s.call.end() }
 func (c *call) abort() { c.end() }
 
 func (c *call) end() bool {
-	c.waiting.Lock()
-	if c.pending > 0 && !c.given {
-		c.given = true
-		c.waiting.Unlock()
-		for i := range c.request.Waits {
-			c.request.Waits[i].Event.forget(c)
-		}
-		c.done(errAborted)
-		return true
-	}
-	c.waiting.Unlock()
-	return c.process.program.client.device.engine.abort(&c.job)
+	return c.endWait(errAborted) || c.process.program.client.device.engine.abort(&c.job)
 }
 
 // Submit has a request executed and returns at once. The reply is called once, from another goroutine, before the process's next
@@ -229,6 +221,7 @@ func (q *Process) Submit(ctx context.Context, r *Request, reply func(Reply)) (*S
 	}
 	c.reply = reply
 	c.done = func(err error) {
+		err = c.outcome(err)
 		c.finish(err)
 		q.settle(r, err)
 		client.over(&c.job)
@@ -246,13 +239,48 @@ func (q *Process) Submit(ctx context.Context, r *Request, reply func(Reply)) (*S
 			client.over(&c.job)
 			return nil, err
 		}
-		return &Submission{c}, nil
 	}
 	c.pending = len(r.Waits)
 	for i := range r.Waits {
 		r.Waits[i].Event.listen(r.Waits[i].Value, c, c.settled)
 	}
+	if c.ctx.Done() != nil {
+		c.waiting.Lock()
+		c.forget = context.AfterFunc(c.ctx, func() { c.giveUp(context.Cause(c.ctx)) })
+		c.waiting.Unlock()
+	}
 	return &Submission{c}, nil
+}
+
+// outcome is what has become of a call whose time may be over by now: its deadline is no end of the caller's context.
+func (c *call) outcome(err error) error {
+	if !c.deadline.IsZero() && errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, Timeout) && c.above.Err() == nil {
+		return fail(Timeout, "the request was aborted at its deadline, before it had the engine")
+	}
+	return err
+}
+
+// giveUp ends a call that has not begun.
+func (c *call) giveUp(err error) {
+	if !c.endWait(err) {
+		c.process.program.client.device.engine.abandon(&c.job, err)
+	}
+}
+
+// endWait ends a call that waits for events.
+func (c *call) endWait(err error) bool {
+	c.waiting.Lock()
+	if c.pending == 0 || c.given {
+		c.waiting.Unlock()
+		return false
+	}
+	c.given = true
+	c.waiting.Unlock()
+	for i := range c.request.Waits {
+		c.request.Waits[i].Event.forget(c)
+	}
+	c.done(err)
+	return true
 }
 
 // settled is called for each event that a request waits for.
@@ -318,7 +346,10 @@ func (q *Process) accept(ctx context.Context, r *Request) (*call, error) {
 		c.unmap()
 		return nil, err
 	}
-	c.ctx, c.deadline = ctx, r.Deadline
+	c.ctx, c.above, c.deadline = ctx, ctx, r.Deadline
+	if !r.Deadline.IsZero() {
+		c.ctx, c.cancel = context.WithDeadline(ctx, r.Deadline)
+	}
 	return c, nil
 }
 
@@ -430,6 +461,15 @@ func (c *call) finish(err error) {
 	client.mu.Lock()
 	c.unmap()
 	client.mu.Unlock()
+	c.waiting.Lock()
+	forget := c.forget
+	c.waiting.Unlock()
+	if forget != nil {
+		forget()
+	}
+	if c.cancel != nil {
+		c.cancel()
+	}
 	if c.request.Stats != nil && err == nil {
 		c.writeStats(c.request.Stats.memory)
 	}
