@@ -21,12 +21,15 @@
 //	memory.go      surfaces, and the addresses at which the engine sees them
 //	program.go     containers, images, processes
 //	request.go     one call of a procedure: its buffers, events, deadline and reply
+//	call.go        a request on its way, as the driver and as the controller sees it
 //	queue.go       programs that the runtime above has loaded itself
 //	controller.go  who gets the engine: priorities, turns, preemption, abort
+//	job.go         what it runs
 //	priority.go    qualities of service
 //	secure.go      the engine for one client alone
 //	event.go       numbers that rise, and that anyone may wait for
-//	chain.go       cache requests
+//	chain.go       cache requests: what they are made of
+//	execution.go   and how they run
 //	ring.go        commands between host and controller, in the firmware's form
 //	stats.go       what a call took
 //	wire*.go       calls of numbers and bytes; no other file reads or writes these

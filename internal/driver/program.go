@@ -53,6 +53,8 @@ type Image struct {
 	Bytes     []byte   // of the container, with its addresses resolved
 	Signature [32]byte // of them
 	Segments  []Place
+
+	records []byte // for the controller
 }
 
 // A Place is where the engine sees a segment.
@@ -178,6 +180,7 @@ func (p *Program) makeImage() (*hwx.File, error) {
 		return nil, because(BadArgument, err, "the image")
 	}
 	image.Signature = sha256.Sum256(image.Bytes)
+	image.records = sectionRecords(file)
 	if file, err = hwx.NewFile(image.Bytes); err != nil {
 		return nil, because(BadArgument, err, "the image")
 	}
@@ -220,7 +223,27 @@ func (p *Program) takeSlot() error {
 		return fail(NoResources, "all %d program slots are taken", d.programs.limit)
 	}
 	p.slot = slot
-	return d.ring.post(command(0x200), firmware.Header{ProgramID: int32(slot), ProcessID: -1, Priority: defaultPriority}, nil)
+	return d.ring.post(command(0x200), firmware.Header{ProgramID: int32(slot), ProcessID: -1, Priority: defaultPriority}, p.image.records)
+}
+
+// sectionRecords is the body of the command that loads a program: where the engine sees the tasks and the constants. It is
+// firmware.LoadProgram without its ring header, for the header of the command stands before it.
+func sectionRecords(file *hwx.File) []byte {
+	l := firmware.LoadProgram
+	body := make([]byte, l.Size)
+	for kind, sections := range map[firmware.SectionKind][]*hwx.Section{
+		firmware.Text: {file.Text()}, firmware.Kernel: file.KernelSections(), firmware.Generic: {file.Constants()},
+	} {
+		if len(sections) == 0 || sections[0] == nil {
+			continue
+		}
+		r := part(l, body, kind.String())
+		set(firmware.SectionRecord, r, "present", 1)
+		set(firmware.SectionRecord, r, "address", sections[0].Addr)
+		set(firmware.SectionRecord, r, "size", sections[0].Size)
+	}
+	set(l, body, "programId", firmware.InvalidID)
+	return body[firmware.RingHeader.Size:]
 }
 
 // Unprepare unloads the program. Its processes are gone; requests under way make it Busy.
@@ -316,7 +339,6 @@ func (p *Program) newProcess() (*Process, error) {
 	c := p.client
 	q := &Process{program: p, lane: lane{depth: c.device.target.Driver.QueueDepth}}
 	q.contexts = make([]*engine.Context, len(p.procedures))
-	q.surfaces = make([][][]byte, len(p.procedures))
 	c.device.mu.Lock()
 	defer c.device.mu.Unlock()
 	slot, ok := c.device.processes.take(q)

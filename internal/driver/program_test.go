@@ -3,9 +3,11 @@ package driver_test
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/espalier-ane/espalier/hwx"
@@ -65,6 +67,16 @@ func TestProgramLife(t *testing.T) {
 		if now := second.Segments[i]; now.Address == s.Address {
 			t.Errorf("segment %s is at %#x both times", s.Name, s.Address)
 		}
+	}
+	var text uint64 // the controller was told of the last image
+	for _, m := range d.Recent() {
+		if m.Command.Name == "LOAD_PROGRAM" {
+			text = binary.LittleEndian.Uint64(m.Body[0x60+0x18:])
+			break
+		}
+	}
+	if !slices.ContainsFunc(second.Segments, func(s driver.Place) bool { return text >= s.Address && text < s.Address+s.Size }) {
+		t.Errorf("the tasks were said to be at %#x; the image is at %v", text, second.Segments)
 	}
 	if first.Signature == second.Signature || bytes.Equal(first.Bytes, second.Bytes) {
 		t.Error("both images are the same")
