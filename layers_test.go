@@ -60,7 +60,7 @@ var never = []struct {
 	why      string
 }{
 	{
-		from: []string{"internal/engine"},
+		from: []string{"internal/engine", "internal/driver"},
 		to:   []string{"mil", "internal/ops", "coreml", "internal/compiler"},
 		why:  "what runs is what was compiled: the bundle is the seam",
 	},
@@ -474,6 +474,12 @@ func TestLayersBite(t *testing.T) {
 		{"internal/engine/x.go", own("coreml"), "never imports coreml: what runs"},
 		{"internal/engine/x.go", own("internal/compiler"), "never imports internal/compiler: what runs"},
 		{"internal/engine/x_test.go", own("internal/ops"), ""},
+		{"internal/driver/x.go", own("internal/engine"), ""},
+		{"internal/driver/x.go", own("firmware"), ""},
+		{"internal/driver/x.go", own("mil"), "internal/driver: never imports mil: what runs"},
+		{"internal/driver/x.go", own("internal/compiler"), "internal/driver (line 7) imports internal/compiler (line 7)"},
+		{"e5rt/x.go", own("internal/driver"), ""},
+		{"espalier.go", own("internal/driver"), "never imports internal/driver: everything runs on e5rt"},
 		{"e5rt/x.go", own("internal/ops"), "e5rt: never imports internal/ops: a bundle without host segments"},
 		{"internal/host/x.go", own("internal/ops"), ""},
 		{"espalier.go", own("internal/engine"), "espalier: never imports internal/engine: everything runs on e5rt"},

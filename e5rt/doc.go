@@ -35,7 +35,8 @@
 // ErrClosed. The files of a bundle are mapped, and not to be written to while it is
 // open: runs give ErrFileChanged from then on, even if a page of them is gone.
 //
-// Engine segments run on internal/engine. Host segments go through the interface
+// Engine segments are requests to internal/driver, which gives them the engine: at once, on the goroutine of the caller, if that is
+// idle. A target says how many run at a time: one on the M1, on ours one for each processor. Host segments go through the interface
 // Host: this package knows nothing of what a host function is made of, so that a
 // program that runs bundles of engine segments only has neither operations nor
 // compiler in it.

@@ -10,6 +10,7 @@ import (
 	"github.com/espalier-ane/espalier/bundle"
 	"github.com/espalier-ane/espalier/e5"
 	"github.com/espalier-ane/espalier/hal"
+	"github.com/espalier-ane/espalier/internal/driver"
 	"github.com/espalier-ane/espalier/internal/engine"
 	"github.com/espalier-ane/espalier/internal/gate"
 	"github.com/espalier-ane/espalier/internal/kernel/isa"
@@ -41,7 +42,8 @@ type Library struct {
 	bundle    *bundle.Bundle
 	functions []*Function
 	programs  []*engine.Program
-	gate      gate.Gate // of the runs
+	client    *driver.Client // of the target's engine
+	gate      gate.Gate      // of the runs
 
 	// Of a library that a compiler made; nil of others.
 	special *specializer
@@ -69,7 +71,11 @@ func OpenContext(ctx context.Context, b *bundle.Bundle, o Options) (lib *Library
 	if err != nil {
 		return nil, err
 	}
-	lib = &Library{bundle: b}
+	target, err := hal.Lookup(b.Manifest.Target)
+	if err != nil {
+		return nil, err
+	}
+	lib = &Library{bundle: b, client: driver.Open(target).NewClient(0)}
 	l := &loader{
 		ctx: ctx, library: lib, bundle: b, host: o.Host, threads: o.Threads, lowMemory: o.LowMemory, limits: o.Limits, numerics: numerics,
 		programs: map[programKey]*engine.Program{},
@@ -115,7 +121,7 @@ func (l *Library) release() error {
 	for _, p := range l.programs {
 		p.Close()
 	}
-	return nil
+	return l.client.Close()
 }
 
 // manifest is what the manifest says of a function.

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"unsafe"
 
+	"github.com/espalier-ane/espalier/internal/driver"
 	"github.com/espalier-ane/espalier/internal/engine"
 	"github.com/espalier-ane/espalier/internal/osfile"
 	"github.com/espalier-ane/espalier/internal/pool"
@@ -42,6 +43,7 @@ type Operation struct {
 // A boundStep is a step on the memory of an operation.
 type boundStep struct {
 	context         *engine.Context // of an engineStep; one for all steps of a program
+	queue           *driver.Queue   // likewise
 	surfaces        [][]byte        // of its ports
 	from, to        []byte          // of a castStep
 	inputs, outputs []Value         // of a hostStep
@@ -54,14 +56,17 @@ func (f *Function) NewOperation() *Operation {
 		function: f, own: make([][]byte, n), given: make([][]byte, n), buffers: make([]*Buffer, n), instead: make([][]byte, n), values: make([]Value, n),
 		left: make([]bool, len(f.steps)), steps: make([]boundStep, len(f.steps)), turn: make(chan struct{}, 1),
 	}
-	contexts := map[*engine.Program]*engine.Context{}
+	contexts := map[*engine.Program]*boundStep{}
 	for i, s := range f.steps {
 		switch s := s.do.(type) {
 		case *engineStep:
-			if contexts[s.program] == nil {
-				contexts[s.program] = s.program.NewContext()
+			first := contexts[s.program]
+			if first == nil {
+				memory := s.program.NewContext()
+				first = &boundStep{context: memory, queue: f.library.client.NewQueue(s.program, memory)}
+				contexts[s.program] = first
 			}
-			o.steps[i].context, o.steps[i].surfaces = contexts[s.program], make([][]byte, len(s.slots))
+			o.steps[i].context, o.steps[i].queue, o.steps[i].surfaces = first.context, first.queue, make([][]byte, len(s.slots))
 		case *hostStep:
 			o.steps[i].inputs, o.steps[i].outputs = make([]Value, len(s.inputs)), make([]Value, len(s.outputs))
 		}
@@ -529,7 +534,7 @@ func (o *Operation) step(ctx context.Context, i int) error {
 	panic("bug: a step of no kind")
 }
 
-// dispatch hands a program to the engine and waits for it: every run on the engine, of a stream or not, comes by here.
+// dispatch hands a program to the driver and waits for it: every run on the engine, of a stream or not, comes by here.
 func (o *Operation) dispatch(ctx context.Context, s *engineStep, b *boundStep) error {
 	if err := b.context.BindAll(b.surfaces); err != nil {
 		return err
@@ -537,7 +542,7 @@ func (o *Operation) dispatch(ctx context.Context, s *engineStep, b *boundStep) e
 	o.work.Dispatches++
 	o.work.Tasks += int64(s.tasks)
 	o.work.Copied += b.context.CopiedPerRun()
-	return s.program.RunAll(ctx, b.context)
+	return b.queue.Run(ctx)
 }
 
 func (o *Operation) runHost(ctx context.Context, s *hostStep, b *boundStep) error {

@@ -7,8 +7,11 @@ import "github.com/espalier-ane/espalier/td"
 func Layouts() []*Layout {
 	return []*Layout{
 		PackageHeader, ProgramHeader, SectionHeader,
-		ControllerHeader, RingHeader, ProcedureCall, PropertyAccess, Event, SectionRecord, LoadProgram,
-		DeviceOpen, SendRequest, SendReply,
+		ControllerHeader, RingHeader, ProcedureCall, PropertyAccess, CallBody, BarRecord, CacheBody, StatsHeader, StatsEngine, Event, SectionRecord, LoadProgram,
+		DeviceOpen, SendRequest, SurfaceRecord, SendReply,
+		ProgramCreate, ProgramCreateArgs, ProgramCreateOutput, ProgramPrepare, ProgramDestroy, ProgramCreateInstance, GetStatus,
+		ChainingPrepare, ChainingPrepared, ChainingArgs, ChainingLink, ChainingEvent, OutputSetEnqueue, InputsReady, InputRecord, SetActiveProcedure,
+		MemoryMap, MapRecord, SessionHint, SessionHinted,
 	}
 }
 
@@ -108,6 +111,68 @@ var (
 		},
 	}
 
+	// CallBody follows the header of a procedure call of any kind. The names and the counts are those of the firmware's log and asserts;
+	// where they stand is ours. Behind it stand so many BarRecords, then the events that are waited for and those that are signalled.
+	CallBody = &Layout{
+		Name: "sCSneCmdProcedureCallCopyContainer", Size: 24, Source: "guide 30, ours",
+		Fields: []Field{
+			{"sequence", 0x00, 8, td.Ours, "of the request"},
+			{"nbrOfBuffers", 0x08, 4, td.Ours, "of the procedure's ports"},
+			{"nbrOfCustomBars", 0x0c, 4, td.Ours, "0: none is needed beside them"},
+			{"nbrOfWaitEvents", 0x10, 4, td.Ours, ""},
+			{"nbrOfSignalEvents", 0x14, 4, td.Ours, "at most 16"},
+		},
+	}
+	BarRecord = &Layout{
+		Name: "bar", Size: 24, Source: "guide 29, ours",
+		Fields: []Field{
+			{"index", 0x00, 4, td.Ours, "of the port"},
+			{"config", 0x04, 4, td.Ours, "0"},
+			{"value", 0x08, 8, td.Ours, "where the engine sees the buffer"},
+			{"bufSize", 0x10, 8, td.Ours, "in bytes"},
+		},
+	}
+
+	// CacheBody follows the header of the commands about a cache request, 0x208 to 0x20b, 0x20f and 0x212. That the handle comes first is
+	// the guide's; what follows it is ours.
+	CacheBody = &Layout{
+		Name: "cache request", Size: 24, Source: "guide 30, ours",
+		Fields: []Field{
+			{"cacheHandler", 0x00, 8, td.Unverified, "of the request"},
+			{"execTimestamp", 0x08, 8, td.Ours, "of a trigger: above that of the one before"},
+			{"outputBufferSetId", 0x10, 4, td.Ours, "of a recycled output buffer"},
+			{"count", 0x14, 4, td.Ours, "of an install: its engine requests; of a trigger: its input buffers"},
+		},
+	}
+
+	// StatsHeader begins what the firmware writes into a statistics buffer; StatsEngine follows, one for each engine. The sizes and the header
+	// are the guide's, which has of the engine's record what is in it and not where.
+	StatsHeader = &Layout{
+		Name: "statistics header", Size: 0x28, Source: "guide 29",
+		Fields: []Field{
+			{"magic", 0x00, 2, td.Unverified, "0x0101"},
+			{"time", 0x04, 8, td.Unverified, "of the call; here nanoseconds"},
+			{"call", 0x0c, 4, td.Unverified, "a word of the call object; here the procedure"},
+			{"reserved", 0x10, 8, td.Unverified, "0"},
+			{"call2", 0x18, 4, td.Unverified, "a word of the call object; here 0"},
+			{"counter", 0x1c, 8, td.Unverified, "of the call; here its sequence number"},
+			{"descriptors", 0x24, 4, td.Unverified, "bytes that follow"},
+		},
+	}
+	StatsEngine = &Layout{
+		Name: "statistics of an engine", Size: 0x20, Source: "guide 29, ours",
+		Fields: []Field{
+			{"engine", 0x00, 4, td.Ours, "identifier"},
+			{"type", 0x04, 4, td.Ours, ""},
+			{"call", 0x08, 4, td.Ours, "the procedure"},
+			{"index", 0x0c, 4, td.Ours, "of the engine"},
+			{"tasks", 0x10, 4, td.Ours, "first of the four counters"},
+			{"time", 0x14, 4, td.Ours, "nanoseconds"},
+			{"counter2", 0x18, 4, td.Ours, "0"},
+			{"counter3", 0x1c, 4, td.Ours, "0"},
+		},
+	}
+
 	// Event is one that a procedure call waits for or signals.
 	Event = &Layout{
 		Name: "event", Size: 24, Source: "guide 30",
@@ -148,52 +213,6 @@ var (
 			{"operation debug", 0x158, 0x30, td.Unverified, ""},
 			{"procedure properties", 0x188, 0x30, td.Unverified, ""},
 			{"programId", 0x1b8, 4, td.Unverified, "-1 from the host, the id in the reply"},
-		},
-	}
-)
-
-// The structures of the submission interface. The sizes are those that the
-// kernel checks; of the fields, only these are known.
-var (
-	// DeviceOpen is given and returned by selector 0. What the client writes and
-	// what it gets back share the bytes.
-	DeviceOpen = &Layout{
-		Name: "ANEDeviceInfo", Size: 104, Source: "guide 27 and C.2",
-		Fields: []Field{
-			{"token", 0x00, 8, td.Unverified, "in: the usage in the lowest byte, 1 standard, 2 refused; out: the session's token"},
-			{"callback", 0x08, 8, td.Unverified, "a function of the client, or the board"},
-			{"context", 0x10, 8, td.Unverified, "what the callback is given"},
-			{"timeout", 0x18, 4, td.Unverified, "10000"}, // 4 bytes or 8: it fits into either
-			{"version", 0x48, 4, td.Unverified, "out: 32"},
-			{"minor", 0x4c, 4, td.Unverified, "out: 256, the second of the pair"},
-			// Chapter 27 has the number of engines at +0x50; C.2 has a pair there, 0 and 1.
-			{"enginesFirst", 0x50, 4, td.Unverified, "out: 0"},
-			{"engines", 0x54, 4, td.Unverified, "out: 1"},
-			{"cpuSubtype", 0x60, 4, td.Unverified, "out: 4"},
-		},
-	}
-
-	// SendRequest submits a dispatch, by selector 2. How many surfaces there are,
-	// how wide an identifier is and where one list ends is not known.
-	SendRequest = &Layout{
-		Name: "ANEProgramRequestArgs", Size: 2376, Source: "guide 27",
-		Fields: []Field{
-			{"token", 0x000, 8, td.Unverified, "what program create returned"},
-			{"sequence", 0x008, 8, td.Unverified, "0, then 1"},
-			{"qos", 0x010, 4, td.Unverified, "5, as observed"},
-			{"priority", 0x014, 4, td.Unverified, "21, as observed"},
-			{"category", 0x01c, 4, td.Unverified, "2, as observed"},
-			{"surfaces", 0x020, 2376 - 0x20, td.Unverified, "identifiers of inputs, outputs and intermediates"},
-		},
-	}
-
-	// SendReply is what selector 2 returns.
-	SendReply = &Layout{
-		Name: "send reply", Size: 40, Source: "guide 27",
-		Fields: []Field{
-			{"sequence", 0x00, 8, td.Unverified, "of the request, with the result"},
-			{"token", 0x08, 8, td.Unverified, "of the request"},
-			{"status", 0x20, 4, td.Unverified, "a flag"},
 		},
 	}
 )

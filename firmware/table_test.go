@@ -157,9 +157,23 @@ func TestMethods(t *testing.T) {
 		}
 	}
 	// A structure that has a layout has the size of the call.
+	nothing := &Layout{}
 	for name, sizes := range map[string][2]*Layout{
-		"DeviceOpen":         {DeviceOpen, DeviceOpen},
-		"ProgramSendRequest": {SendRequest, SendReply},
+		"DeviceOpen":                        {DeviceOpen, DeviceOpen},
+		"ProgramSendRequest":                {SendRequest, SendReply},
+		"ProgramCreate":                     {ProgramCreate, nothing},
+		"ProgramPrepare":                    {ProgramPrepare, ProgramPrepare},
+		"ProgramUnprepare":                  {ProgramPrepare, nothing},
+		"ProgramDestroy":                    {ProgramDestroy, nothing},
+		"ProgramCreateInstance":             {ProgramCreateInstance, nothing},
+		"GetStatus":                         {nothing, GetStatus},
+		"ProgramChainingPrepare":            {ChainingPrepare, ChainingPrepared},
+		"ProgramOutputSetEnqueue":           {OutputSetEnqueue, nothing},
+		"ProgramInputsReady":                {InputsReady, nothing},
+		"MemoryMapRequest":                  {MemoryMap, nothing},
+		"MemoryUnMapRequest":                {MemoryMap, nothing},
+		"SessionHintRequest":                {SessionHint, SessionHinted},
+		"ProgramChainingSetActiveProcedure": {SetActiveProcedure, nothing},
 	} {
 		for _, m := range Methods() {
 			if m.Name == name && (m.StructIn != sizes[0].Size || m.StructOut != sizes[1].Size) {

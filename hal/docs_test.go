@@ -159,6 +159,13 @@ target's value, or the source says itself that it predicts). ? is what no source
 		p.row("`"+name+"`", text, status.String(), source)
 	})
 
+	p.text("\n## Driver")
+	p.text("What the host's side of the engine keeps count of. Our own engine has as many commands in flight as there are threads, and programs and processes without a bound.")
+	p.head("Field", "A13", "Known on A13", "Source")
+	chip.driverValues(func(name, text string, status Status, source string) {
+		p.row("`"+name+"`", text, status.String(), source)
+	})
+
 	p.text("\n## Floors")
 	p.text("The family from which on an operation of the compiler's dialect is native, on the conversion route. No compute operation has a floor above A15.")
 	p.head("Family", "Operations", "Status", "Source")

@@ -11,6 +11,7 @@
 //	compression.go  which compressed weights stream
 //	ways.go         how its compiler goes about its work
 //	residency.go    how its compiler keeps values on chip
+//	driver.go       what the host's side of it keeps count of
 //	numerics.go     how it computes
 //	cost.go         how fast it is
 //	format.go       which pictures it reads
@@ -57,6 +58,7 @@ type Target struct {
 	Capabilities map[Capability]bool
 	Ways         Ways
 	Residency    Residency
+	Driver       Driver
 	Numerics     Numerics
 	Cost         *Cost // nil where the cost model has no anchors
 

@@ -198,6 +198,7 @@ func build() []Target {
 		t.Encoders = encoders(r.tier)
 		t.Ways = waysOf(t)
 		t.Residency = residency(t)
+		t.Driver = driver(t)
 		t.Clock, _, _ = clock(t)
 		t.Formats = formats(t.tier)
 		t.Weights = weights(t)

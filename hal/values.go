@@ -75,6 +75,9 @@ func (t *Target) Values() []Value {
 	t.residencyValues(func(name, text string, status Status, from string) {
 		add("residency", name, "", text, status, source(from))
 	})
+	t.driverValues(func(name, text string, status Status, from string) {
+		add("driver", name, "", text, status, source(from))
+	})
 
 	for _, f := range weightForms {
 		streams, status := t.Streams(f.Form)

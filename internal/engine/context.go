@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"sync/atomic"
+	"time"
 
 	"github.com/espalier-ane/espalier/internal/strided"
 	"github.com/espalier-ane/espalier/tensor"
@@ -28,6 +29,7 @@ type Context struct {
 	progress
 
 	done    <-chan struct{} // of the run under way
+	until   time.Duration   // since epoch: when runs end; 0: when they are done
 	halted  atomic.Bool     // Stop was called
 	stopped atomic.Bool     // somebody saw either, and left work undone
 	ask     func() bool     // c.stop, made once

@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/espalier-ane/espalier/internal/pool"
 	"github.com/espalier-ane/espalier/internal/strided"
@@ -126,10 +127,21 @@ func (c *Context) Reset() { c.at, c.kernel, c.within = 0, 0, false }
 // Any goroutine may call it.
 func (c *Context) Stop() { c.halted.Store(true) }
 
+// StopAt has runs end at a time, as Stop does: who computes looks at the clock, so that it needs nobody else to be awake. The zero
+// time lets them go on. It is not to be called during a run.
+func (c *Context) StopAt(t time.Time) {
+	if c.until = 0; !t.IsZero() {
+		c.until = max(t.Sub(epoch), 1)
+	}
+}
+
+// epoch is what times are counted from.
+var epoch = time.Now()
+
 // stop reports whether the run is to end, and then notes that it did not get
 // done. What works on tiles asks before each portion.
 func (c *Context) stop() bool {
-	if c.halted.Load() {
+	if c.halted.Load() || c.until != 0 && time.Since(epoch) >= c.until {
 		c.stopped.Store(true)
 		return true
 	}

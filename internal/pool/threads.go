@@ -1,6 +1,9 @@
 package pool
 
-import "context"
+import (
+	"context"
+	"runtime"
+)
 
 // ForUpTo is For on at most so many goroutines, the caller's among them. 0 leaves it to For. The ranges are the same, and
 // so are the results.
@@ -18,6 +21,14 @@ type loopBody func(lo, hi int)
 
 // Work implements Body.
 func (f loopBody) Work(_ *Worker, lo, hi int) { f(lo, hi) }
+
+// Processors is how many goroutines compute at the same time: GOMAXPROCS, as it was when somebody last computed.
+func Processors() int {
+	if n := set.procs.Load(); n > 0 {
+		return int(n)
+	}
+	return runtime.GOMAXPROCS(0)
+}
 
 type threadsKey struct{}
 
