@@ -10,7 +10,7 @@ import (
 
 // Strides that a description asks for are those of the target, or refused by name; along an axis of one element they say nothing.
 func TestPortStrides(t *testing.T) {
-	g, err := anec.Parse("graph g\ninput %x fp16[1,1,3,2,5]\n%y fp16[1,1,3,2,5] = Neuron(%x) Type=relu\noutput %y\n", nil)
+	g, err := anec.Parse("graph g\ninput %x : fp16[1,1,3,2,5]\n%y = anec.relu(%x) : fp16[1,1,3,2,5]\noutput %y\n", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
