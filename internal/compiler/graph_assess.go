@@ -42,6 +42,7 @@ func AssessGraph(ctx context.Context, given *anec.Graph, t *hal.Target) (*GraphA
 	if a.refused() {
 		return a, nil
 	}
+	a.Findings = slices.AppendSeq(a.Findings, portFindings(g, t))
 	cut, err := cutGraph(g, name, t)
 	if err != nil {
 		return nil, fmt.Errorf("graph %s: %w", name, err)

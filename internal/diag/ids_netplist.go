@@ -14,6 +14,9 @@ var (
 	PortStrides = listing("port-strides", Refusal, "A port asks for another layout than the target has",
 		"A network description can say how far apart rows, planes and batch elements of a port lie. Each target here has one layout for a port: rows padded to its alignment, without gaps above.",
 		"leave the strides out, and the target chooses them")
+	PortOrder = listing("port-order", Note, "The batch of a port lies inside of its depth",
+		"Apple's lists lay the elements of a batch inside of the depth. Containers here have the depth inside of the batch: the same elements in another order, of which the port tells.",
+		"ask the port for its layout, or give it a batch or a depth of one")
 	NetplistSubtractMax = hazard("netplist-subtract-max", Hazard, WrongNumbers, Decoded, "Attention does not subtract the largest score",
 		"SubtractMax is false unless a unit says otherwise. The exponential of a score above 11 is beyond fp16, and the result is infinite or not a number.",
 		"set SubtractMax to true")
