@@ -110,6 +110,12 @@ input %w : fp16[4,1,8,1,1]
 output %y
 ---
 input %x : fp16[1,1,8,4,4]
+input %w : fp16[4,1,8,1,1]
+const %b : fp16[1,1,4,1,1] {data = splat(0.25)}
+%y = anec.convolution(%x, %w, %b) : fp16[1,1,4,4,4]
+output %y
+---
+input %x : fp16[1,1,8,4,4]
 const %w : fp16[4,1,8,1,1] {data = int8[4,1,8,1,1]:splat(3), scale = fp16[4,1,1,1,1]:splat(0.5)}
 const %b : fp16[1,1,8,1,1] {data = splat(1)}
 %z = anec.gain_offset_control(%x, _, %b) {scale = 0.3, bias = 0.1} : fp16[1,1,8,4,4]

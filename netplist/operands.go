@@ -46,25 +46,24 @@ func (l *lowering) operands(u *Unit, kind anec.Kind, p anec.Params, given []*ane
 	}
 	switch kind {
 	case anec.KindConv, anec.KindLinear:
-		if slices.Contains(names, "w") {
-			break
-		}
-		if len(bottoms) == 0 || bottoms[0] == nil {
-			return nil, errorf(InvalidBottomCount, "it reads nothing").at("", "", "Bottom")
-		}
-		if c, ok := p.(*anec.Conv); ok && u.Params["Type"] == "ChannelWiseDeConv" {
-			c.Groups = bottoms[0].Type.Dims[td.AxisC]
-		}
-		dims, err := kernelDims(u, p, bottoms[0].Type.Dims)
-		if err != nil {
-			return nil, err
-		}
-		c, err := l.kernel(u, t, dims)
-		if err != nil {
-			return nil, err
-		}
-		if err := constant("w", c); err != nil {
-			return nil, err
+		if !slices.Contains(names, "w") {
+			if len(bottoms) == 0 || bottoms[0] == nil {
+				return nil, errorf(InvalidBottomCount, "it reads nothing").at("", "", "Bottom")
+			}
+			if c, ok := p.(*anec.Conv); ok && u.Params["Type"] == "ChannelWiseDeConv" {
+				c.Groups = bottoms[0].Type.Dims[td.AxisC]
+			}
+			dims, err := kernelDims(u, p, bottoms[0].Type.Dims)
+			if err != nil {
+				return nil, err
+			}
+			c, err := l.kernel(u, t, dims)
+			if err != nil {
+				return nil, err
+			}
+			if err := constant("w", c); err != nil {
+				return nil, err
+			}
 		}
 		if bias := l.behind[u.Name]; bias != nil {
 			t := take(bias.Params)
