@@ -22,6 +22,9 @@ const (
 
 	// emitPicture is SVG, and so not among all, which is text.
 	emitPicture = "picture"
+
+	// emitNetplist is a folder: -o says which.
+	emitNetplist = "netplist"
 )
 
 // emitForms come before passes of the same name.
@@ -34,6 +37,12 @@ func passNamed(name string) *espalier.PassInfo {
 		}
 	}
 	return nil
+}
+
+// hasLayers reports whether a pass leaves layers that can be compiled: those before the schedule do.
+func hasLayers(pass string) bool {
+	p := passNamed(pass)
+	return p != nil && (p.Phase == "fuse" || p.Phase == "legalize")
 }
 
 // lastPass is the last pass of a phase.
@@ -78,6 +87,9 @@ func (c *compilation) keep(p espalier.PassReport) {
 		if c.texts[p.Segment] == nil {
 			c.texts[p.Segment] = map[string]string{}
 		}
+		if c.graphs != nil {
+			text = func() string { return p.LayersWith(c.graphs.Place) }
+		}
 		c.texts[p.Segment][form] = text()
 	}
 }
@@ -117,10 +129,14 @@ func (c *compilation) emitSegment(w *bufio.Writer, form string, s espalier.Compi
 		w.WriteString(c.texts[s.Name][form])
 		return nil
 	}
-	fmt.Fprintf(w, "segment %s, %s\n", report.Printable(s.Name), s.Backend)
+	comment := "" // where layers are text that can be compiled
+	if form == emitLayers || hasLayers(form) {
+		comment = "// "
+	}
+	fmt.Fprintf(w, "%ssegment %s, %s\n", comment, report.Printable(s.Name), s.Backend)
 	switch {
 	case s.Container == nil:
-		fmt.Fprintf(w, "  %s of the host\n", report.Count(s.Operations, "operation"))
+		fmt.Fprintf(w, "%s  %s of the host\n", comment, report.Count(s.Operations, "operation"))
 	case form == emitTasks || form == emitWords:
 		tasks, err := task.Explain(s.Container)
 		if err != nil {

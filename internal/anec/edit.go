@@ -270,6 +270,17 @@ func (g *Graph) Sweep() int {
 	return before - len(g.Layers)
 }
 
+// Rename gives a value another name. That of its layer stays.
+func (g *Graph) Rename(v *Value, name string) error {
+	if g.names[name] != nil && g.names[name] != v {
+		return fmt.Errorf("a value %q is there already", name)
+	}
+	delete(g.names, v.Name)
+	v.Name = name
+	g.names[name] = v
+	return nil
+}
+
 // FreshName returns a name that no value has: the hint itself, or with a number
 // after it.
 func (g *Graph) FreshName(hint string) string {

@@ -218,7 +218,7 @@ func (p *parser) part(s string, t Type) (*tensor.Tensor, error) {
 	case "file":
 		return p.filePart(d, inner, shape, size)
 	case "blob":
-		return nil, fmt.Errorf("the text leaves out the bytes of the constant, %s", s)
+		return nil, fmt.Errorf("the text leaves out the bytes of the constant, %s: espalier compile -o FILE.anec writes them to a file beside it", s)
 	case "splat":
 		if p.budget -= size; p.budget < 0 {
 			return nil, fmt.Errorf("the constants take more than %d bytes", maxParsed)

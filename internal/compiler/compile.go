@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/espalier-ane/espalier/bundle"
 	"github.com/espalier-ane/espalier/hal"
@@ -80,6 +81,9 @@ type Function struct {
 	Placement *Placement         // nil if it is a graph
 	Segments  []*segment.Segment // one for each part of the placement or graph; nil for those of the host
 	Hosts     []*mil.Function    // likewise; nil for those of the engine
+
+	// Lowered are the layers of the segments before any pass, with the names of the ports; nil for those of the host.
+	Lowered []*anec.Graph
 
 	graph *graphFunction // nil if it is of a program
 }
@@ -202,6 +206,7 @@ func (job *Job) compileParts(ctx context.Context, p *Placement, weights *WeightF
 		if weights != nil {
 			s.Weights = weights.Data
 		}
+		lowered := loweredGraph(s)
 		if err := job.run(ctx, s); err != nil {
 			wrong = append(wrong, err)
 		}
@@ -209,6 +214,7 @@ func (job *Job) compileParts(ctx context.Context, p *Placement, weights *WeightF
 			continue // a state that is given the value that it has
 		}
 		f.add(s, nil)
+		f.Lowered[len(f.Lowered)-1] = lowered
 		parts = append(parts, part)
 	}
 	if err := errors.Join(wrong...); err != nil {
@@ -229,7 +235,33 @@ func (job *Job) newSegment(name string, g *anec.Graph) *segment.Segment {
 
 // add adds a segment of the engine, or of the host.
 func (f *Function) add(s *segment.Segment, host *mil.Function) {
-	f.Segments, f.Hosts = append(f.Segments, s), append(f.Hosts, host)
+	f.Segments, f.Hosts, f.Lowered = append(f.Segments, s), append(f.Hosts, host), append(f.Lowered, nil)
+}
+
+// loweredGraph is the graph of a segment as it stands, whose outputs have the names of their ports. A value of which there are
+// several ports is copied to those that come later: a graph has one port for it.
+func loweredGraph(s *segment.Segment) *anec.Graph {
+	g := s.Graph.Clone()
+	for i, v := range g.Outputs {
+		port := s.OutputName(i)
+		again := slices.Contains(g.Outputs[:i], v)
+		if v.Name == port || v.Def == nil && !again {
+			continue
+		}
+		if other := g.Value(port); other != nil && (other.Def == nil || g.IsOutput(other)) {
+			continue // then the port has the value's name
+		} else if other != nil {
+			g.Rename(other, g.FreshName(port))
+		}
+		if !again {
+			g.Rename(v, port)
+			continue
+		}
+		if l, err := g.Add(anec.Spec{Name: port, Params: anec.NewParams(anec.KindCopy), Bottoms: []*anec.Value{v}, Tops: []string{port}}); err == nil {
+			g.Outputs[i] = l.Top()
+		}
+	}
+	return g
 }
 
 // numerics is the profile that a job asks for, and else its target's own. One that cannot be read is refused elsewhere.

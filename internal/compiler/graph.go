@@ -70,6 +70,8 @@ func (job *Job) graphFunction(ctx context.Context, given *anec.Graph, weights *W
 		if weights != nil {
 			s.Weights = weights.Data
 		}
+		lowered := loweredGraph(s)
+		lowered.Form2020 = given.Form2020
 		if err := job.run(ctx, s); err != nil {
 			wrong = append(wrong, err)
 		}
@@ -77,6 +79,7 @@ func (job *Job) graphFunction(ctx context.Context, given *anec.Graph, weights *W
 			continue // a state that is given the value that it has
 		}
 		f.add(s, nil)
+		f.Lowered[len(f.Lowered)-1] = lowered
 		parts = append(parts, part)
 	}
 	graph.parts = parts
