@@ -50,11 +50,16 @@ func (c *call) endWait(err error) bool {
 	}
 	c.given = true
 	c.waiting.Unlock()
+	c.ignoreEvents()
+	c.done(err)
+	return true
+}
+
+// ignoreEvents ends listening to events.
+func (c *call) ignoreEvents() {
 	for i := range c.request.Waits {
 		c.request.Waits[i].Event.forget(c)
 	}
-	c.done(err)
-	return true
 }
 
 // settled is called for each event that a request waits for.
@@ -124,6 +129,7 @@ func (q *Process) accept(ctx context.Context, r *Request) (*call, error) {
 	if !r.Deadline.IsZero() {
 		c.ctx, c.cancel = context.WithDeadline(ctx, r.Deadline)
 	}
+	q.under++
 	return c, nil
 }
 
@@ -234,6 +240,7 @@ func (c *call) finish(err error) {
 	client := c.process.program.client
 	client.mu.Lock()
 	c.unmap()
+	c.process.under--
 	client.mu.Unlock()
 	c.waiting.Lock()
 	forget := c.forget

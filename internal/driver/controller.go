@@ -355,6 +355,12 @@ func (c *controller) serve(j *job) {
 	c.leave(j)
 }
 
+// protectedDo is do, where a fault in memory that somebody has mapped is an error.
+func (c *controller) protectedDo(j *job) (err error) {
+	defer osfile.Protect().Catch(&err)
+	return c.do(j)
+}
+
 // protected is hold, where a fault in memory that somebody has mapped is an error.
 func (c *controller) protected(j *job) (yielded bool, err error) {
 	defer osfile.Protect().Catch(&err)

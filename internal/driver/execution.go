@@ -144,7 +144,7 @@ func (h *Chain) Execute(ctx context.Context, in InputsReady) error {
 		err = x.failed
 	}
 	if err == nil {
-		err = h.client.device.engine.do(&x.job)
+		err = h.client.device.engine.protectedDo(&x.job)
 	}
 	x.finish(err)
 	return err

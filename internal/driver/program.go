@@ -261,7 +261,7 @@ func (p *Program) unprepare() error {
 		return fail(NotReady, "the program is not loaded")
 	}
 	for _, process := range p.processes {
-		if process.busy() {
+		if process.under > 0 {
 			return fail(Busy, "process %d of the program has requests under way", process.slot)
 		}
 	}
@@ -293,6 +293,11 @@ func (p *Program) unload() {
 	if p.slot >= 0 {
 		_ = c.device.ring.post(command(0x201), firmware.Header{ProgramID: int32(p.slot), ProcessID: -1, Priority: defaultPriority}, nil)
 		c.device.programs.give(p.slot)
+	}
+	for _, q := range p.procedures {
+		if q.program != nil {
+			q.program.Close() // nobody runs it, and nobody will
+		}
 	}
 	p.image, p.processes, p.procedures, p.slot = nil, nil, nil, -1
 }

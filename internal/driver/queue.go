@@ -25,7 +25,7 @@ func (c *Client) NewQueue(p *engine.Program, memory *engine.Context) *Queue {
 
 // Run executes the program once, on this goroutine: at once if the engine is idle, else when its turn comes. It allocates nothing.
 func (q *Queue) Run(ctx context.Context) error {
-	q.job.ctx = ctx
+	q.job.ctx, q.job.priority = ctx, defaultPriority
 	err := q.job.client.device.engine.do(&q.job)
 	q.job.ctx = nil
 	return err

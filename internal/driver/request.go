@@ -16,6 +16,7 @@ type Process struct {
 	slot     int
 	lane     lane
 	contexts []*engine.Context         // by procedure; made when it is first called
+	under    int                       // requests under way, with the client's lock
 	gone     bool                      // the program was unloaded
 	cached   map[cachedSymbol]*Surface // what MemoryMapRequest has bound, with the client's lock
 }
@@ -34,13 +35,6 @@ func (q *Process) Slot() int { return q.slot }
 
 // Program is what it runs.
 func (q *Process) Program() *Program { return q.program }
-
-func (q *Process) busy() bool {
-	c := q.program.client.device.engine
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return q.lane.current != nil
-}
 
 // A Buffer is memory for an input or output of a request.
 type Buffer struct {
@@ -106,7 +100,7 @@ func (q *Process) Run(ctx context.Context, r *Request) error {
 	}
 	c.grant = make(chan struct{}, 1)
 	if err = q.program.client.under(&c.job, c.abort); err == nil {
-		err = c.outcome(q.program.client.device.engine.do(&c.job))
+		err = c.outcome(q.program.client.device.engine.protectedDo(&c.job))
 		q.program.client.over(&c.job)
 	}
 	c.finish(err)
@@ -213,21 +207,28 @@ func (q *Process) Submit(ctx context.Context, r *Request, reply func(Reply)) (*S
 		c.finish(err)
 		return nil, err
 	}
+	c.pending = len(r.Waits)
+	if c.ctx.Done() != nil {
+		c.waiting.Lock() // finish may come before it is set
+		c.forget = context.AfterFunc(c.ctx, func() { c.giveUp(context.Cause(c.ctx)) })
+		c.waiting.Unlock()
+	}
 	if len(r.Waits) == 0 {
 		if err := client.device.engine.submit(&c.job); err != nil {
 			c.finish(err)
 			client.over(&c.job)
 			return nil, err
 		}
+		return &Submission{c}, nil
 	}
-	c.pending = len(r.Waits)
 	for i := range r.Waits {
 		r.Waits[i].Event.listen(r.Waits[i].Value, c, c.settled)
 	}
-	if c.ctx.Done() != nil {
-		c.waiting.Lock()
-		c.forget = context.AfterFunc(c.ctx, func() { c.giveUp(context.Cause(c.ctx)) })
-		c.waiting.Unlock()
+	c.waiting.Lock()
+	given := c.given
+	c.waiting.Unlock()
+	if given { // before all were listened to
+		c.ignoreEvents()
 	}
 	return &Submission{c}, nil
 }

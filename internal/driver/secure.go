@@ -24,7 +24,7 @@ func (c *Client) StartSecure(ctx context.Context) error {
 	c.mu.Unlock()
 	e := c.device.engine
 	e.mu.Lock()
-	if e.secure != nil {
+	if e.secure != nil || e.state == Pause {
 		e.mu.Unlock()
 		return fail(Busy, "the engine is in secure mode")
 	}
@@ -49,6 +49,10 @@ func (c *Client) StopSecure(ctx context.Context) error {
 	if e.secure != c {
 		e.mu.Unlock()
 		return fail(NotReady, "the client is not in secure mode")
+	}
+	if e.state == Pause {
+		e.mu.Unlock()
+		return fail(Busy, "the engine is on its way into secure mode, or out of it")
 	}
 	if err := c.switchPhase(ctx, 0x28, Run); err != nil {
 		e.mu.Lock()
