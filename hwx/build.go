@@ -2,19 +2,25 @@ package hwx
 
 import (
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"slices"
+
+	"github.com/espalier-ane/espalier/td"
 )
 
-// Build makes the container that a Spec describes. The file holds the slices of
-// the Spec, it does not copy them.
-func Build(spec Spec) (*File, error) {
-	spec.setDefaults()
-	if err := spec.check(); err != nil {
+// Build makes the container that Specs describe: of one program, or of several
+// that can be called one by one (see Procedure). The file holds the slices of the
+// Specs, it does not copy them.
+func Build(specs ...Spec) (*File, error) {
+	b := builder{addr: baseAddr}
+	if err := b.take(specs); err != nil {
 		return nil, fmt.Errorf("building a container: %w", err)
 	}
-	b := builder{Spec: spec, addr: baseAddr}
 	b.layOut()
+	if err := b.checkSections(); err != nil {
+		return nil, fmt.Errorf("building a container: %w", err)
+	}
 	b.symbols()
 	if err := b.place(); err != nil {
 		return nil, fmt.Errorf("building a container: %w", err)
@@ -24,13 +30,13 @@ func Build(spec Spec) (*File, error) {
 
 // builder lays a container out: first memory, then symbols, then the file.
 type builder struct {
-	Spec
-	addr uint64 // next free address
+	form     Form
+	programs []*programBuilder
+	addr     uint64 // next free address
 
-	guard, data, text, kernels *Segment
-	weights                    *Segment   // a weight file beside the kernels
-	windows                    []*Segment // in the order of Spec.Windows
-	scratch, derived           *Section   // of data
+	guard   *Segment
+	windows []*portWindow // in the order of their addresses
+	kernels []*Segment    // of kernel streams and weight files
 
 	syms    []Symbol
 	strings []byte
@@ -38,156 +44,99 @@ type builder struct {
 	size    int64
 }
 
-// newSegment takes the next addresses, in whole pages.
-func (b *builder) newSegment(name string, size uint64, prot, flags uint32, sections ...*Section) *Segment {
-	s := &Segment{
-		Name: NameOf(name), Addr: b.addr, Size: alignUp(size, pageSize),
-		MaxProt: prot, InitProt: prot, Flags: flags, Sections: sections,
-	}
-	b.addr += s.Size
-	return s
+// A programBuilder is one program of the container, with the memory that is its
+// own and the memory that it shares with others.
+type programBuilder struct {
+	Spec
+	data, text       *Segment // its own
+	scratch, derived *Section // of data
+	windows          []*portWindow
+	kernels, weights *Segment // the weights are those beside the kernels
 }
 
-func newSection(segment, name string, addr, size uint64, align, flags uint32, data []byte) *Section {
-	return &Section{
-		Name: NameOf(name), Segment: NameOf(segment), Addr: addr, Size: size, Align: align, Flags: flags, Data: data,
-	}
+// A portWindow is the memory of a port. Programs share it that have the same port.
+type portWindow struct {
+	*PortSpec
+	*Segment
 }
 
-// layOut gives each segment its addresses.
-func (b *builder) layOut() {
-	b.guard = &Segment{Name: NameOf("__PAGEZERO"), Size: guardSize, Flags: SegmentNoRelocs}
-	if b.Form == Form2020 {
-		b.layOutText()
-		b.layOutWindows()
-		return
+// take checks the Specs, and what several have in common.
+func (b *builder) take(specs []Spec) error {
+	if len(specs) == 0 {
+		return errors.New("no program")
 	}
-	b.layOutData()
-	b.layOutWindows()
-	b.layOutText()
-	b.layOutKernels()
-}
-
-// layOutKernels places the kernel section and the weight file: each in a
-// segment of its own, the weight file first where it is alone.
-func (b *builder) layOutKernels() {
-	segments := 0
-	add := func(size uint64, flags uint32, data []byte) *Segment {
-		segment, section := fmt.Sprintf("__KERN_%d", segments), fmt.Sprintf("__kern_%d", segments)
-		segments++
-		return b.newSegment(segment, size, ProtRead, SegmentNoRelocs,
-			newSection(segment, section, b.addr, size, sectionAlignTile, flags, data))
+	specs = slices.Clone(specs)
+	if err := oneVersion(specs); err != nil {
+		return err
 	}
-	if b.KernelSection != nil {
-		b.kernels = add(uint64(len(b.KernelSection)), SectionConst, b.KernelSection)
-	}
-	switch {
-	case b.WeightFile != nil:
-		b.weights = add(uint64(len(b.WeightFile)), SectionConst, b.WeightFile)
-	case b.External > 0:
-		b.weights = add(b.External, SectionExternal, nil)
-	}
-	if b.kernels == nil {
-		b.kernels, b.weights = b.weights, nil
-	}
-}
-
-// layOutData places the memory that is neither in the file nor a port's: scratch,
-// then derived memory.
-func (b *builder) layOutData() {
-	derivedStart := alignUp(b.Scratch, tileSize)
-	var sections []*Section
-	if b.Scratch > 0 {
-		b.scratch = newSection("__DATA", "__bss", b.addr, b.Scratch, sectionAlignTile, SectionScratch, nil)
-		sections = append(sections, b.scratch)
-	}
-	if b.Derived > 0 {
-		b.derived = newSection("__DATA", "__derived", b.addr+derivedStart, b.Derived, sectionAlignTile, SectionDerived, nil)
-		sections = append(sections, b.derived)
-	}
-	if sections != nil {
-		b.data = b.newSegment("__DATA", derivedStart+b.Derived, ProtRead|ProtWrite, SegmentNoRelocs, sections...)
-	}
-}
-
-func (b *builder) layOutText() {
-	segmentFlags, sectionFlags := uint32(SegmentNoRelocs), uint32(SectionText)
-	if len(b.Relocs) > 0 {
-		segmentFlags, sectionFlags = 0, SectionText|SectionHasRelocs
-	}
-	textSize, constSize := uint64(len(b.Text)), uint64(len(b.Constants))
-	constStart := alignUp(textSize, tileSize)
-	sections := []*Section{
-		newSection("__TEXT", "__text", b.addr, textSize, sectionAlignPage, sectionFlags, b.Text),
-		newSection("__TEXT", "__const", b.addr+constStart, constSize, sectionAlignTile, SectionConst, b.Constants),
-	}
-	size := constStart + constSize
-	if len(b.Foreign) > 0 {
-		start := alignUp(size, tileSize)
-		var numbers []byte
-		for _, task := range b.Foreign {
-			numbers = le.AppendUint32(numbers, task)
-		}
-		size = start + uint64(len(numbers))
-		sections = append(sections, newSection("__TEXT", foreignSection, b.addr+start, uint64(len(numbers)), sectionAlignTile, SectionConst, numbers))
-	}
-	b.text = b.newSegment("__TEXT", size, ProtRead|ProtExecute, segmentFlags, sections...)
-}
-
-func (b *builder) layOutWindows() {
-	for _, i := range b.Windows {
-		p := &b.Ports[i]
-		name, prot, flags := "__const", uint32(ProtRead), uint32(SectionInput)
-		switch p.Direction {
-		case Out:
-			name, prot, flags = "__data", ProtWrite, SectionOutput
-		case InOut:
-			name, prot, flags = "__state", ProtRead|ProtWrite, SectionState
-		}
-		b.windows = append(b.windows, b.newSegment("__FVMLIB", p.bytes(), prot, SegmentNoRelocs|SegmentFixedLib,
-			newSection("__FVMLIB", name, b.addr, p.bytes(), sectionAlignPage, flags, nil)))
-	}
-}
-
-// segments lists the segments in file order, which is that of their addresses.
-func (b *builder) segments() []*Segment {
-	list := []*Segment{b.guard}
-	if b.Form == Form2020 {
-		list = append(list, b.text)
-		return append(list, b.windows...)
-	}
-	if b.data != nil {
-		list = append(list, b.data)
-	}
-	list = append(append(list, b.windows...), b.text)
-	for _, s := range []*Segment{b.kernels, b.weights} {
-		if s != nil {
-			list = append(list, s)
-		}
-	}
-	return list
-}
-
-// ordinal is the number by which symbols and relocations name a section.
-func (b *builder) ordinal(s *Section) int {
-	n := 0
-	for _, seg := range b.segments() {
-		for _, sect := range seg.Sections {
-			if n++; sect == s {
-				return n
+	names := map[string]bool{}
+	for _, spec := range specs {
+		spec.setDefaults()
+		if err := spec.check(); err != nil {
+			if len(specs) > 1 {
+				err = fmt.Errorf("program %q: %w", spec.Program, err)
 			}
+			return err
 		}
+		b.programs = append(b.programs, &programBuilder{Spec: spec})
+		first := b.programs[0]
+		switch {
+		case names[spec.Program]:
+			return fmt.Errorf("a second program %q", spec.Program)
+		case spec.Subtype != first.Subtype || spec.Banner != first.Banner:
+			return fmt.Errorf("programs %q and %q have other targets or banners", first.Program, spec.Program)
+		case len(specs) > 1 && spec.Form == Form2020:
+			return fmt.Errorf("program %q: several programs need the form of 2026", spec.Program)
+		}
+		names[spec.Program] = true
 	}
-	panic("bug: a section of no segment")
+	b.form = b.programs[0].Form
+	return nil
 }
 
-// kernelSection is where the kernel streams are.
-func (b *builder) kernelSection() *Section {
-	if b.kernels != nil {
-		return b.kernels.Sections[0]
+// oneVersion makes the tasks of all programs those of one version. A container
+// has one, beside which tasks may be of version 256.
+func oneVersion(specs []Spec) error {
+	version := td.Version(0)
+	for _, s := range specs {
+		switch v := s.TaskVersion; {
+		case v == 0 || v == version || v == td.V256 && version != 0:
+		case version == 0 || version == td.V256:
+			version = v
+		default:
+			return fmt.Errorf("program %q has tasks of %v, others of %v", s.Program, v, version)
+		}
 	}
-	return b.text.Sections[1]
+	for i := range specs {
+		s := &specs[i]
+		if s.TaskVersion != td.V256 || version == td.V256 {
+			continue
+		}
+		s.TaskVersion, s.Foreign = version, nil
+		for task := range s.Tasks {
+			s.Foreign = append(s.Foreign, uint32(task))
+		}
+	}
+	return nil
 }
+
+// maxSections is how many sections a symbol, which has a byte for them, can name.
+const maxSections = 255
+
+func (b *builder) checkSections() error {
+	n := 0
+	for _, s := range b.segments() {
+		n += len(s.Sections)
+	}
+	if n > maxSections {
+		return fmt.Errorf("%d programs have %d sections of memory, want %d or fewer", len(b.programs), n, maxSections)
+	}
+	return nil
+}
+
+// several reports whether the container has more than one program. What the
+// layout has for that alone is ours: no real file has two.
+func (b *builder) several() bool { return len(b.programs) > 1 }
 
 // symbols makes the symbol table: kernel streams, ports, the catalogue, the
 // shapes of the ports (h13 1.7).
@@ -198,31 +147,20 @@ func (b *builder) symbols() {
 		b.strings = append(append(b.strings, name...), 0)
 		b.syms = append(b.syms, s)
 	}
-	kernels := b.kernelSection()
-	ordinal := uint8(b.ordinal(kernels))
-	for _, k := range b.Kernels {
-		name := KernelName{Digest: k.Digest}
-		if k.Digest == "" {
-			name.Digest = fmt.Sprintf("%X", sha256.Sum256(kernels.Data))
-		}
-		for i, off := range k.Offsets {
-			if name.Engine = i; len(k.Offsets)+k.Empty == 1 {
-				name.Engine = -1
+	for i, p := range b.programs {
+		for _, k := range p.Kernels {
+			if b.named(i, k) {
+				continue
 			}
-			add(name.String(), Symbol{Type: SymbolAddress, Section: ordinal, Desc: DescRead, Value: kernels.Addr + off})
-		}
-		for i := range k.Empty {
-			name.Engine = len(k.Offsets) + i
-			add(name.String(), Symbol{Type: SymbolAddress, Section: ordinal, Desc: DescNone, Value: kernels.Addr + kernels.Size})
+			b.kernelSymbols(p, k, add)
 		}
 	}
-	for i, port := range b.Windows {
-		p, window := b.Ports[port], b.windows[i]
+	for _, w := range b.windows {
 		desc := uint16(DescRead)
-		if p.Direction == Out {
+		if w.Direction == Out {
 			desc = DescNone
 		}
-		add(p.Name, Symbol{Type: SymbolAddress, Section: uint8(b.ordinal(window.Sections[0])), Desc: desc, Value: window.Addr})
+		add(w.PortSpec.Name, Symbol{Type: SymbolAddress, Section: uint8(b.ordinal(w.Sections[0])), Desc: desc, Value: w.Addr})
 	}
 	last := 0
 	for _, t := range elementTypes {
@@ -232,11 +170,44 @@ func (b *builder) symbols() {
 		}
 	}
 	number := last + 1
-	for _, port := range b.Windows {
-		p := b.Ports[port]
-		add(shapeOf(p.Name, number, p.Element, p.Shape, p.Strides).String(), Symbol{Type: SymbolShape, Desc: uint16(number)})
+	for _, w := range b.windows {
+		add(shapeOf(w.PortSpec.Name, number, w.Element, w.Shape, w.Strides).String(), Symbol{Type: SymbolShape, Desc: uint16(number)})
 		number += shapeNumbers
 	}
+}
+
+// kernelSymbols names the streams of a kernel.
+func (b *builder) kernelSymbols(p *programBuilder, k KernelSpec, add func(string, Symbol)) {
+	kernels := p.kernelSection()
+	ordinal := uint8(b.ordinal(kernels))
+	name := KernelName{Digest: k.Digest}
+	if k.Digest == "" {
+		name.Digest = fmt.Sprintf("%X", sha256.Sum256(kernels.Data))
+	}
+	for i, off := range k.Offsets {
+		if name.Engine = i; len(k.Offsets)+k.Empty == 1 {
+			name.Engine = -1
+		}
+		add(name.String(), Symbol{Type: SymbolAddress, Section: ordinal, Desc: DescRead, Value: kernels.Addr + off})
+	}
+	for i := range k.Empty {
+		name.Engine = len(k.Offsets) + i
+		add(name.String(), Symbol{Type: SymbolAddress, Section: ordinal, Desc: DescNone, Value: kernels.Addr + kernels.Size})
+	}
+}
+
+// named reports whether an earlier program has named the same kernel of the same
+// section.
+func (b *builder) named(program int, k KernelSpec) bool {
+	kernels := b.programs[program].kernelSection()
+	for _, p := range b.programs[:program] {
+		if p.kernelSection() == kernels && slices.ContainsFunc(p.Kernels, func(o KernelSpec) bool {
+			return o.Digest == k.Digest && o.Empty == k.Empty && slices.Equal(o.Offsets, k.Offsets)
+		}) {
+			return true
+		}
+	}
+	return false
 }
 
 // lists says whether the catalogue of a file has the element type: those of the
@@ -246,71 +217,86 @@ func (b *builder) lists(t ElementType) bool {
 	case compiler2020:
 		return true
 	case compiler2026:
-		return b.Form == Form2026
+		return b.form == Form2026
 	}
-	return slices.ContainsFunc(b.Ports, func(p PortSpec) bool { return p.Element == t.Number })
+	return slices.ContainsFunc(b.windows, func(w *portWindow) bool { return w.Element == t.Number })
 }
 
 // commands makes the load commands. Their sizes do not depend on the offsets
 // that place fills in.
 func (b *builder) commands() []Command {
-	wide := b.Form == Form2026
+	wide := b.form == Form2026
 	var list []Command
 	for _, s := range b.segments() {
 		list = append(list, s)
 	}
-	for i, port := range b.Windows {
-		list = append(list, NewPortBinding(wide, b.Ports[port].Name, b.windows[i].Addr))
+	for _, w := range b.windows {
+		list = append(list, NewPortBinding(wide, w.PortSpec.Name, w.Addr))
 	}
-	list = append(list, b.program())
-	for i := range b.Ports {
-		list = append(list, b.tensor(&b.Ports[i]))
+	for _, p := range b.programs {
+		list = append(list, b.program(p))
+		for i := range p.Ports {
+			list = append(list, p.tensor(&p.Ports[i]))
+		}
 	}
-	return append(list, NewIdent(b.Banner), &b.table)
+	return append(list, NewIdent(b.programs[0].Banner), &b.table)
 }
 
-func (b *builder) program() *ProgramThread {
+func (b *builder) program(p *programBuilder) *ProgramThread {
 	t := &ProgramThread{Words: WordsProgram}
-	t.Bases[BaseText] = b.text.Addr
-	t.Bases[BaseConst] = b.kernelSection().Addr
-	if b.Form == Form2026 {
-		t.Bases[BaseTextConst] = b.text.Sections[1].Addr
+	t.Bases[BaseText] = p.text.Addr
+	t.Bases[BaseConst] = p.kernelSection().Addr
+	if b.form == Form2026 {
+		t.Bases[BaseTextConst] = p.text.Sections[1].Addr
 	}
-	if b.weights != nil {
-		t.Bases[BaseWeights] = b.weights.Addr
+	if p.weights != nil {
+		t.Bases[BaseWeights] = p.weights.Addr
 	}
-	if b.scratch != nil {
-		t.Bases[BaseScratch] = b.scratch.Addr
+	if b.several() { // where nothing is, the memory of another program may begin
+		if p.kernelSection().Size == 0 {
+			t.Bases[BaseConst] = 0
+		}
+		if len(p.Constants) == 0 {
+			t.Bases[BaseTextConst] = 0
+		}
+		if p.weights != nil && p.weights.Size == 0 {
+			t.Bases[BaseWeights] = 0
+		}
 	}
-	if b.derived != nil {
-		t.Bases[BaseDerived] = b.derived.Addr
+	if p.scratch != nil {
+		t.Bases[BaseScratch] = p.scratch.Addr
+	}
+	if p.derived != nil {
+		t.Bases[BaseDerived] = p.derived.Addr
 	}
 	// v4.2.1 counts the outputs first, compilers of 2026 take the windows as
 	// they come (h13 1.5).
 	next := BasePorts
 	for _, outputs := range []bool{true, false} {
-		for i, port := range b.Windows {
-			if b.Form == Form2026 && outputs || b.Form == Form2020 && outputs != (b.Ports[port].Direction != In) {
+		for _, w := range p.windows {
+			if b.form == Form2026 && outputs || b.form == Form2020 && outputs != (w.Direction != In) {
 				continue
 			}
-			t.Bases[next] = b.windows[i].Addr
+			t.Bases[next] = w.Addr
 			next++
 		}
 	}
-	t.FirstTask, t.FirstTaskWords, t.Tasks = b.text.Addr, uint32(b.FirstTaskWords-1), uint32(b.Tasks)
+	t.FirstTask, t.FirstTaskWords, t.Tasks = p.text.Addr, uint32(p.FirstTaskWords-1), uint32(p.Tasks)
 	t.Unknown824 = 0xffff
-	t.Unknown850, t.Unknown858 = b.Unknown850, b.Unknown858
+	t.Unknown850, t.Unknown858 = p.Unknown850, p.Unknown858
 	t.NameOffset = programHeadSize
-	if b.Form == Form2026 {
-		t.Tail = encodeAttributes(b.Attributes)
+	if b.form == Form2026 {
+		t.Tail = encodeAttributes(p.Attributes)
 		t.NameOffset += uint32(len(t.Tail))
 		t.Words = (t.NameOffset - threadHeadSize) / 4
 	}
-	t.Tail = append(t.Tail, paddedString(int(t.NameOffset), b.Program)...)
+	t.Tail = append(t.Tail, paddedString(int(t.NameOffset), p.Program)...)
 	return t
 }
 
-func (b *builder) tensor(p *PortSpec) *TensorThread {
+// tensor makes the thread of a port, which belongs to the program whose name its
+// network has.
+func (b *programBuilder) tensor(p *PortSpec) *TensorThread {
 	t := &TensorThread{Words: WordsTensor, TensorState: TensorState{
 		Unknown10: 3, Direction: p.Direction, Element: p.Element, Shape: p.Shape, Unknown38: 1,
 		Strides: p.Strides, BatchBytes: p.Strides[0], Unknown78: 1, UsedBytes: p.used(),
@@ -338,15 +324,18 @@ func (b *builder) place() error {
 	b.table.StringOffset = uint32(end)
 	end += uint64(len(b.strings))
 
-	text := b.text.Sections[0]
-	if len(b.Relocs) > 0 {
+	for _, p := range b.programs {
+		if len(p.Relocs) == 0 {
+			continue
+		}
 		end = alignUp(end, 8)
+		text := p.text.Sections[0]
 		text.RelocOffset = uint32(end)
-		info := RelocInfo(b.ordinal(b.kernelSection()))
-		for _, off := range b.Relocs {
+		info := RelocInfo(b.ordinal(p.kernelSection()))
+		for _, off := range p.Relocs {
 			text.Relocs = append(text.Relocs, Reloc{off, info})
 		}
-		end += 8 * uint64(len(b.Relocs))
+		end += 8 * uint64(len(p.Relocs))
 	}
 	for _, seg := range b.segments() {
 		if len(seg.Sections) == 0 || seg.Sections[0].Data == nil {
@@ -359,7 +348,7 @@ func (b *builder) place() error {
 		}
 		end += seg.Size
 	}
-	if end > 1<<32-1 || b.addr > 1<<32 && b.Form == Form2020 {
+	if end > 1<<32-1 || b.addr > 1<<32 && b.form == Form2020 {
 		return fmt.Errorf("0x%x bytes of file, addresses to 0x%x; want 32 bits", end, b.addr)
 	}
 	b.size = int64(end)
@@ -369,7 +358,7 @@ func (b *builder) place() error {
 func (b *builder) file() *File {
 	f := &File{
 		Header: Header{
-			Magic: Magic, CPUType: CPUType, CPUSubtype: b.Subtype, FileType: FileTypeExecute, Flags: HeaderFlags,
+			Magic: Magic, CPUType: CPUType, CPUSubtype: b.programs[0].Subtype, FileType: FileTypeExecute, Flags: HeaderFlags,
 		},
 		Commands: b.commands(), Symbols: b.syms, Strings: b.strings, Size: b.size,
 	}

@@ -21,6 +21,10 @@
 // rests on it, or on other published notes about files of 2026, is likely at
 // best. Where they differ, the fact sheet wins and the difference is noted.
 //
+// A container may have several programs: Procedures lists them, each with its own
+// ports, tasks and base-address table, and Build takes a Spec for each. All known
+// files have one. How several share a file is ours; see Procedure.
+//
 // Containers for the target `virtual` have the form of 2026 and four things that
 // are ours, each marked so where it is defined: ports that are read and written,
 // for states; derived memory, which tasks fill once from constants; a kernel

@@ -190,8 +190,10 @@ func (f *File) KernelSections() []*Section {
 
 // External is the section whose bytes are not in the file but a weight file
 // that the loader binds, or nil.
-func (f *File) External() *Section {
-	for _, s := range f.Sections() {
+func (f *File) External() *Section { return externalOf(f.Sections()) }
+
+func externalOf(sections []*Section) *Section {
+	for _, s := range sections {
 		if s.Flags == SectionExternal && s.Data == nil {
 			return s
 		}

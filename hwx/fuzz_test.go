@@ -51,6 +51,7 @@ func FuzzFile(f *testing.F) {
 		_, data := mustBuild(f, spec)
 		f.Add(compact(f, data))
 	}
+	f.Add(compact(f, buildSeveral(f, severalSpecs(f)...)))
 	// Apple's files too, where they are at hand.
 	paths, _ := filepath.Glob(filepath.Join("..", "..", "shared", "hwx", "*.hwx"))
 	for _, path := range paths {

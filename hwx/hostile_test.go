@@ -44,14 +44,40 @@ func probe(t *testing.T, data []byte) error {
 		}
 	}
 	_, weightsErr := f.Weights()
-	if spec, err := f.Describe(); err == nil {
-		if b, err := Build(*spec); err == nil {
+	probeProcedures(t, f)
+	if specs, err := f.DescribeAll(); err == nil {
+		if b, err := Build(specs...); err == nil {
 			if _, err := b.Encode(); err != nil {
 				t.Errorf("Build of the description: %v", err)
 			}
 		}
 	}
 	return errors.Join(programErr, portsErr, streamsErr, shapesErr, typesErr, tasksErr, weightsErr)
+}
+
+// probeProcedures asks everything of several procedures.
+func probeProcedures(t *testing.T, f *File) {
+	t.Helper()
+	list, err := f.Procedures()
+	if len(list) == 1 {
+		return // the file has answered for it
+	}
+	all := []error{err}
+	for _, p := range list {
+		_, portsErr := p.Ports()
+		_, tasksErr := p.Tasks()
+		_, infoErr := p.Info()
+		all = append(all, portsErr, tasksErr, infoErr)
+		p.Bases()
+		p.External()
+		p.Weights() // whose errors may be about what is not there
+	}
+	for _, err := range all {
+		var format *FormatError
+		if err != nil && !errors.As(err, &format) {
+			t.Errorf("error without its place: %v", err)
+		}
+	}
 }
 
 func TestTruncatedContainers(t *testing.T) {

@@ -15,12 +15,13 @@ import (
 
 // A Weight is a number of a layer and the value that it is to get.
 type Weight struct {
-	Task  int    // which task loads it
-	Bias  bool   // the bias of output Out, not a weight
-	Out   int    // output channel; groups follow each other
-	In    int    // input channel of its group
-	Y, X  int    // place in the window
-	Value uint16 // fp16, or a byte where the kernel's format is td.KernelInt8
+	Procedure int    // of several: its index; other procedures that share the kernel get the value too
+	Task      int    // which task loads it
+	Bias      bool   // the bias of output Out, not a weight
+	Out       int    // output channel; groups follow each other
+	In        int    // input channel of its group
+	Y, X      int    // place in the window
+	Value     uint16 // fp16, or a byte where the kernel's format is td.KernelInt8
 }
 
 func (w Weight) String() string {
@@ -56,13 +57,18 @@ type taskKernel struct {
 
 type span struct{ offset, size int64 }
 
-// Weights finds the kernels of all tasks.
+// Weights finds the kernels of all tasks of a container with one program.
 func (f *File) Weights() (*WeightMap, error) {
-	placed, err := f.Tasks()
+	p, err := f.Procedure("")
 	if err != nil {
 		return nil, err
 	}
-	program, err := f.Program()
+	return p.Weights()
+}
+
+// Weights finds the kernels of all tasks.
+func (p *Procedure) Weights() (*WeightMap, error) {
+	placed, err := p.Tasks()
 	if err != nil {
 		return nil, err
 	}
@@ -77,9 +83,9 @@ func (f *File) Weights() (*WeightMap, error) {
 			regs = td.NewRegisters(layout)
 		}
 		regs.Apply(t.Task)
-		k, err := f.taskKernel(program, t.Task, regs)
+		k, err := p.file.taskKernel(p.Program, t.Task, regs)
 		if err != nil {
-			return nil, damage(int64(f.Text().Offset)+int64(t.Offset), "task %d: %v", i, err)
+			return nil, damage(int64(p.Text.Offset)+int64(t.Offset), "task %d: %v", i, err)
 		}
 		m.tasks = append(m.tasks, k)
 	}
@@ -180,19 +186,32 @@ func PatchWeights(container []byte, weights ...Weight) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	m, err := f.Weights()
+	procedures, err := f.Procedures()
 	if err != nil {
 		return nil, err
 	}
+	maps := make([]*WeightMap, len(procedures))
 	patched := bytes.Clone(container)
-	packed := make(map[int][]Weight) // of zero-skipping streams, by task
+	type task struct{ procedure, task int }
+	packed := make(map[task][]Weight) // of zero-skipping streams
 	for _, w := range weights {
+		if w.Procedure < 0 || w.Procedure >= len(maps) {
+			return nil, fmt.Errorf("%v: procedure %d of %d", w, w.Procedure, len(maps))
+		}
+		m := maps[w.Procedure]
+		if m == nil {
+			if m, err = procedures[w.Procedure].Weights(); err != nil {
+				return nil, err
+			}
+			maps[w.Procedure] = m
+		}
 		k, err := m.kernel(w)
 		if err != nil {
 			return nil, err
 		}
 		if k.ZeroSkip {
-			packed[w.Task] = append(packed[w.Task], w)
+			at := task{w.Procedure, w.Task}
+			packed[at] = append(packed[at], w)
 			continue
 		}
 		p, err := m.Locate(w)
@@ -208,8 +227,8 @@ func PatchWeights(container []byte, weights ...Weight) ([]byte, error) {
 			le.PutUint16(patched[p.FileOffset():], w.Value)
 		}
 	}
-	for task, list := range packed {
-		if err := m.tasks[task].repack(patched, list); err != nil {
+	for at, list := range packed {
+		if err := maps[at.procedure].tasks[at.task].repack(patched, list); err != nil {
 			return nil, err
 		}
 	}

@@ -3,6 +3,7 @@ package hwx
 import (
 	"cmp"
 	"math/bits"
+	"slices"
 	"strings"
 )
 
@@ -17,38 +18,14 @@ type Program struct {
 	Thread         *ProgramThread     // the command that says so
 }
 
-// Program returns the container's program. A container without one, or with
-// several, is an error: no real file has more than one.
+// Program returns the container's program. A container without one is an error,
+// and so is one with several, which Procedures lists.
 func (f *File) Program() (*Program, error) {
-	var thread *ProgramThread
-	var at int64
-	for pos, c := range f.placed() {
-		if t, ok := c.(*ProgramThread); ok {
-			if thread != nil {
-				return nil, damage(pos, "a second program; want one")
-			}
-			thread, at = t, pos
-		}
+	p, err := f.Procedure("")
+	if err != nil {
+		return nil, err
 	}
-	if thread == nil {
-		return nil, damage(headerSize, "no program thread among the %d load commands", len(f.Commands))
-	}
-	text := f.Text()
-	if text == nil || text.Data == nil {
-		return nil, damage(at, "no section __TEXT,__text for the tasks of program %q", thread.Name())
-	}
-	p := &Program{
-		Name: thread.Name(), FirstTask: thread.FirstTask, FirstTaskWords: int(thread.FirstTaskWords) + 1,
-		Tasks: int(thread.Tasks), Bases: &thread.Bases, Thread: thread,
-	}
-	if p.Tasks < 1 || uint64(p.Tasks) > text.Size/4 {
-		return nil, damage(at+0x81c, "%d tasks in 0x%x bytes of text", p.Tasks, text.Size)
-	}
-	size := 4 * (uint64(thread.FirstTaskWords) + 1)
-	if size > text.Size || p.FirstTask < text.Addr || p.FirstTask-text.Addr > text.Size-size {
-		return nil, damage(at+0x810, "the first task has 0x%x bytes at address 0x%x, outside the text with 0x%x bytes at 0x%x", size, p.FirstTask, text.Size, text.Addr)
-	}
-	return p, nil
+	return p.Program, nil
 }
 
 // A Port is a tensor that the runtime binds: a window of the address space with
@@ -71,14 +48,25 @@ type Port struct {
 
 // Ports lists the ports in the order of the tensor threads. Everything about a
 // port is checked: the elements that its shape and strides reach are in its
-// window, and the window has no bytes in the file.
+// window, and the window has no bytes in the file. Those of several programs, the
+// programs list.
 func (f *File) Ports() ([]Port, error) {
-	bindings, err := f.bindings()
+	threads := slices.Collect(all[*ProgramThread](f))
+	if len(threads) > 1 {
+		return nil, damage(f.offsetOf(threads[1]), "a second program; want one: each has ports of its own")
+	}
+	return f.portsOf(threads, func(*PortBinding) bool { return true }, func(*TensorThread) bool { return true })
+}
+
+// portsOf lists the ports of a program, if there is one: which of the bindings
+// and tensors are its own, the functions say.
+func (f *File) portsOf(threads []*ProgramThread, bound func(*PortBinding) bool, owned func(*TensorThread) bool) ([]Port, error) {
+	bindings, err := f.bindings(bound)
 	if err != nil {
 		return nil, err
 	}
 	baseOf := make(map[uint64]int)
-	for thread := range all[*ProgramThread](f) {
+	for _, thread := range threads {
 		for i := BaseCount - 1; i >= BasePorts; i-- {
 			if thread.Bases[i] != 0 {
 				baseOf[thread.Bases[i]] = i
@@ -89,7 +77,7 @@ func (f *File) Ports() ([]Port, error) {
 	taken := make(map[*PortBinding]bool)
 	for at, c := range f.placed() {
 		t, ok := c.(*TensorThread)
-		if !ok {
+		if !ok || !owned(t) {
 			continue
 		}
 		b := bindings.of(t)
@@ -148,12 +136,12 @@ type boundPort struct {
 // windowDirections are the directions of ports by the flags of their windows.
 var windowDirections = map[uint32]Direction{SectionInput: In, SectionOutput: Out, SectionState: InOut}
 
-func (f *File) bindings() (boundPorts, error) {
+func (f *File) bindings(wanted func(*PortBinding) bool) (boundPorts, error) {
 	bindings := make(boundPorts)
 	count := 0
 	for at, c := range f.placed() {
 		b, ok := c.(*PortBinding)
-		if !ok {
+		if !ok || !wanted(b) {
 			continue
 		}
 		if count++; count > BaseCount {
@@ -262,6 +250,18 @@ func (f *File) Lookup(addr uint64) (*Section, int64) {
 	return nil, 0
 }
 
+// begins are the sections by the addresses where they begin, without those that
+// have no bytes.
+func (f *File) begins() map[uint64]*Section {
+	begins := make(map[uint64]*Section)
+	for _, s := range f.Sections() {
+		if s.Size > 0 {
+			begins[s.Addr] = s
+		}
+	}
+	return begins
+}
+
 // A BaseKind says what an entry of the base-address table points at.
 type BaseKind string
 
@@ -286,7 +286,8 @@ type Base struct {
 
 // Bases lists the entries of the base-address table that are not zero, and what
 // they point at. Which entry is what, only the addresses say: compilers differ
-// in the order of the ports (h13 1.5).
+// in the order of the ports (h13 1.5). Of several programs, it is all tables, one
+// after the other.
 func (f *File) Bases() []Base {
 	names := make(map[uint64]string)
 	for b := range all[*PortBinding](f) {
@@ -294,32 +295,40 @@ func (f *File) Bases() []Base {
 	}
 	var list []Base
 	for thread := range all[*ProgramThread](f) {
-		for i, addr := range thread.Bases {
-			if addr == 0 {
-				continue
-			}
-			b := Base{Index: i, Addr: addr, Kind: KindOther}
-			s, offset := f.Lookup(addr)
-			if s != nil && offset == 0 {
-				b.Section, b.Name = s, s.Segment.String()+","+s.Name.String()
-				switch {
-				case s.Segment.String() == "__FVMLIB":
-					b.Kind = KindPort
-				case s == f.Text():
-					b.Kind = KindText
-				case s.Data != nil || s.Flags == SectionExternal:
-					b.Kind = KindConst
-				case s.Flags == SectionDerived:
-					b.Kind = KindDerived
-				default:
-					b.Kind = KindScratch
-				}
-			}
-			if name, ok := names[addr]; ok {
-				b.Name = name
-			}
-			list = append(list, b)
+		list = append(list, f.bases(thread, f.Text(), names)...)
+	}
+	return list
+}
+
+// bases lists the table of one program, whose tasks are in text. The names are
+// those of the ports by address.
+func (f *File) bases(thread *ProgramThread, text *Section, names map[uint64]string) []Base {
+	begins := f.begins()
+	var list []Base
+	for i, addr := range thread.Bases {
+		if addr == 0 {
+			continue
 		}
+		b := Base{Index: i, Addr: addr, Kind: KindOther}
+		if s := begins[addr]; s != nil {
+			b.Section, b.Name = s, s.Segment.String()+","+s.Name.String()
+			switch {
+			case s.Segment.String() == "__FVMLIB":
+				b.Kind = KindPort
+			case s == text:
+				b.Kind = KindText
+			case s.Data != nil || s.Flags == SectionExternal:
+				b.Kind = KindConst
+			case s.Flags == SectionDerived:
+				b.Kind = KindDerived
+			default:
+				b.Kind = KindScratch
+			}
+		}
+		if name, ok := names[addr]; ok {
+			b.Name = name
+		}
+		list = append(list, b)
 	}
 	return list
 }

@@ -31,7 +31,8 @@ func (f Form) String() string {
 	return "2020"
 }
 
-// A Spec is what a container is made of. Build derives everything else.
+// A Spec is what a program of a container is made of. Build derives everything
+// else. Several have Form2026, Subtype and Banner in common.
 type Spec struct {
 	Form    Form
 	Subtype uint32 // of the CPU; 0: SubtypeH13

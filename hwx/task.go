@@ -61,33 +61,40 @@ func (s *Spec) banner() string {
 	return fmt.Sprintf("%s%s%d\n", defaultBanner, taskVersionLine, s.TaskVersion)
 }
 
-// Tasks decodes the task stream. The tasks follow each other as their links
-// say, and are as many as the program counts.
+// Tasks decodes the task stream of a container with one program.
 func (f *File) Tasks() ([]td.Placed, error) {
-	version, err := f.TaskVersion()
+	if _, err := f.TaskVersion(); err != nil {
+		return nil, err
+	}
+	p, err := f.Procedure("")
 	if err != nil {
 		return nil, err
 	}
-	p, err := f.Program()
+	return p.Tasks()
+}
+
+// Tasks decodes the task stream. The tasks follow each other as their links say,
+// and are as many as the program counts. Links and offsets count from the text.
+func (p *Procedure) Tasks() ([]td.Placed, error) {
+	version, err := p.file.TaskVersion()
 	if err != nil {
 		return nil, err
 	}
-	foreign, err := f.foreign(p)
+	foreign, err := p.foreign()
 	if err != nil {
 		return nil, err
 	}
-	text := f.Text()
-	tasks, err := td.DecodeMixed(version, text.Data, int(p.FirstTask-text.Addr), p.FirstTaskWords, foreign)
+	tasks, err := td.DecodeMixed(version, p.Text.Data, int(p.Program.FirstTask-p.Text.Addr), p.Program.FirstTaskWords, foreign)
 	if err != nil {
 		// td counts from the beginning of the text.
 		var format *td.FormatError
 		if errors.As(err, &format) {
-			return nil, damage(int64(text.Offset)+format.Offset, "task %d: %s", max(format.Task, 0), format.Msg)
+			return nil, damage(int64(p.Text.Offset)+format.Offset, "task %d: %s", max(format.Task, 0), format.Msg)
 		}
 		return nil, err
 	}
-	if len(tasks) != p.Tasks {
-		return nil, damage(f.offsetOf(p.Thread)+0x81c, "%d tasks are linked, the program counts %d", len(tasks), p.Tasks)
+	if len(tasks) != p.Program.Tasks {
+		return nil, damage(p.at+0x81c, "%d tasks are linked, the program counts %d", len(tasks), p.Program.Tasks)
 	}
 	return tasks, nil
 }
@@ -97,9 +104,9 @@ func (f *File) Tasks() ([]td.Placed, error) {
 // bits, rising. It is ours.
 const foreignSection = "__espalier"
 
-// foreign reads the tasks that are not of the program's version.
-func (f *File) foreign(p *Program) (map[int]td.Version, error) {
-	s := f.Section("__TEXT", foreignSection)
+// foreign reads the tasks that are not of the container's version.
+func (p *Procedure) foreign() (map[int]td.Version, error) {
+	s := p.section("__TEXT", foreignSection)
 	if s == nil {
 		return nil, nil
 	}
@@ -109,8 +116,8 @@ func (f *File) foreign(p *Program) (map[int]td.Version, error) {
 			return nil, damage(int64(s.Offset)+int64(at), "%s: %d bytes after the last number", foreignSection, len(s.Data)-at)
 		}
 		task := le.Uint32(s.Data[at:])
-		if int64(task) <= int64(last) || int64(task) >= int64(p.Tasks) {
-			return nil, damage(int64(s.Offset)+int64(at), "%s: task %d after %d, of %d tasks", foreignSection, task, last, p.Tasks)
+		if int64(task) <= int64(last) || int64(task) >= int64(p.Program.Tasks) {
+			return nil, damage(int64(s.Offset)+int64(at), "%s: task %d after %d, of %d tasks", foreignSection, task, last, p.Program.Tasks)
 		}
 		last = int(task)
 		foreign[last] = td.V256
