@@ -8,16 +8,13 @@ import (
 	"howett.net/plist"
 )
 
-// Is reports whether data is a network description: a property list that speaks of networks.
+// Is reports whether data looks like a network description: a property list that speaks of networks. Whether it is a good one is for
+// Read to say, which has the reason.
 func Is(data []byte) bool {
-	if !bytes.HasPrefix(data, binaryMagic) && !isXML(data) {
+	if !bytes.HasPrefix(data, binaryMagic) && !(isXML(data) && bytes.Contains(data[:min(len(data), 1<<16)], []byte("<plist"))) {
 		return false
 	}
-	if !bytes.Contains(data, []byte("Networks")) && !bytes.Contains(data, []byte("ProcedureList")) {
-		return false
-	}
-	root, err := decode(data)
-	return err == nil && (root["Networks"] != nil || root["ProcedureList"] != nil)
+	return bytes.Contains(data, []byte("Networks")) || bytes.Contains(data, []byte("ProcedureList"))
 }
 
 // Read parses a network description. It opens no weights.
