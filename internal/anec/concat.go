@@ -20,7 +20,7 @@ var concatInfo = KindInfo{
 
 	Pattern: Pattern{2, -1, "Concat layer must have at least 2 inputs", fromGates}, Check: matched(validateConcat),
 
-	Unit: OnArray, Epilogue: EpilogueNone, TextureSlot: No, Broadcasts: No, Integers: No,
+	Unit: OnArray, Epilogue: EpilogueNone, TextureSlot: No, Broadcasts: No, Integers: No, Hidden: No,
 	View: noView, InPlace: overNone, Rows: allRows, AtLoad: always, Cost: perResult(0),
 	NoTask: "one copy for each part that is not written in place",
 }
@@ -62,7 +62,7 @@ var tileInfo = KindInfo{
 
 	Pattern: Pattern{1, 1, "", "the contract of the kind" + textOurs}, Check: matched(validateTile),
 
-	Unit: OnArray, Epilogue: EpilogueOwn, TextureSlot: No, Broadcasts: No, Integers: No,
+	Unit: OnArray, Epilogue: EpilogueOwn, TextureSlot: No, Broadcasts: No, Integers: No, Hidden: No,
 	View: noView, InPlace: overNone, Rows: allRows, AtLoad: always, Cost: perResult(0),
 }
 
@@ -91,7 +91,7 @@ var broadcastInfo = KindInfo{
 
 	Pattern: Pattern{1, 1, "", onlyCount}, Check: matched(validateBroadcast),
 
-	Unit: OnArray, Epilogue: EpilogueOwn, TextureSlot: No, Broadcasts: No, Integers: No,
+	Unit: OnArray, Epilogue: EpilogueOwn, TextureSlot: No, Broadcasts: No, Integers: No, Hidden: No,
 	View: aView, InPlace: overNone, Rows: allRows, AtLoad: always, Cost: perResult(0),
 	NoTask: "a view",
 }

@@ -27,7 +27,7 @@ var crossCorrelationInfo = KindInfo{
 	Pattern: Pattern{2, 2, "Input size for Cross Correlation layer must be 2", fromStrings},
 	Check:   matched(validateCrossCorrelation),
 
-	Unit: OnArray, Epilogue: EpilogueSteps, TextureSlot: No, Broadcasts: No, Integers: No,
+	Unit: OnArray, Epilogue: EpilogueSteps, TextureSlot: No, Broadcasts: No, Integers: No, Hidden: Yes,
 	View: noView, InPlace: overNone, Rows: allRows, AtLoad: always, Cost: Cost{FLOPs: correlationFLOPs},
 }
 
@@ -79,7 +79,7 @@ var kernelRasterizerInfo = KindInfo{
 
 	NoValidator: "a unit; what compiles of it is Codegen's", Codegen: kernelRasterizerCodegen,
 
-	Unit: UnknownUnit, Epilogue: EpilogueOwn, TextureSlot: No, Broadcasts: No, Integers: No,
+	Unit: UnknownUnit, Epilogue: EpilogueOwn, TextureSlot: No, Broadcasts: No, Integers: No, Hidden: No,
 	View: noView, InPlace: overNone, Rows: allRows, AtLoad: always, Cost: perResult(0),
 	NoTask: "no encoding has such a class",
 }

@@ -77,10 +77,11 @@ func factsSection(b *bytes.Buffer) {
 - View: it looks at the memory of its bottom in another way and moves nothing: always, or for some of its fields.
 - In place: the bottoms that its result may be written over.
 - Integers: of integers it computes in integers also where the result is of another type, as comparisons do.
+- Hidden: a network description reaches it, and as a unit of one it is a segment of its own on chips.
 - Cost: operations that follow from the extents, or nothing to pay, or why there is no number.
 
-| Kind | Unit | Epilogue | View | In place | Integers | Cost | No task, because |
-|---|---|---|---|---|---|---|---|
+| Kind | Unit | Epilogue | View | In place | Integers | Hidden | Cost | No task, because |
+|---|---|---|---|---|---|---|---|---|
 `)
 	for _, k := range Kinds() {
 		info := k.Info()
@@ -113,7 +114,7 @@ func factsSection(b *bytes.Buffer) {
 		case info.Cost.FLOPs != nil:
 			cost = "operations"
 		}
-		fmt.Fprintf(b, "| %v | %v | %s | %s | %s | %v | %s | %s |\n", k, info.Unit, epilogue, view, over, info.Integers, cost, info.NoTask)
+		fmt.Fprintf(b, "| %v | %v | %s | %s | %s | %v | %v | %s | %s |\n", k, info.Unit, epilogue, view, over, info.Integers, info.Hidden, cost, info.NoTask)
 	}
 	fmt.Fprintln(b)
 }

@@ -22,7 +22,7 @@ var gocInfo = KindInfo{
 
 	Pattern: Pattern{1, 1, "", "guide 26: one, plus scale and bias" + textOurs}, Check: validateGOC,
 
-	Unit: OnPlanar, Epilogue: EpilogueArray, TextureSlot: No, Broadcasts: Yes, Integers: Yes,
+	Unit: OnPlanar, Epilogue: EpilogueArray, TextureSlot: No, Broadcasts: Yes, Integers: Yes, Hidden: No,
 	View: noView, InPlace: overAny, Rows: sameRows, AtLoad: always, Cost: perResult(2),
 }
 
@@ -50,7 +50,7 @@ var dynamicGOCInfo = KindInfo{
 
 	Pattern: Pattern{1, 3, "", "the contract of the kind" + textOurs}, Check: validateDynamicGOC,
 
-	Unit: OnPlanar, Epilogue: EpilogueArray, TextureSlot: No, Broadcasts: Yes, Integers: Yes,
+	Unit: OnPlanar, Epilogue: EpilogueArray, TextureSlot: No, Broadcasts: Yes, Integers: Yes, Hidden: Yes,
 	View: noView, InPlace: overAny, Rows: allRows, AtLoad: always, Cost: perResult(2),
 }
 
@@ -83,7 +83,7 @@ var batchNormInfo = KindInfo{
 
 	NoValidator: "a unit; folded into gain and offset", Check: validateBatchNorm,
 
-	Unit: OnPlanar, Epilogue: EpilogueOwn, TextureSlot: No, Broadcasts: No, Integers: No,
+	Unit: OnPlanar, Epilogue: EpilogueOwn, TextureSlot: No, Broadcasts: No, Integers: No, Hidden: No,
 	View: noView, InPlace: overNone, Rows: allRows, AtLoad: always, Cost: perResult(2),
 	NoTask: "pass batchnorm makes a Copy with steps of it",
 }

@@ -148,6 +148,11 @@ type KindInfo struct {
 	// behind it would make fp32 of that, which does not hold all integers.
 	Integers Answer
 
+	// Hidden: a layer that is reached by a network description (guide 26.1 and B), and that chips run as a segment of its own.
+	// The classes of table 26.1 are, but for those that fold into others or move nothing: gain and offset with constants,
+	// views, concatenations, tiles.
+	Hidden Answer
+
 	View    View
 	InPlace InPlace
 	Rows    Rows

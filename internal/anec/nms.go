@@ -29,7 +29,7 @@ var nmsInfo = KindInfo{
 
 	Pattern: Pattern{2, -1, "", onlyCount}, Check: matched(validateNMS), Codegen: nmsCodegen,
 
-	Unit: UnknownUnit, Epilogue: EpilogueOwn, TextureSlot: No, Broadcasts: No, Integers: No,
+	Unit: UnknownUnit, Epilogue: EpilogueOwn, TextureSlot: No, Broadcasts: No, Integers: No, Hidden: No,
 	View: noView, InPlace: overNone, Rows: allRows, AtLoad: always, Cost: Cost{None: whyData},
 	NoTask: "no encoding has such a class: it runs on the host",
 }

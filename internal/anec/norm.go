@@ -25,7 +25,7 @@ var layerNormInfo = KindInfo{
 
 	Pattern: Pattern{1, 1, "", onlyCount}, Check: validateLayerNorm,
 
-	Unit: OnPlanar, Epilogue: EpiloguePlanar, TextureSlot: No, Broadcasts: No, Integers: No,
+	Unit: OnPlanar, Epilogue: EpiloguePlanar, TextureSlot: No, Broadcasts: No, Integers: No, Hidden: No,
 	View: noView, InPlace: overUngrouped, Rows: allRows, AtLoad: always, Cost: perOperand(5), // mean, difference, square, mean, product
 }
 
@@ -82,7 +82,7 @@ var instanceNormInfo = KindInfo{
 
 	Pattern: Pattern{1, 1, "", onlyCount}, Check: validateInstanceNorm,
 
-	Unit: OnPlanar, Epilogue: EpiloguePlanar, TextureSlot: No, Broadcasts: No, Integers: No,
+	Unit: OnPlanar, Epilogue: EpiloguePlanar, TextureSlot: No, Broadcasts: No, Integers: No, Hidden: No,
 	View: noView, InPlace: overFirst, Rows: allRows, AtLoad: always, Cost: perOperand(5),
 }
 
@@ -110,7 +110,7 @@ var l2NormInfo = KindInfo{
 
 	Pattern: Pattern{1, 1, "", "the contract of the kind" + textOurs}, Check: validateL2Norm,
 
-	Unit: OnPlanar, Epilogue: EpiloguePlanar, TextureSlot: No, Broadcasts: No, Integers: No,
+	Unit: OnPlanar, Epilogue: EpiloguePlanar, TextureSlot: No, Broadcasts: No, Integers: No, Hidden: No,
 	View: noView, InPlace: overFirst, Rows: allRows, AtLoad: always, Cost: perOperand(3),
 }
 
@@ -133,7 +133,7 @@ var minMaxNormInfo = KindInfo{
 
 	Pattern: Pattern{1, 1, "", onlyCount}, Check: validateMinMaxNorm, Codegen: minMaxNormCodegen,
 
-	Unit: OnPlanar, Epilogue: EpiloguePlanar, TextureSlot: No, Broadcasts: No, Integers: No,
+	Unit: OnPlanar, Epilogue: EpiloguePlanar, TextureSlot: No, Broadcasts: No, Integers: No, Hidden: Yes,
 	View: noView, InPlace: overFirst, Rows: allRows, AtLoad: always, Cost: perOperand(4),
 }
 
@@ -160,7 +160,7 @@ var lrnInfo = KindInfo{
 
 	Pattern: Pattern{1, 1, "", onlyCount}, Check: validateLRN, Codegen: lrnCodegen,
 
-	Unit: OnPlanar, Epilogue: EpilogueSteps, TextureSlot: No, Broadcasts: No, Integers: No,
+	Unit: OnPlanar, Epilogue: EpilogueSteps, TextureSlot: No, Broadcasts: No, Integers: No, Hidden: Yes,
 	View: noView, InPlace: overNone, Rows: allRows, AtLoad: always, Cost: Cost{FLOPs: lrnFLOPs},
 }
 
@@ -189,7 +189,7 @@ var softmaxInfo = KindInfo{
 
 	Pattern: Pattern{1, 1, "Softmax layer must have only one single input.", fromDecompiled}, Check: validateSoftmax,
 
-	Unit: OnPlanar, Epilogue: EpiloguePlanar, TextureSlot: No, Broadcasts: No, Integers: No,
+	Unit: OnPlanar, Epilogue: EpiloguePlanar, TextureSlot: No, Broadcasts: No, Integers: No, Hidden: No,
 	View: noView, InPlace: overFirst, Rows: softmaxRows, AtLoad: always, Cost: perOperand(4), // largest, exp of the difference, sum, quotient
 }
 

@@ -21,7 +21,7 @@ var planeReaderInfo = KindInfo{
 
 	NoValidator: "image input by four-character code, behind an entitlement (guide 19): Codegen", Codegen: planeReaderCodegen,
 
-	Unit: UnknownUnit, Epilogue: EpilogueOwn, TextureSlot: No, Broadcasts: No, Integers: No,
+	Unit: UnknownUnit, Epilogue: EpilogueOwn, TextureSlot: No, Broadcasts: No, Integers: No, Hidden: No,
 	View: noView, InPlace: overNone, Rows: allRows, AtLoad: always, Cost: free,
 	NoTask: "what it reads is not known",
 }
@@ -37,7 +37,7 @@ var planeWriterInfo = KindInfo{
 
 	NoValidator: "image output, as PlaneReader: Codegen", Codegen: planeWriterCodegen,
 
-	Unit: UnknownUnit, Epilogue: EpilogueOwn, TextureSlot: No, Broadcasts: No, Integers: No,
+	Unit: UnknownUnit, Epilogue: EpilogueOwn, TextureSlot: No, Broadcasts: No, Integers: No, Hidden: No,
 	View: noView, InPlace: overNone, Rows: allRows, AtLoad: always, Cost: free,
 	NoTask: "what it writes is not known",
 }

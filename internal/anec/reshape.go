@@ -20,7 +20,7 @@ var reshapeInfo = KindInfo{
 
 	Pattern: Pattern{1, 1, "", fromEnvelopes + textOurs}, Check: matched(validateReshape),
 
-	Unit: OnArray, Epilogue: EpilogueOwn, TextureSlot: No, Broadcasts: No, Integers: No,
+	Unit: OnArray, Epilogue: EpilogueOwn, TextureSlot: No, Broadcasts: No, Integers: No, Hidden: No,
 	View: aView, InPlace: overNone, Rows: allRows, AtLoad: always, Cost: free,
 	NoTask: "a view",
 }
@@ -66,7 +66,7 @@ var flattenInfo = KindInfo{
 
 	Pattern: Pattern{1, 1, "", "the contract of the kind" + textOurs}, Check: validateFlatten,
 
-	Unit: OnArray, Epilogue: EpilogueOwn, TextureSlot: No, Broadcasts: No, Integers: No,
+	Unit: OnArray, Epilogue: EpilogueOwn, TextureSlot: No, Broadcasts: No, Integers: No, Hidden: No,
 	View: aView, InPlace: overNone, Rows: allRows, AtLoad: always, Cost: free,
 	NoTask: "a view",
 }
@@ -99,7 +99,7 @@ var unflattenInfo = KindInfo{
 	Pattern: Pattern{1, 1, "Unflatten layer can only have one bottom", fromDecompiled},
 	Check:   validateUnflatten, Codegen: unflattenCodegen,
 
-	Unit: OnArray, Epilogue: EpilogueOwn, TextureSlot: No, Broadcasts: No, Integers: No,
+	Unit: OnArray, Epilogue: EpilogueOwn, TextureSlot: No, Broadcasts: No, Integers: No, Hidden: No,
 	View: aView, InPlace: overNone, Rows: allRows, AtLoad: always, Cost: free,
 	NoTask: "a view",
 }
@@ -131,7 +131,7 @@ var aliasInfo = KindInfo{
 
 	NoValidator: "another name for a value: nothing to hold",
 
-	Unit: UnknownUnit, Epilogue: EpilogueOwn, TextureSlot: No, Broadcasts: No, Integers: No,
+	Unit: UnknownUnit, Epilogue: EpilogueOwn, TextureSlot: No, Broadcasts: No, Integers: No, Hidden: No,
 	View: aView, InPlace: overNone, Rows: allRows, AtLoad: always, Cost: free,
 	NoTask: "a view",
 }
@@ -152,7 +152,7 @@ var transposeInfo = KindInfo{
 
 	Pattern: Pattern{1, 1, "", onlyCount}, Check: matched(validateTranspose),
 
-	Unit: OnArray, Epilogue: EpilogueOwn, TextureSlot: No, Broadcasts: No, Integers: No,
+	Unit: OnArray, Epilogue: EpilogueOwn, TextureSlot: No, Broadcasts: No, Integers: No, Hidden: No,
 	View: aView, InPlace: overNone, Rows: allRows, AtLoad: always, Cost: free,
 	NoTask: "a view",
 }
