@@ -35,16 +35,20 @@ func (p *GOC) infer(o *operands) ([]Type, error) {
 	return like(o)
 }
 
-// DynamicGOC is x*scale + bias with operands that are live: one number for each
+// DynamicGOC is (x + bias)*scale with operands that are live: one number for each
 // channel, or for all. BiasOnly: there is no scale. Netplists have x, scale,
 // bias, or with BiasOnly x, bias.
+//
+// That the sum comes first was measured on a chip, and is what the planar engine's
+// task for gain and offset does (h13 4.1). Guide 22 has gain*x + offset, of
+// constants, which the compiler turns into either.
 type DynamicGOC struct {
 	BiasOnly bool `net:"BiasOnly"`
 }
 
 var dynamicGOCInfo = KindInfo{
 	Kind: KindDynamicGOC, Name: "DynamicGOC", Dialect: Dialect{Name: "dynamic_gain_offset_control"}, Standing: Descriptor, Desc: "DynamicGOC", Class: td.ClassDynamicGOC,
-	Sources: "export desc unit 26", Unsure: "the descriptor's second flag",
+	Sources: "export desc unit 26", Unsure: "the descriptor's second flag; guide 22 has the product first",
 	New: func() Params { return &DynamicGOC{} }, Contract: contract("y", "x scale? bias?"),
 	Example: Example{"", "fp16[1,1,8,16,16] fp16[1,1,8,1,1] fp16[1,1,8,1,1]"},
 

@@ -141,21 +141,24 @@ func (*MinMaxNorm) Info() *KindInfo { return &minMaxNormInfo }
 
 func (p *MinMaxNorm) infer(o *operands) ([]Type, error) { return normalized(o, p.Axes, allAxes) }
 
-// LRN divides by (K + Alpha/Size * sum of squares of Size channels)^Beta, the
-// channels about each. The window of the descriptor has D, H, W too, and its
-// Type another value than Channel, which this is. On a chip only the first Size
-// channels are normalized (guide B).
+// LRN divides by (K + Alpha/Size * sum of squares of Size channels)^Beta. As a
+// unit has it these are the first Size channels, which alone are normalized, and
+// the rest stays as it is (guide B). Around: they are the channels about each, as
+// an operation of a model has it. The window of the descriptor has D, H, W too,
+// and its Type another value than Channel, which this is.
 type LRN struct {
-	Size  int     `net:"KernelChannel"`
-	Alpha float32 `net:"Alpha"` // as the bits of an fp16
-	Beta  float32 `net:"Beta"`
-	K     float32 `net:"K"`
+	Size   int     `net:"KernelChannel"`
+	Alpha  float32 `net:"Alpha"` // as the bits of an fp16
+	Beta   float32 `net:"Beta"`
+	K      float32 `net:"K"`
+	Around bool
 }
 
 var lrnInfo = KindInfo{
 	Kind: KindLRN, Name: "LocalResponseNormalization", Dialect: Dialect{Name: "lrn"}, Standing: Descriptor, Desc: "LRN",
 	Class: td.ClassLocalResponseNormalization, Sources: "export desc unit B",
-	New: func() Params { return &LRN{Size: 1, K: 1} }, Contract: contract("y", "x"),
+	Unsure: "that the sum is over the channels that are normalized, where there are more",
+	New:    func() Params { return &LRN{Size: 1, K: 1} }, Contract: contract("y", "x"),
 	Example: Example{"Size=5 Alpha=0.0001 Beta=0.75", "fp16[1,1,8,16,16]"},
 
 	Pattern: Pattern{1, 1, "", onlyCount}, Check: validateLRN, Codegen: lrnCodegen,

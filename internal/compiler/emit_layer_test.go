@@ -108,6 +108,11 @@ output %y`, in(list(1, 2, 3, 4)), list(19, 25, 41, 47)},
 input %s : fp16[1,1,2,1,1]
 %y = anec.dynamic_gain_offset_control(%x, %s) : fp16[1,1,2,1,1]
 output %y`, in(list(3, 4), list(5, 6)), list(15, 24)},
+	{"live goc adds first", `input %x : fp16[1,1,2,1,1]
+input %s : fp16[1,1,2,1,1]
+input %b : fp16[1,1,2,1,1]
+%y = anec.dynamic_gain_offset_control(%x, %s, %b) | act relu : fp16[1,1,2,1,1]
+output %y`, in(list(3, 4), list(5, 6), list(1, -5)), list(20, 0)},
 	{"cast cuts off", `input %x : fp16[1,1,1,1,3]
 %y = anec.cast(%x) {to = int32} : int32[1,1,1,1,3]
 output %y`, in(list(-1.75, 1.75, 2)), list(-1, 1, 2)},
@@ -251,8 +256,11 @@ output %y`, in(list(3, 4)), list(0.6, 0.8)},
 %y = anec.min_max_norm(%x) {axes = W} : fp16[1,1,1,1,3]
 output %y`, in(list(2, 4, 3)), list(0, 1, 0.5)},
 	{"lrn", `input %x : fp16[1,1,2,1,1]
-%y = anec.lrn(%x) {size = 1, alpha = 1, beta = 1, k = 1} : fp16[1,1,2,1,1]
+%y = anec.lrn(%x) {size = 1, alpha = 1, beta = 1, around = true} : fp16[1,1,2,1,1]
 output %y`, in(list(1, 3)), list(0.5, 0.3)},
+	{"lrn of the first channels", `input %x : fp16[1,1,3,1,1]
+%y = anec.lrn(%x) {size = 2, alpha = 2, beta = 1, k = 5} : fp16[1,1,3,1,1]
+output %y`, in(list(1, 2, 3)), list(0.1, 0.2, 3)},
 	{"attention", `input %q : fp16[1,1,1,1,2]
 input %k : fp16[1,1,1,2,2]
 input %v : fp16[1,1,1,2,3]

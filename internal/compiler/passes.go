@@ -162,6 +162,11 @@ var passes = []Pass{
 		After: []string{"slots"}, Why: whySlots,
 	},
 	{
+		Name: "responses", Phase: Legalize, Run: legalizeResponses,
+		Doc:   "take local response normalization of the first channels apart",
+		After: []string{"slots"}, Why: whySlots,
+	},
+	{
 		Name: "groups", Phase: Legalize, Run: legalizeGroups,
 		Doc:   "give normalization in groups of channels an axis for the groups",
 		After: []string{"slots"}, Why: whySlots,
