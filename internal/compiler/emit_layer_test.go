@@ -54,7 +54,7 @@ func count(n int) []float32 {
 
 func in(lists ...[]float32) [][]float32 { return lists }
 
-var inf = float32(math.Inf(1))
+var inf, nan = float32(math.Inf(1)), float32(math.NaN())
 
 func TestEmitPointwise(t *testing.T) { runCases(t, pointwiseCases) }
 
@@ -266,8 +266,21 @@ input %k : fp16[1,1,1,2,2]
 input %v : fp16[1,1,1,2,3]
 const %s : fp16[1,1,1,1,1] {data = splat(1)}
 input %m : bool[1,1,1,1,2]
+%y = anec.sdpa(%q, %k, %v, %s, %m) {subtract_max = true} : fp16[1,1,1,1,3]
+output %y`, in(list(1, 1), count(4), count(6), list(0, 1)), list(4, 5, 6)},
+	{"attention that subtracts nothing", `input %q : fp16[1,1,1,1,2]
+input %k : fp16[1,1,1,2,2]
+input %v : fp16[1,1,1,2,3]
+const %s : fp16[1,1,1,1,1] {data = splat(1)}
+input %m : bool[1,1,1,1,2]
 %y = anec.sdpa(%q, %k, %v, %s, %m) : fp16[1,1,1,1,3]
 output %y`, in(list(1, 1), count(4), count(6), list(0, 1)), list(4, 5, 6)},
+	{"attention that overflows", `input %q : fp16[1,1,1,2,1]
+input %k : fp16[1,1,1,2,1]
+const %s : fp16[1,1,1,1,1] {data = splat(1)}
+input %m : fp16[1,1,1,1,2]
+%y = anec.sdpa(%q, %k, %k, %s, %m) | act abs : fp16[1,1,1,2,1]
+output %y`, in(list(0.5, 1), list(11, -11), list(1, 1)), list(11, nan)},
 	{"cross product", `input %x : fp16[1,1,3,1,1]
 input %z : fp16[1,1,3,1,1]
 %y = anec.cross_product(%x, %z) : fp16[1,1,3,1,1]

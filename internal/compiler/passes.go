@@ -162,6 +162,11 @@ var passes = []Pass{
 		After: []string{"slots"}, Why: whySlots,
 	},
 	{
+		Name: "bareattention", Phase: Legalize, Run: legalizeBareAttention,
+		Doc:   "write attention that does not subtract the largest score layer by layer",
+		After: []string{"slots"}, Why: whySlots,
+	},
+	{
 		Name: "responses", Phase: Legalize, Run: legalizeResponses,
 		Doc:   "take local response normalization of the first channels apart",
 		After: []string{"slots"}, Why: whySlots,
