@@ -371,6 +371,12 @@ output %y`, in(count(4)), list(1, 3, 2, 4)},
 	{"the batch to blocks", `input %x : fp16[2,1,1,1,2]
 %y = anec.batch_to_space(%x) {x = 2} : fp16[1,1,1,1,4]
 output %y`, in(count(4)), list(1, 3, 2, 4)},
+	{"unfolded windows", `input %x : fp16[1,1,2,2,3]
+%y = anec.kernel_rasterizer(%x) {kernel_sizes = [2, 2], groups = 2} : fp16[1,1,8,1,2]
+output %y`, in(count(12)), list(1, 2, 2, 3, 4, 5, 5, 6, 7, 8, 8, 9, 10, 11, 11, 12)},
+	{"a window of one element", `input %x : fp16[1,1,2,1,3]
+%y = anec.kernel_rasterizer(%x) : fp16[1,1,2,1,3]
+output %y`, in(count(6)), list(1, 2, 3, 4, 5, 6)},
 	{"state", `state %s : fp16[1,1,1,1,4] -> %t
 input %u : fp16[1,1,1,1,2]
 input %i : int32[1,1,1,1,1]

@@ -182,6 +182,11 @@ var passes = []Pass{
 		After: []string{"slots"}, Why: whySlots,
 	},
 	{
+		Name: "rasterizer", Phase: Legalize, Run: legalizeRasterizer,
+		Doc:   "unfold windows by slices",
+		After: []string{"slots"}, Why: whySlots,
+	},
+	{
 		Name: "indices", Phase: Legalize, Run: legalizeIndices,
 		Doc: "turn float indices into integers",
 	},
@@ -203,7 +208,7 @@ var passes = []Pass{
 	{
 		Name: "crops", Phase: Legalize, Run: legalizeCrops,
 		Doc:   "turn slices along W into tasks, on chips that copy them in a format of their own",
-		After: []string{"ringreader", "knowngather"}, Why: "they read by slices",
+		After: []string{"ringreader", "knowngather", "rasterizer"}, Why: "they read by slices",
 	},
 	{
 		Name: "alone", Phase: Schedule, Run: planAlone,
