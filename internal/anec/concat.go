@@ -51,12 +51,12 @@ func (p *Concat) infer(o *operands) ([]Type, error) {
 
 // Tile repeats x so many times along each axis.
 type Tile struct {
-	Reps Dims `net:"Tile{Batch,Depth,Channel,Height,Width}?"`
+	Reps Dims `net:"{Batch,Depth,Channel,Height,Width}"`
 }
 
 var tileInfo = KindInfo{
 	Kind: KindTile, Name: "Tile", Dialect: Dialect{Name: "tile"}, Standing: Descriptor, Desc: "Tile", Class: td.ClassTile,
-	Sources: "export desc", Unsure: "its keys",
+	Sources: "export desc unit", Unsure: "the keys for batch and depth",
 	New: func() Params { return &Tile{Reps: Dims{1, 1, 1, 1, 1}} }, Contract: contract("y", "x"),
 	Example: Example{"Reps=[1,1,2,1,1]", "fp16[1,1,8,16,16]"},
 

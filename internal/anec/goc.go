@@ -6,9 +6,13 @@ import (
 	"github.com/espalier-ane/espalier/td"
 )
 
-// GOC is gain and offset: x*scale + bias. Each is a number of the layer (the
-// key's value is the bits of an fp16), or a constant with one for each channel,
-// which takes its place. Netplists have the constants in Params
+// GOC is gain and offset: x*scale + bias, as the anec dialect has it (guide 22).
+// Each is a number of the layer, or a constant with one for each channel, which
+// takes its place.
+//
+// A netplist has (x + BiasScalar)*ScaleScalar, both the bits of an fp16, so that
+// Bias is their product: the real list of 34*x + 67 has 34 and 1.9707, and that
+// of a hard sigmoid 0.2 and 2.5 for 0.2*x + 0.5. It has constants in Params
 // (BiasScaleGroupData).
 type GOC struct {
 	Scale float32 `net:"ScaleScalar"`

@@ -139,14 +139,15 @@ var aliasInfo = KindInfo{
 func (*Alias) Info() *KindInfo                   { return &aliasInfo }
 func (*Alias) infer(o *operands) ([]Type, error) { return like(o) }
 
-// Transpose permutes the axes. A netplist and the descriptor have pairs of axes.
+// Transpose permutes the axes. A netplist and the descriptor have pairs of axes:
+// TransposeSourceDimension and TransposeDestinationDimension.
 type Transpose struct {
-	Perm Perm
+	Perm Perm `net:"TransposeDimensions"`
 }
 
 var transposeInfo = KindInfo{
 	Kind: KindTranspose, Name: "Transpose", Dialect: Dialect{Name: "transpose"}, Standing: Descriptor, Desc: "Transpose", Class: td.ClassTranspose,
-	Sources: "export desc B", Unsure: "its key",
+	Sources: "export desc unit B",
 	New: func() Params { return &Transpose{Perm: Identity} }, Contract: contract("y", "x"),
 	Example: Example{"Perm=[N,D,H,C,W]", "fp16[1,1,8,16,16]"},
 
