@@ -148,7 +148,7 @@ type Transpose struct {
 var transposeInfo = KindInfo{
 	Kind: KindTranspose, Name: "Transpose", Dialect: Dialect{Name: "transpose"}, Standing: Descriptor, Desc: "Transpose", Class: td.ClassTranspose,
 	Sources: "export desc unit B",
-	New: func() Params { return &Transpose{Perm: Identity} }, Contract: contract("y", "x"),
+	New:     func() Params { return &Transpose{Perm: Identity} }, Contract: contract("y", "x"),
 	Example: Example{"Perm=[N,D,H,C,W]", "fp16[1,1,8,16,16]"},
 
 	Pattern: Pattern{1, 1, "", onlyCount}, Check: matched(validateTranspose),
