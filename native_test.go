@@ -1,13 +1,14 @@
 package espalier_test
 
 import (
-	"maps"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/espalier-ane/espalier"
 	"github.com/espalier-ane/espalier/internal/anec"
+	"github.com/espalier-ane/espalier/internal/diag"
 )
 
 // Every kind of native layer, authored, against a plain definition of it: on our own engine, and on the M1's chip or against
@@ -31,9 +32,6 @@ func y(f func(in map[string][]float32) []float32) func(in, _ map[string][]float3
 
 // m1 is what the M1 says of a layer that it refuses.
 func m1(says string) map[string]string { return map[string]string{"h13": says} }
-
-// unknown are the kinds that nothing runs: docs/layers.md has the reasons.
-var unknown = []anec.Kind{anec.KindNMS, anec.KindPlaneReader, anec.KindPlaneWriter, anec.KindMatrixDecomposition, anec.KindNeuronCustom}
 
 // runNative opens a model with a function for each of the graphs. It is the one place that says how a layer is authored.
 func runNative(t *testing.T, target string, graphs []*anec.Graph) *espalier.Model {
@@ -86,21 +84,26 @@ func TestNativeLayers(t *testing.T) {
 		}
 	}
 	for _, k := range anec.Kinds() {
-		if covered[k] == slices.Contains(unknown, k) {
-			t.Errorf("%v: it has a case: %t", k, covered[k])
+		if why := k.Info().Refused; covered[k] == (why != "") && k != anec.KindNeuronCustom {
+			t.Errorf("%v: it has a case: %t; a reason why none: %q", k, covered[k], why)
 		}
 	}
 }
 
 // What nothing runs is refused by name, on every target.
-func TestUnknownLayers(t *testing.T) {
-	for _, k := range unknown {
+func TestRefusedLayers(t *testing.T) {
+	for _, k := range anec.Kinds() {
+		if k.Info().Refused == "" {
+			continue
+		}
 		for _, target := range []string{"virtual", "h13", "h15"} {
 			g, err := k.ExampleGraph()
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err = compileGraphs(t, target, g); err == nil || !strings.Contains(err.Error(), "("+k.String()+")") {
+			_, err = compileGraphs(t, target, g)
+			finding, ok := errors.AsType[*diag.Finding](err)
+			if !ok || !strings.Contains(err.Error(), "("+k.String()+")") || target == "virtual" && finding.ID != diag.LayerRefused {
 				t.Errorf("%v on %s: %v", k, target, err)
 			}
 		}
@@ -169,13 +172,4 @@ func sortedBy(keys []float32, descending bool) []int {
 		return 1
 	})
 	return order
-}
-
-// merged joins what several targets say.
-func merged(parts ...map[string]string) map[string]string {
-	all := map[string]string{}
-	for _, p := range parts {
-		maps.Copy(all, p)
-	}
-	return all
 }

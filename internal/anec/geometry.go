@@ -189,7 +189,8 @@ var matrixDecompositionInfo = KindInfo{
 
 	Unit: UnknownUnit, Epilogue: EpilogueOwn, TextureSlot: No, Broadcasts: No, Integers: No, Hidden: No,
 	View: noView, InPlace: overNone, Rows: allRows, AtLoad: always, Cost: Cost{None: whyNoTree},
-	NoTask: "what it computes is not known",
+	Refused: "no source says what numbers it makes of a matrix, and it was never seen to compile (guide A)",
+	NoTask:  "what it computes is not known",
 }
 
 func (*MatrixDecomposition) Info() *KindInfo { return &matrixDecompositionInfo }

@@ -51,7 +51,7 @@ type Dropout struct {
 var dropoutInfo = KindInfo{
 	Kind: KindDropout, Name: "Dropout", Dialect: Dialect{Name: "dropout"}, Standing: Descriptor, Desc: "Dropout", Class: td.ClassDropout, Sources: "export desc unit B",
 	New: func() Params { return &Dropout{} }, Contract: contract("y", "x"),
-	Example: Example{"Rate=0.5", "fp16[1,1,8,16,16]"},
+	Example: Example{"", "fp16[1,1,8,16,16]"},
 
 	Pattern: Pattern{1, 1, "", onlyCount}, Check: validateDropout,
 

@@ -162,7 +162,7 @@ var passes = []Pass{
 		After: []string{"slots"}, Why: whySlots,
 	},
 	{
-		Name: "bareattention", Phase: Legalize, Run: legalizeBareAttention,
+		Name: "scores", Phase: Legalize, Run: legalizeScores,
 		Doc:   "write attention that does not subtract the largest score layer by layer",
 		After: []string{"slots"}, Why: whySlots,
 	},

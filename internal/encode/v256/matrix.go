@@ -43,7 +43,7 @@ func emitLinear(e *emission) error {
 // emitSDPA has the scale as a field. The largest product is subtracted before exp.
 func emitSDPA(e *emission) error {
 	if !e.Params.(*anec.SDPA).SubtractMax {
-		return errors.New("the largest score is not subtracted: pass bareattention writes it out")
+		return errors.New("the largest score is not subtracted: pass scores writes it out")
 	}
 	scale, ok := e.bottom(3).Const.Scalar()
 	if !ok {

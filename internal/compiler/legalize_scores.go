@@ -9,7 +9,7 @@ import (
 	"github.com/espalier-ane/espalier/tensor"
 )
 
-// legalizeBareAttention writes attention that does not subtract the largest score, for which no task has a form, as the layers
+// legalizeScores writes attention that does not subtract the largest score, for which no task has a form, as the layers
 // that it stands for, with fp16 between them. So it overflows as on a chip: from a score of 11.1 on, exp is infinite in fp16.
 //
 //	%y = SDPA(%q, %k, %v, %scale, %mask)
@@ -22,7 +22,7 @@ import (
 //	%y = MatrixMultiplication(%p, %v)
 //
 // A mask of bool selects between the score and -inf.
-var legalizeBareAttention = rewriteKinds(writeOutAttention, anec.KindSDPA)
+var legalizeScores = rewriteKinds(writeOutAttention, anec.KindSDPA)
 
 func writeOutAttention(b *anec.Builder, l *anec.Layer) (*anec.Value, error) {
 	if l.Params.(*anec.SDPA).SubtractMax {
