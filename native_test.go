@@ -1,6 +1,7 @@
 package espalier_test
 
 import (
+	"bytes"
 	"errors"
 	"slices"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"github.com/espalier-ane/espalier"
 	"github.com/espalier-ane/espalier/internal/anec"
 	"github.com/espalier-ane/espalier/internal/diag"
+	"github.com/espalier-ane/espalier/netplist"
 )
 
 // Every kind of native layer, authored, against a plain definition of it: on our own engine, and on the M1's chip or against
@@ -33,9 +35,27 @@ func y(f func(in map[string][]float32) []float32) func(in, _ map[string][]float3
 // m1 is what the M1 says of a layer that it refuses.
 func m1(says string) map[string]string { return map[string]string{"h13": says} }
 
-// runNative opens a model with a function for each of the graphs. It is the one place that says how a layer is authored.
-func runNative(t *testing.T, target string, graphs []*anec.Graph) *espalier.Model {
+// runNative opens a model with a function for each of the graphs, which are authored: they go through a property list.
+func runNative(t *testing.T, target string, form netplist.Form, graphs []*anec.Graph) *espalier.Model {
 	t.Helper()
+	f, files, _, err := netplist.FromGraphs(graphs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list bytes.Buffer
+	if err := f.Write(&list, form); err != nil {
+		t.Fatal(err)
+	}
+	if f, err = netplist.Read(list.Bytes()); err != nil {
+		t.Fatal(err)
+	}
+	procedures, _, err := f.Procedures(func(name string) ([]byte, error) { return files[name], nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range procedures {
+		graphs[i] = procedures[i].Graph
+	}
 	m, _ := openGraphs(t, target, graphs...)
 	return m
 }
@@ -52,7 +72,7 @@ func nativeCases() []nativeCase {
 func TestNativeLayers(t *testing.T) {
 	cases := nativeCases()
 	covered := map[anec.Kind]bool{}
-	for _, target := range []string{"virtual", "h13"} {
+	for target, form := range map[string]netplist.Form{"virtual": netplist.XML, "h13": netplist.Binary} {
 		var graphs []*anec.Graph
 		for i := range cases {
 			g := cases[i].graph(t)
@@ -68,7 +88,7 @@ func TestNativeLayers(t *testing.T) {
 				t.Errorf("%s on %s: %v; want %q", cases[i].name, target, err, says)
 			}
 		}
-		m := runNative(t, target, graphs)
+		m := runNative(t, target, form, graphs)
 		for i := range cases {
 			c := &cases[i]
 			if _, refused := c.refused[target]; refused {
