@@ -27,6 +27,9 @@ type Ways struct {
 	// AttentionCuts makes a layer of attention a segment of its own.
 	AttentionCuts bool
 
+	// HiddenCuts makes each unit of a network description whose kind is hidden a segment of its own.
+	HiddenCuts bool
+
 	// FoldWeights decodes compressed weights that do not stream before they are multiplied; off, they stay as they are.
 	FoldWeights bool
 
@@ -57,6 +60,7 @@ var ways = []way{
 	{"matmul_as_conv", func(w *Ways) *bool { return &w.MatmulAsConv }, false, true, true, table22 + ": ReplaceMatmulWithConv; seed compiler, Lowering one operation: a weight above the working set stays a product", Decoded},
 	{"find_attention", func(w *Ways) *bool { return &w.FindAttention }, true, false, false, "oracles 3: attention that is written out is 9 tasks", Measured},
 	{"attention_cuts", func(w *Ways) *bool { return &w.AttentionCuts }, false, true, true, table22 + ": a hard segment cut between programs", Decoded},
+	{"hidden_cuts", func(w *Ways) *bool { return &w.HiddenCuts }, false, true, true, "seed hidden-layers: authored layers cut dispatch segments of their own", Decoded},
 	{"fold_weights", func(w *Ways) *bool { return &w.FoldWeights }, false, true, true, "guide 7, what streams", Measured},
 	{"kernel_per_engine", func(w *Ways) *bool { return &w.KernelPerEngine }, false, true, false, "guide 35, kernel-data path: per-core replication before A14; oracles 6: products of 2^19 weights from 256 rows on", Measured},
 }

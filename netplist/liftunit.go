@@ -123,6 +123,10 @@ func (l *lifting) unit(layer *anec.Layer) error {
 	default:
 		l.symbols[top] = l.exchangeUnit(layer.Name+".y", u.Name, top.Type.Dims, top.Type.DType)
 	}
+	if len(layer.Origin) > 0 && layer.Info().Hidden == anec.Yes {
+		w.set(originOf, anyOf(layer.Origin))
+		w.strange = append(w.strange, originOf)
+	}
 	if len(layer.Tops) > 1 {
 		var more []string
 		for _, v := range layer.Tops[1:] {
@@ -150,6 +154,9 @@ func (l *lifting) biasUnit(layer *anec.Layer, conv *Unit, bias *anec.Constant) s
 	l.net.Units = append(l.net.Units, u)
 	return u.Name
 }
+
+// originOf names the operations of a model that a hidden unit was converted from: such a unit is no segment of its own on chips.
+const originOf = ours + "Origin"
 
 // biasOf marks a GOC that is the bias of the convolution before it, and no layer of its own.
 const biasOf = ours + "Bias"

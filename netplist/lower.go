@@ -110,6 +110,7 @@ type lowering struct {
 	behind  map[string]*Unit  // the unit that is a part of the layer of another, by that one's name
 	before  map[string]*Unit  // and the other way
 	unit    *Unit
+	origin  []string // of the layer that the unit becomes
 }
 
 func (l *lowering) run() error {

@@ -29,6 +29,9 @@ func unitType(k anec.Kind) string {
 func (l *lowering) lower(u *Unit) *Error {
 	kind, ok := kindOf(u.Type)
 	if !ok {
+		if a, known := anec.FindAbsent(u.Type); known {
+			return errorf(InvalidUnit, "found %q: %s", u.Type, a.Why).at("", "", "Type")
+		}
 		return errorf(InvalidUnit, "found %q, which is no layer kind that is known; see espalier layers", u.Type).at("", "", "Type")
 	}
 	p := anec.NewParams(kind)
@@ -38,7 +41,7 @@ func (l *lowering) lower(u *Unit) *Error {
 		return err
 	}
 	l.unit = u
-	defer func() { l.unit = nil }()
+	defer func() { l.unit, l.origin = nil, nil }()
 	var first []*anec.Value
 	if len(given) > 0 {
 		first = given[:1]
@@ -50,6 +53,10 @@ func (l *lowering) lower(u *Unit) *Error {
 	bottoms, err := l.operands(u, kind, p, given, t)
 	if err != nil {
 		return err.inParams()
+	}
+	t.key(originOf, into(&l.origin, asStrings))
+	if t.err != nil {
+		return t.err
 	}
 	l.warn(u, t.left)
 	if a, ok := p.(*anec.SDPA); ok && !a.SubtractMax {
@@ -136,7 +143,7 @@ func (l *lowering) add(u *Unit, p anec.Params, bottoms []*anec.Value) *Error {
 	if failed != nil {
 		return wrapped(InvalidParamSyntax, failed)
 	}
-	spec := anec.Spec{Name: last.Name, Params: p, Bottoms: bottoms, Tops: []string{name}}
+	spec := anec.Spec{Name: last.Name, Params: p, Bottoms: bottoms, Tops: []string{name}, Origin: l.origin}
 	back := swap != nil && last == u // the result is exchanged again
 	if back {
 		spec.Tops[0] = l.graph.FreshName(u.Name + ".y")

@@ -85,7 +85,7 @@ func TestFirstChips(t *testing.T) {
 		"SDPA": {"A13", "A13"}, "CrossProduct": {"", "A13"}, "CrossCorrelation": {"", "A13"}, "PixelShuffle": {"A13", "A13"},
 		"Sort": {"A14", "A14"}, "TopK": {"A14", "A14"}, "DynamicSlice": {"", "A14"},
 		"CropResize": {"A14", "A14"}, "Resample": {"A14", "A14"}, "AffineTransform": {"A14", "A14"},
-		"Conv": {"A11Legacy", "A11Legacy"}, "Softmax": {"A13", "A13"}, "RandomGenerator": {"A15", "A15"}, "Dropout": {"", "A15"},
+		"Conv": {"A11Legacy", "A11Legacy"}, "Softmax": {"A13", "A13"}, "RandomGenerator": {"A15", "A15"}, "Dropout": {"", "A13"},
 		"ArgMinMax": {"A13", "A13"}, "GlobalArgMinMax": {"A15", "A13"}, "MinMaxNormalization": {"", "A13"},
 		"NMS": {"", ""}, "TypeCast": {"A11Legacy", ""},
 	} {

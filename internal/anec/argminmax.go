@@ -20,7 +20,7 @@ var argMinMaxInfo = KindInfo{
 
 	Pattern: Pattern{1, 1, "ArgMinMax layer must have one input", fromGates}, Check: validateArgMinMax,
 
-	Unit: OnPlanar, Epilogue: EpilogueOwn, TextureSlot: No, Broadcasts: No, Integers: No,
+	Unit: OnPlanar, Epilogue: EpilogueOwn, TextureSlot: No, Broadcasts: No, Integers: No, Hidden: Yes,
 	View: noView, InPlace: overNone, Rows: allRows, AtLoad: always, Cost: Cost{None: whyNoTree},
 }
 
@@ -54,7 +54,7 @@ var globalArgMinMaxInfo = KindInfo{
 
 	Pattern: Pattern{1, 1, "", onlyCount}, Check: validateGlobalArgMinMax, Codegen: globalArgMinMaxCodegen,
 
-	Unit: OnPlanar, Epilogue: EpilogueOwn, TextureSlot: No, Broadcasts: No, Integers: No,
+	Unit: OnPlanar, Epilogue: EpilogueOwn, TextureSlot: No, Broadcasts: No, Integers: No, Hidden: Yes,
 	View: noView, InPlace: overNone, Rows: allRows, AtLoad: always, Cost: Cost{None: whyNoTree},
 }
 

@@ -1,9 +1,6 @@
 package anec
 
 import (
-	"bytes"
-	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -193,54 +190,6 @@ func TestAttestedIsNotReachable(t *testing.T) {
 	}
 }
 
-// gatesSection is the part of docs/layers.md on validators and code.
-func gatesSection(b *bytes.Buffer) {
-	fmt.Fprint(b, `
-## Validators
-
-Apple's compiler exports a validator for each descriptor and for each computed kind: 50. What they ask of a layer stands in
-the files of the kinds; what they ask of bottoms is below, as the compiler counts them: a constant that is part of the layer does not count.
-
-| Kind | Bottoms | Text | Source |
-|---|---|---|---|
-`)
-	for _, k := range exportedKinds() {
-		p := &k.Info().Pattern
-		fmt.Fprintf(b, "| %v | %s | %s | %s |\n", k, p.Count(), p.Text, p.Source)
-	}
-	fmt.Fprint(b, "\n### Without a validator\n\n| Layer | Why |\n|---|---|\n")
-	for _, name := range slices.Sorted(maps.Keys(otherLayers)) {
-		fmt.Fprintf(b, "| %s | %s |\n", name, otherLayers[name])
-	}
-	for _, k := range Kinds() {
-		if why := k.Info().NoValidator; why != "" {
-			fmt.Fprintf(b, "| %v | %s |\n", k, why)
-		}
-	}
-	fmt.Fprint(b, `
-## Code generation
-
-A layer that passes its validator is not thereby one that code comes of. This is what is known of it, by families of
-targets (A13 is that of the M1) and by how the layer came: converted from a model, or authored in a network description.
-
-| Layer | Route | Families | Code | Text | Status | Source |
-|---|---|---|---|---|---|---|
-`)
-	for _, k := range Kinds() {
-		for _, v := range k.Info().Codegen {
-			status := v.Status.String()
-			if v.Seen != nil {
-				status += " on " + strings.Trim(fmt.Sprint(v.Seen), "[]") + ", else predicted"
-			}
-			if v.Disputed != nil {
-				status += "; disputed on " + strings.Trim(fmt.Sprint(v.Disputed), "[]") + ": " + v.Against
-			}
-			fmt.Fprintf(b, "| %v: %s | %v | %v to %v | %s | %s | %s | %s |\n", k, v.Subject, v.Route, v.From, v.To,
-				codeWord(&v), v.Text, status, v.Source)
-		}
-	}
-}
-
 // exportedKinds are those of which Apple's compiler exports a validator.
 func exportedKinds() []Kind {
 	return slices.DeleteFunc(Kinds(), func(k Kind) bool { return k.Info().Desc == "" })
@@ -275,15 +224,4 @@ func TestGatesAnswer(t *testing.T) {
 			}
 		}
 	}
-}
-
-// codeWord says whether code comes of the layers of a row.
-func codeWord(v *CodegenVerdict) string {
-	switch {
-	case v.Fails:
-		return "no"
-	case v.StandIn:
-		return "of other layers"
-	}
-	return "yes"
 }

@@ -20,7 +20,7 @@ var concatInfo = KindInfo{
 
 	Pattern: Pattern{2, -1, "Concat layer must have at least 2 inputs", fromGates}, Check: matched(validateConcat),
 
-	Unit: OnArray, Epilogue: EpilogueNone, TextureSlot: No, Broadcasts: No, Integers: No,
+	Unit: OnArray, Epilogue: EpilogueNone, TextureSlot: No, Broadcasts: No, Integers: No, Hidden: No,
 	View: noView, InPlace: overNone, Rows: allRows, AtLoad: always, Cost: perResult(0),
 	NoTask: "one copy for each part that is not written in place",
 }
@@ -51,18 +51,18 @@ func (p *Concat) infer(o *operands) ([]Type, error) {
 
 // Tile repeats x so many times along each axis.
 type Tile struct {
-	Reps Dims `net:"Tile{Batch,Depth,Channel,Height,Width}?"`
+	Reps Dims `net:"{Batch,Depth,Channel,Height,Width}"`
 }
 
 var tileInfo = KindInfo{
 	Kind: KindTile, Name: "Tile", Dialect: Dialect{Name: "tile"}, Standing: Descriptor, Desc: "Tile", Class: td.ClassTile,
-	Sources: "export desc", Unsure: "its keys",
+	Sources: "export desc unit", Unsure: "the keys for batch and depth",
 	New: func() Params { return &Tile{Reps: Dims{1, 1, 1, 1, 1}} }, Contract: contract("y", "x"),
 	Example: Example{"Reps=[1,1,2,1,1]", "fp16[1,1,8,16,16]"},
 
 	Pattern: Pattern{1, 1, "", "the contract of the kind" + textOurs}, Check: matched(validateTile),
 
-	Unit: OnArray, Epilogue: EpilogueOwn, TextureSlot: No, Broadcasts: No, Integers: No,
+	Unit: OnArray, Epilogue: EpilogueOwn, TextureSlot: No, Broadcasts: No, Integers: No, Hidden: No,
 	View: noView, InPlace: overNone, Rows: allRows, AtLoad: always, Cost: perResult(0),
 }
 
@@ -91,7 +91,7 @@ var broadcastInfo = KindInfo{
 
 	Pattern: Pattern{1, 1, "", onlyCount}, Check: matched(validateBroadcast),
 
-	Unit: OnArray, Epilogue: EpilogueOwn, TextureSlot: No, Broadcasts: No, Integers: No,
+	Unit: OnArray, Epilogue: EpilogueOwn, TextureSlot: No, Broadcasts: No, Integers: No, Hidden: No,
 	View: aView, InPlace: overNone, Rows: allRows, AtLoad: always, Cost: perResult(0),
 	NoTask: "a view",
 }

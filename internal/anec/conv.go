@@ -104,7 +104,7 @@ var convInfo = KindInfo{
 
 	Pattern: Pattern{1, 1, "", onlyCount}, Check: validateConv, Codegen: convCodegen,
 
-	Unit: OnArray, Epilogue: EpilogueArray, TextureSlot: No, Broadcasts: No, Integers: No,
+	Unit: OnArray, Epilogue: EpilogueArray, TextureSlot: No, Broadcasts: No, Integers: No, Hidden: No,
 	View: noView, InPlace: overNone, Rows: convRows, AtLoad: always, Cost: Cost{FLOPs: convFLOPs},
 }
 

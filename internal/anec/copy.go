@@ -20,7 +20,7 @@ var copyInfo = KindInfo{
 
 	NoValidator: "ours: the bypass of the array",
 
-	Unit: OnArray, Epilogue: EpilogueArray, TextureSlot: No, Broadcasts: Yes, Integers: No,
+	Unit: OnArray, Epilogue: EpilogueArray, TextureSlot: No, Broadcasts: Yes, Integers: No, Hidden: No,
 	View: copyView, InPlace: overAny, Rows: sameRows, AtLoad: always, Cost: perResult(0),
 }
 
@@ -41,7 +41,7 @@ var typeCastInfo = KindInfo{
 
 	NoValidator: "ours: a micro-operation; casts to int32 are Codegen's", Codegen: typeCastCodegen,
 
-	Unit: OnArray, Epilogue: EpilogueSteps, TextureSlot: No, Broadcasts: Yes, Integers: No,
+	Unit: OnArray, Epilogue: EpilogueSteps, TextureSlot: No, Broadcasts: Yes, Integers: No, Hidden: No,
 	View: noView, InPlace: overAny, Rows: sameRows, AtLoad: always, Cost: perResult(1),
 }
 
@@ -90,7 +90,7 @@ var shapeInfo = KindInfo{
 
 	Pattern: Pattern{1, 1, "", "the contract of the kind" + textOurs}, Check: matched(validateShape),
 
-	Unit: UnknownUnit, Epilogue: EpilogueOwn, TextureSlot: No, Broadcasts: No, Integers: No,
+	Unit: UnknownUnit, Epilogue: EpilogueOwn, TextureSlot: No, Broadcasts: No, Integers: No, Hidden: No,
 	View: noView, InPlace: overNone, Rows: allRows, AtLoad: always, Cost: free,
 	NoTask: "pass shape makes a constant of it",
 }

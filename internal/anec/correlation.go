@@ -27,7 +27,7 @@ var crossCorrelationInfo = KindInfo{
 	Pattern: Pattern{2, 2, "Input size for Cross Correlation layer must be 2", fromStrings},
 	Check:   matched(validateCrossCorrelation),
 
-	Unit: OnArray, Epilogue: EpilogueSteps, TextureSlot: No, Broadcasts: No, Integers: No,
+	Unit: OnArray, Epilogue: EpilogueSteps, TextureSlot: No, Broadcasts: No, Integers: No, Hidden: Yes,
 	View: noView, InPlace: overNone, Rows: allRows, AtLoad: always, Cost: Cost{FLOPs: correlationFLOPs},
 }
 
@@ -63,30 +63,51 @@ func correlationFLOPs(l *Layer) float64 {
 	return 2 * l.Top().Type.Dims.Elements() * products
 }
 
-// KernelRasterizer unfolds the windows of x: y has the elements of one window
-// along C and the windows, row by row, along W. (Known are its keys; the extents
-// are inferred from its use, the kernel of a convolution that is live.)
+// RasterizerMode is how a KernelRasterizer lays windows out. Apple's numbers are
+// not known, and of its names one.
+type RasterizerMode uint8
+
+// UnfoldedChannels puts the elements of a window along C.
+const UnfoldedChannels RasterizerMode = 64
+
+var rasterizerModeNames = map[RasterizerMode]string{UnfoldedChannels: "UnfoldedChannels"}
+
+func (m RasterizerMode) String() string { return nameOf(rasterizerModeNames, m, "rasterizer mode") }
+
+// Valid reports whether m has a name.
+func (m RasterizerMode) Valid() bool { return rasterizerModeNames[m] != "" }
+
+// KernelRasterizer unfolds the windows of x (im2col): y has at each position of a
+// window its elements along C, in the order channel, row, column.
+//
+//	y[c*kh*kw + i*kw + j, h, w] = x[c, h+i, w+j]
+//
+// A chip's compiler takes windows of one element, of which it makes x.
 type KernelRasterizer struct {
-	Kernel [2]int `net:"Kernel{Height,Width}" anec:"kernel_sizes"`
-	Groups int    `net:"NumGroups"`
+	Kernel [2]int         `net:"Kernel{Height,Width}" anec:"kernel_sizes"`
+	Groups int            `net:"NumGroups"`
+	Mode   RasterizerMode `net:"RasterizerMode"`
 }
 
 var kernelRasterizerInfo = KindInfo{
 	Kind: KindKernelRasterizer, Name: "KernelRasterizer", Dialect: Dialect{Name: "kernel_rasterizer"}, Standing: UnitOnly, Class: td.ClassKernelRasterizer,
-	Sources: "unit C", Unsure: "the extents of its result; the meaning of the key RasterizerMode",
-	New: func() Params { return &KernelRasterizer{Groups: 1} }, Contract: contract("y", "x"),
+	Sources: "unit C", Unsure: "the order along C of windows of several elements; that groups do not change it",
+	New: func() Params { return &KernelRasterizer{Kernel: [2]int{1, 1}, Groups: 1, Mode: UnfoldedChannels} }, Contract: contract("y", "x"),
 	Example: Example{"Kernel=[1,1]", "fp16[1,1,8,16,16]"},
 
 	NoValidator: "a unit; what compiles of it is Codegen's", Codegen: kernelRasterizerCodegen,
 
-	Unit: UnknownUnit, Epilogue: EpilogueOwn, TextureSlot: No, Broadcasts: No, Integers: No,
+	Unit: UnknownUnit, Epilogue: EpilogueOwn, TextureSlot: No, Broadcasts: No, Integers: No, Hidden: No,
 	View: noView, InPlace: overNone, Rows: allRows, AtLoad: always, Cost: perResult(0),
-	NoTask: "no encoding has such a class",
+	NoTask: "pass rasterizer makes slices and a concatenation of it",
 }
 
 func (*KernelRasterizer) Info() *KindInfo { return &kernelRasterizerInfo }
 
 func (p *KernelRasterizer) infer(o *operands) ([]Type, error) {
+	if err := valid(p.Mode); err != nil {
+		return nil, err
+	}
 	x := o.dims(0)
 	if p.Groups < 1 || x[C]%p.Groups != 0 || x[D] != 1 {
 		return nil, fmt.Errorf("%d channels and depth %d in %d groups", x[C], x[D], p.Groups)
@@ -97,5 +118,5 @@ func (p *KernelRasterizer) infer(o *operands) ([]Type, error) {
 	if err != nil {
 		return nil, err
 	}
-	return one(o.types[0].DType, Dims{x[N], 1, x[C] * p.Kernel[0] * p.Kernel[1], 1, y[H] * y[W]})
+	return one(o.types[0].DType, y.With(C, x[C]*p.Kernel[0]*p.Kernel[1]))
 }

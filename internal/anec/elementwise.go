@@ -26,7 +26,7 @@ var elementWiseInfo = KindInfo{
 
 	Pattern: Pattern{1, 2, "", "the contract of the kind" + textOurs}, Check: validateElementWise,
 
-	Unit: OnPlanar, Epilogue: EpiloguePlanar, TextureSlot: No, Broadcasts: Yes, Integers: Yes,
+	Unit: OnPlanar, Epilogue: EpiloguePlanar, TextureSlot: No, Broadcasts: Yes, Integers: Yes, Hidden: No,
 	View: noView, InPlace: overAny, Rows: sameRows, AtLoad: always, Cost: perResult(1),
 }
 
@@ -79,7 +79,7 @@ var scaledElementWiseInfo = KindInfo{
 	Pattern: Pattern{1, 2, "Scaled Elementwise must have 1 or 2 input", fromStrings},
 	Check:   validateScaledElementWise, Codegen: scaledElementWiseCodegen,
 
-	Unit: OnPlanar, Epilogue: EpiloguePlanar, TextureSlot: No, Broadcasts: Yes, Integers: Yes,
+	Unit: OnPlanar, Epilogue: EpiloguePlanar, TextureSlot: No, Broadcasts: Yes, Integers: Yes, Hidden: No,
 	View: noView, InPlace: overAny, Rows: sameRows, AtLoad: always, Cost: perResult(2),
 }
 
@@ -106,7 +106,7 @@ var selectInfo = KindInfo{
 
 	NoValidator: "ours: an elementwise operation of three operands",
 
-	Unit: OnPlanar, Epilogue: EpilogueSteps, TextureSlot: No, Broadcasts: Yes, Integers: No,
+	Unit: OnPlanar, Epilogue: EpilogueSteps, TextureSlot: No, Broadcasts: Yes, Integers: No, Hidden: No,
 	View: noView, InPlace: overAny, Rows: sameRows, AtLoad: always, Cost: perResult(1),
 }
 

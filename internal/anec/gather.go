@@ -30,7 +30,7 @@ var gatherInfo = KindInfo{
 
 	Pattern: Pattern{2, 2, "", onlyCount}, Check: matched(validateGather), Codegen: gatherCodegen,
 
-	Unit: OnTexture, Epilogue: EpilogueSteps, TextureSlot: No, Broadcasts: No, Integers: No,
+	Unit: OnTexture, Epilogue: EpilogueSteps, TextureSlot: No, Broadcasts: No, Integers: No, Hidden: No,
 	View: noView, InPlace: overNone, Rows: allRows, AtLoad: always, Cost: Cost{None: whyNoTree},
 }
 

@@ -19,7 +19,7 @@ var crossProductInfo = KindInfo{
 	Pattern: Pattern{2, 2, "", "guide B, catalog" + textOurs},
 	Check:   matched(validateCrossProduct), Codegen: crossProductCodegen,
 
-	Unit: OnPlanar, Epilogue: EpilogueSteps, TextureSlot: No, Broadcasts: No, Integers: No,
+	Unit: OnPlanar, Epilogue: EpilogueSteps, TextureSlot: No, Broadcasts: No, Integers: No, Hidden: Yes,
 	View: noView, InPlace: overNone, Rows: allRows, AtLoad: always, Cost: perResult(3),
 }
 
@@ -51,7 +51,7 @@ var furthestPointSamplingInfo = KindInfo{
 
 	NoValidator: "a unit; metric and sizes are held where it is parsed", Check: validateFurthestPointSampling,
 
-	Unit: UnknownUnit, Epilogue: EpilogueOwn, TextureSlot: No, Broadcasts: No, Integers: No,
+	Unit: UnknownUnit, Epilogue: EpilogueOwn, TextureSlot: No, Broadcasts: No, Integers: No, Hidden: Yes,
 	View: noView, InPlace: overNone, Rows: allRows, AtLoad: always, Cost: Cost{None: whyData},
 }
 
@@ -90,7 +90,7 @@ var radiusSearchInfo = KindInfo{
 
 	NoValidator: "a unit; its extents are held where it is parsed", Check: validateRadiusSearch,
 
-	Unit: UnknownUnit, Epilogue: EpilogueOwn, TextureSlot: No, Broadcasts: No, Integers: No,
+	Unit: UnknownUnit, Epilogue: EpilogueOwn, TextureSlot: No, Broadcasts: No, Integers: No, Hidden: Yes,
 	View: noView, InPlace: overNone, Rows: allRows, AtLoad: always, Cost: Cost{None: whyNoTree},
 }
 
@@ -126,7 +126,7 @@ var costVolumeInfo = KindInfo{
 
 	NoValidator: "a unit; its widths are held where it is parsed", Check: validateCostVolume, Codegen: costVolumeCodegen,
 
-	Unit: UnknownUnit, Epilogue: EpilogueSteps, TextureSlot: No, Broadcasts: No, Integers: No,
+	Unit: UnknownUnit, Epilogue: EpilogueSteps, TextureSlot: No, Broadcasts: No, Integers: No, Hidden: Yes,
 	View: noView, InPlace: overNone, Rows: allRows, AtLoad: always, Cost: perResult(2),
 }
 
@@ -187,9 +187,10 @@ var matrixDecompositionInfo = KindInfo{
 
 	NoValidator: "a unit that was never seen to compile (guide A): Codegen", Codegen: matrixDecompositionCodegen,
 
-	Unit: UnknownUnit, Epilogue: EpilogueOwn, TextureSlot: No, Broadcasts: No, Integers: No,
+	Unit: UnknownUnit, Epilogue: EpilogueOwn, TextureSlot: No, Broadcasts: No, Integers: No, Hidden: No,
 	View: noView, InPlace: overNone, Rows: allRows, AtLoad: always, Cost: Cost{None: whyNoTree},
-	NoTask: "what it computes is not known",
+	Refused: "no source says what numbers it makes of a matrix, and it was never seen to compile (guide A)",
+	NoTask:  "what it computes is not known",
 }
 
 func (*MatrixDecomposition) Info() *KindInfo { return &matrixDecompositionInfo }

@@ -6,9 +6,13 @@ import (
 	"github.com/espalier-ane/espalier/td"
 )
 
-// GOC is gain and offset: x*scale + bias. Each is a number of the layer (the
-// key's value is the bits of an fp16), or a constant with one for each channel,
-// which takes its place. Netplists have the constants in Params
+// GOC is gain and offset: x*scale + bias, as the anec dialect has it (guide 22).
+// Each is a number of the layer, or a constant with one for each channel, which
+// takes its place.
+//
+// A netplist has (x + BiasScalar)*ScaleScalar, both the bits of an fp16, so that
+// Bias is their product: the real list of 34*x + 67 has 34 and 1.9707, and that
+// of a hard sigmoid 0.2 and 2.5 for 0.2*x + 0.5. It has constants in Params
 // (BiasScaleGroupData).
 type GOC struct {
 	Scale float32 `net:"ScaleScalar"`
@@ -22,7 +26,7 @@ var gocInfo = KindInfo{
 
 	Pattern: Pattern{1, 1, "", "guide 26: one, plus scale and bias" + textOurs}, Check: validateGOC,
 
-	Unit: OnPlanar, Epilogue: EpilogueArray, TextureSlot: No, Broadcasts: Yes, Integers: Yes,
+	Unit: OnPlanar, Epilogue: EpilogueArray, TextureSlot: No, Broadcasts: Yes, Integers: Yes, Hidden: No,
 	View: noView, InPlace: overAny, Rows: sameRows, AtLoad: always, Cost: perResult(2),
 }
 
@@ -35,22 +39,26 @@ func (p *GOC) infer(o *operands) ([]Type, error) {
 	return like(o)
 }
 
-// DynamicGOC is x*scale + bias with operands that are live: one number for each
+// DynamicGOC is (x + bias)*scale with operands that are live: one number for each
 // channel, or for all. BiasOnly: there is no scale. Netplists have x, scale,
 // bias, or with BiasOnly x, bias.
+//
+// That the sum comes first was measured on a chip, and is what the planar engine's
+// task for gain and offset does (h13 4.1). Guide 22 has gain*x + offset, of
+// constants, which the compiler turns into either.
 type DynamicGOC struct {
 	BiasOnly bool `net:"BiasOnly"`
 }
 
 var dynamicGOCInfo = KindInfo{
 	Kind: KindDynamicGOC, Name: "DynamicGOC", Dialect: Dialect{Name: "dynamic_gain_offset_control"}, Standing: Descriptor, Desc: "DynamicGOC", Class: td.ClassDynamicGOC,
-	Sources: "export desc unit 26", Unsure: "the descriptor's second flag",
+	Sources: "export desc unit 26", Unsure: "the descriptor's second flag; guide 22 has the product first",
 	New: func() Params { return &DynamicGOC{} }, Contract: contract("y", "x scale? bias?"),
 	Example: Example{"", "fp16[1,1,8,16,16] fp16[1,1,8,1,1] fp16[1,1,8,1,1]"},
 
 	Pattern: Pattern{1, 3, "", "the contract of the kind" + textOurs}, Check: validateDynamicGOC,
 
-	Unit: OnPlanar, Epilogue: EpilogueArray, TextureSlot: No, Broadcasts: Yes, Integers: Yes,
+	Unit: OnPlanar, Epilogue: EpilogueArray, TextureSlot: No, Broadcasts: Yes, Integers: Yes, Hidden: Yes,
 	View: noView, InPlace: overAny, Rows: allRows, AtLoad: always, Cost: perResult(2),
 }
 
@@ -83,7 +91,7 @@ var batchNormInfo = KindInfo{
 
 	NoValidator: "a unit; folded into gain and offset", Check: validateBatchNorm,
 
-	Unit: OnPlanar, Epilogue: EpilogueOwn, TextureSlot: No, Broadcasts: No, Integers: No,
+	Unit: OnPlanar, Epilogue: EpilogueOwn, TextureSlot: No, Broadcasts: No, Integers: No, Hidden: No,
 	View: noView, InPlace: overNone, Rows: allRows, AtLoad: always, Cost: perResult(2),
 	NoTask: "pass batchnorm makes a Copy with steps of it",
 }

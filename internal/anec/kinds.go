@@ -148,6 +148,11 @@ type KindInfo struct {
 	// behind it would make fp32 of that, which does not hold all integers.
 	Integers Answer
 
+	// Hidden: a layer that is reached by a network description (guide 26.1 and B), and that chips run as a segment of its own.
+	// The classes of table 26.1 are, but for those that fold into others or move nothing: gain and offset with constants,
+	// views, concatenations, tiles.
+	Hidden Answer
+
 	View    View
 	InPlace InPlace
 	Rows    Rows
@@ -156,6 +161,10 @@ type KindInfo struct {
 	AtLoad func(Params) bool
 
 	Cost Cost
+
+	// Refused is why no target runs layers of the kind, ours included: no source says what they compute, or no engine takes
+	// them. Empty: one does.
+	Refused string
 
 	// NoTask is why layers of the kind become no tasks as they are: views, parts that are written in place, what a pass
 	// writes as other layers ("pass <name> …"), and what nobody can compute. Empty: they do.
@@ -249,31 +258,6 @@ var kindTable = [numKinds]*KindInfo{
 	KindCopy:     &copyInfo,
 	KindTypeCast: &typeCastInfo,
 	KindSelect:   &selectInfo,
-}
-
-// otherClasses are the operation classes without a kind, and why.
-var otherClasses = map[td.Class]string{
-	td.ClassConstMatrixMatrixMult: "a MatrixMultiplication or Linear with a constant",
-	td.ClassPhi:                   "control flow: graphs here have none",
-	td.ClassCondition:             "control flow: graphs here have none",
-	td.ClassFunctionCall:          "control flow: graphs here have none",
-	td.ClassWaitForEvent:          "an event between procedures, not a layer",
-	td.ClassSignalEvent:           "an event between procedures, not a layer",
-	td.ClassNEConv:                "the engine's form of a Conv: placement, not a kind",
-	td.ClassNEMatMul:              "the engine's form of a MatrixMultiplication: placement, not a kind",
-	td.ClassNEPool:                "the engine's form of a Pooling: placement, not a kind",
-	td.ClassPEPool:                "the planar engine's form of a Pooling: placement, not a kind",
-	td.ClassPEElementWise:         "the planar engine's form of an ElementWise: placement, not a kind",
-	td.ClassPEGOC:                 "the planar engine's form of a GOC: placement, not a kind",
-	td.ClassAllSlice:              "between the engines of a bonded network",
-	td.ClassAllGather:             "between the engines of a bonded network",
-	td.ClassAllReduce:             "between the engines of a bonded network",
-}
-
-// otherLayers are layers of Apple's compiler that are no kinds here, and why.
-var otherLayers = map[string]string{
-	"RCAS":    "contrast-adaptive sharpening: the compiler validates it inside and exports nothing, so no network description reaches it (guide 22, B)",
-	"Reverse": "a reversal: no exported validator and no unit (guide 22, B); a model's reverse becomes an InputView with a negative step",
 }
 
 var defaultSampling = Sampling{Padding: td.PadBackground}

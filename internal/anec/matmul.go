@@ -26,7 +26,7 @@ var matMulInfo = KindInfo{
 
 	Pattern: Pattern{2, 2, "Matrix mult. layer can only have two bottoms", "guide 22"}, Check: validateMatMul,
 
-	Unit: OnArray, Epilogue: EpilogueArray, TextureSlot: No, Broadcasts: No, Integers: No,
+	Unit: OnArray, Epilogue: EpilogueArray, TextureSlot: No, Broadcasts: No, Integers: No, Hidden: No,
 	View: noView, InPlace: overNone, Rows: matMulRows, AtLoad: always, Cost: Cost{FLOPs: matMulFLOPs},
 }
 
@@ -98,7 +98,7 @@ var linearInfo = KindInfo{
 
 	Pattern: Pattern{1, 1, "Linear layer must have only one single input.", fromGates}, Check: validateLinear,
 
-	Unit: OnArray, Epilogue: EpilogueArray, TextureSlot: No, Broadcasts: No, Integers: No,
+	Unit: OnArray, Epilogue: EpilogueArray, TextureSlot: No, Broadcasts: No, Integers: No, Hidden: No,
 	View: noView, InPlace: overNone, Rows: firstSameRows, AtLoad: always, Cost: Cost{FLOPs: linearFLOPs},
 }
 

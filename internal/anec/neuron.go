@@ -34,7 +34,7 @@ var neuronInfo = KindInfo{
 
 	Pattern: Pattern{1, 1, "", onlyCount}, Check: validateNeuron, Codegen: neuronCodegen,
 
-	Unit: OnArray, Epilogue: EpilogueArray, TextureSlot: No, Broadcasts: Yes, Integers: Yes,
+	Unit: OnArray, Epilogue: EpilogueArray, TextureSlot: No, Broadcasts: Yes, Integers: Yes, Hidden: No,
 	View: noView, InPlace: overAny, Rows: sameRows, AtLoad: always, Cost: perResult(1),
 }
 
@@ -72,7 +72,7 @@ var neuronCustomInfo = KindInfo{
 	NoValidator: "its parser wants two sets of keys and then rejects both together (guide 26): Codegen",
 	Codegen:     neuronCustomCodegen,
 
-	Unit: OnArray, Epilogue: EpilogueSteps, TextureSlot: No, Broadcasts: No, Integers: No,
+	Unit: OnArray, Epilogue: EpilogueSteps, TextureSlot: No, Broadcasts: No, Integers: No, Hidden: No,
 	View: noView, InPlace: overFirst, Rows: firstSameRows, AtLoad: always, Cost: perResult(1),
 }
 

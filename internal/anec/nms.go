@@ -29,9 +29,10 @@ var nmsInfo = KindInfo{
 
 	Pattern: Pattern{2, -1, "", onlyCount}, Check: matched(validateNMS), Codegen: nmsCodegen,
 
-	Unit: UnknownUnit, Epilogue: EpilogueOwn, TextureSlot: No, Broadcasts: No, Integers: No,
+	Unit: UnknownUnit, Epilogue: EpilogueOwn, TextureSlot: No, Broadcasts: No, Integers: No, Hidden: No,
 	View: noView, InPlace: overNone, Rows: allRows, AtLoad: always, Cost: Cost{None: whyData},
-	NoTask: "no encoding has such a class: it runs on the host",
+	Refused: "no engine takes it: Apple's compiler leaves it to a CPU or GPU (guide A and B), and here the host has the operation of a model",
+	NoTask:  "no encoding has such a class: it runs on the host",
 }
 
 func (*NMS) Info() *KindInfo { return &nmsInfo }

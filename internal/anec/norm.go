@@ -25,7 +25,7 @@ var layerNormInfo = KindInfo{
 
 	Pattern: Pattern{1, 1, "", onlyCount}, Check: validateLayerNorm,
 
-	Unit: OnPlanar, Epilogue: EpiloguePlanar, TextureSlot: No, Broadcasts: No, Integers: No,
+	Unit: OnPlanar, Epilogue: EpiloguePlanar, TextureSlot: No, Broadcasts: No, Integers: No, Hidden: No,
 	View: noView, InPlace: overUngrouped, Rows: allRows, AtLoad: always, Cost: perOperand(5), // mean, difference, square, mean, product
 }
 
@@ -82,7 +82,7 @@ var instanceNormInfo = KindInfo{
 
 	Pattern: Pattern{1, 1, "", onlyCount}, Check: validateInstanceNorm,
 
-	Unit: OnPlanar, Epilogue: EpiloguePlanar, TextureSlot: No, Broadcasts: No, Integers: No,
+	Unit: OnPlanar, Epilogue: EpiloguePlanar, TextureSlot: No, Broadcasts: No, Integers: No, Hidden: No,
 	View: noView, InPlace: overFirst, Rows: allRows, AtLoad: always, Cost: perOperand(5),
 }
 
@@ -110,7 +110,7 @@ var l2NormInfo = KindInfo{
 
 	Pattern: Pattern{1, 1, "", "the contract of the kind" + textOurs}, Check: validateL2Norm,
 
-	Unit: OnPlanar, Epilogue: EpiloguePlanar, TextureSlot: No, Broadcasts: No, Integers: No,
+	Unit: OnPlanar, Epilogue: EpiloguePlanar, TextureSlot: No, Broadcasts: No, Integers: No, Hidden: No,
 	View: noView, InPlace: overFirst, Rows: allRows, AtLoad: always, Cost: perOperand(3),
 }
 
@@ -133,7 +133,7 @@ var minMaxNormInfo = KindInfo{
 
 	Pattern: Pattern{1, 1, "", onlyCount}, Check: validateMinMaxNorm, Codegen: minMaxNormCodegen,
 
-	Unit: OnPlanar, Epilogue: EpiloguePlanar, TextureSlot: No, Broadcasts: No, Integers: No,
+	Unit: OnPlanar, Epilogue: EpiloguePlanar, TextureSlot: No, Broadcasts: No, Integers: No, Hidden: Yes,
 	View: noView, InPlace: overFirst, Rows: allRows, AtLoad: always, Cost: perOperand(4),
 }
 
@@ -141,26 +141,29 @@ func (*MinMaxNorm) Info() *KindInfo { return &minMaxNormInfo }
 
 func (p *MinMaxNorm) infer(o *operands) ([]Type, error) { return normalized(o, p.Axes, allAxes) }
 
-// LRN divides by (K + Alpha/Size * sum of squares of Size channels)^Beta, the
-// channels about each. The window of the descriptor has D, H, W too, and its
-// Type another value than Channel, which this is. On a chip only the first Size
-// channels are normalized (guide B).
+// LRN divides by (K + Alpha/Size * sum of squares of Size channels)^Beta. As a
+// unit has it these are the first Size channels, which alone are normalized, and
+// the rest stays as it is (guide B). Around: they are the channels about each, as
+// an operation of a model has it. The window of the descriptor has D, H, W too,
+// and its Type another value than Channel, which this is.
 type LRN struct {
-	Size  int     `net:"KernelChannel"`
-	Alpha float32 `net:"Alpha"` // as the bits of an fp16
-	Beta  float32 `net:"Beta"`
-	K     float32 `net:"K"`
+	Size   int     `net:"KernelChannel"`
+	Alpha  float32 `net:"Alpha"` // as the bits of an fp16
+	Beta   float32 `net:"Beta"`
+	K      float32 `net:"K"`
+	Around bool
 }
 
 var lrnInfo = KindInfo{
 	Kind: KindLRN, Name: "LocalResponseNormalization", Dialect: Dialect{Name: "lrn"}, Standing: Descriptor, Desc: "LRN",
 	Class: td.ClassLocalResponseNormalization, Sources: "export desc unit B",
-	New: func() Params { return &LRN{Size: 1, K: 1} }, Contract: contract("y", "x"),
+	Unsure: "that the sum is over the channels that are normalized, where there are more",
+	New:    func() Params { return &LRN{Size: 1, K: 1} }, Contract: contract("y", "x"),
 	Example: Example{"Size=5 Alpha=0.0001 Beta=0.75", "fp16[1,1,8,16,16]"},
 
 	Pattern: Pattern{1, 1, "", onlyCount}, Check: validateLRN, Codegen: lrnCodegen,
 
-	Unit: OnPlanar, Epilogue: EpilogueSteps, TextureSlot: No, Broadcasts: No, Integers: No,
+	Unit: OnPlanar, Epilogue: EpilogueSteps, TextureSlot: No, Broadcasts: No, Integers: No, Hidden: Yes,
 	View: noView, InPlace: overNone, Rows: allRows, AtLoad: always, Cost: Cost{FLOPs: lrnFLOPs},
 }
 
@@ -189,7 +192,7 @@ var softmaxInfo = KindInfo{
 
 	Pattern: Pattern{1, 1, "Softmax layer must have only one single input.", fromDecompiled}, Check: validateSoftmax,
 
-	Unit: OnPlanar, Epilogue: EpiloguePlanar, TextureSlot: No, Broadcasts: No, Integers: No,
+	Unit: OnPlanar, Epilogue: EpiloguePlanar, TextureSlot: No, Broadcasts: No, Integers: No, Hidden: No,
 	View: noView, InPlace: overFirst, Rows: softmaxRows, AtLoad: always, Cost: perOperand(4), // largest, exp of the difference, sum, quotient
 }
 

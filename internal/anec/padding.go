@@ -24,7 +24,7 @@ var paddingInfo = KindInfo{
 
 	Pattern: Pattern{1, 1, "", onlyCount}, Check: matched(validatePad), Codegen: paddingCodegen,
 
-	Unit: OnTexture, Epilogue: EpilogueSteps, TextureSlot: Yes, Broadcasts: No, Integers: No,
+	Unit: OnTexture, Epilogue: EpilogueSteps, TextureSlot: Yes, Broadcasts: No, Integers: No, Hidden: No,
 	View: noView, InPlace: overNone, Rows: allRows, AtLoad: always, Cost: perResult(0),
 }
 

@@ -21,9 +21,10 @@ var planeReaderInfo = KindInfo{
 
 	NoValidator: "image input by four-character code, behind an entitlement (guide 19): Codegen", Codegen: planeReaderCodegen,
 
-	Unit: UnknownUnit, Epilogue: EpilogueOwn, TextureSlot: No, Broadcasts: No, Integers: No,
+	Unit: UnknownUnit, Epilogue: EpilogueOwn, TextureSlot: No, Broadcasts: No, Integers: No, Hidden: No,
 	View: noView, InPlace: overNone, Rows: allRows, AtLoad: always, Cost: free,
-	NoTask: "what it reads is not known",
+	Refused: "what it reads is known to Apple's frameworks alone, behind an entitlement (guide 8 and 19); take the image as uint8",
+	NoTask:  "what it reads is not known",
 }
 
 func (*PlaneReader) Info() *KindInfo                   { return &planeReaderInfo }
@@ -37,9 +38,10 @@ var planeWriterInfo = KindInfo{
 
 	NoValidator: "image output, as PlaneReader: Codegen", Codegen: planeWriterCodegen,
 
-	Unit: UnknownUnit, Epilogue: EpilogueOwn, TextureSlot: No, Broadcasts: No, Integers: No,
+	Unit: UnknownUnit, Epilogue: EpilogueOwn, TextureSlot: No, Broadcasts: No, Integers: No, Hidden: No,
 	View: noView, InPlace: overNone, Rows: allRows, AtLoad: always, Cost: free,
-	NoTask: "what it writes is not known",
+	Refused: "what it writes is known to Apple's compiler alone (guide A); give the tensor",
+	NoTask:  "what it writes is not known",
 }
 
 func (*PlaneWriter) Info() *KindInfo                   { return &planeWriterInfo }

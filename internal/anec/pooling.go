@@ -27,7 +27,7 @@ var poolingInfo = KindInfo{
 
 	Pattern: Pattern{1, 1, "Pool layer must have only one single input.", fromEnvelopes}, Check: validatePool,
 
-	Unit: OnPlanar, Epilogue: EpilogueArray, TextureSlot: No, Broadcasts: No, Integers: No,
+	Unit: OnPlanar, Epilogue: EpilogueArray, TextureSlot: No, Broadcasts: No, Integers: No, Hidden: No,
 	View: noView, InPlace: overNone, Rows: poolingRows, AtLoad: always, Cost: Cost{FLOPs: poolingFLOPs},
 }
 

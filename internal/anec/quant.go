@@ -21,7 +21,7 @@ var quantInfo = KindInfo{
 
 	NoValidator: "a unit; formats are held where it is lowered", Check: validateQuant,
 
-	Unit: OnArray, Epilogue: EpilogueNone, TextureSlot: No, Broadcasts: No, Integers: No,
+	Unit: OnArray, Epilogue: EpilogueNone, TextureSlot: No, Broadcasts: No, Integers: No, Hidden: No,
 	View: noView, InPlace: overAny, Rows: sameRows, AtLoad: always, Cost: perResult(2),
 }
 
@@ -68,7 +68,7 @@ var deQuantInfo = KindInfo{
 
 	NoValidator: "a unit; formats are held where it is lowered", Check: validateDeQuant,
 
-	Unit: OnArray, Epilogue: EpilogueSteps, TextureSlot: No, Broadcasts: No, Integers: No,
+	Unit: OnArray, Epilogue: EpilogueSteps, TextureSlot: No, Broadcasts: No, Integers: No, Hidden: No,
 	View: noView, InPlace: overAny, Rows: sameRows, AtLoad: always, Cost: perResult(2),
 }
 

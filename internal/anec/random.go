@@ -28,7 +28,7 @@ var randomInfo = KindInfo{
 	Pattern: Pattern{0, 0, "", onlyCount}, Check: validateRandom,
 
 	Unit: UnknownUnit, Epilogue: EpilogueOwn, // with another type of the result the numbers would be others
-	TextureSlot: No, Broadcasts: No, Integers: No,
+	TextureSlot: No, Broadcasts: No, Integers: No, Hidden: No,
 	View: noView, InPlace: overNone, Rows: allRows, AtLoad: never, Cost: Cost{None: whyNoTree},
 }
 
@@ -51,11 +51,11 @@ type Dropout struct {
 var dropoutInfo = KindInfo{
 	Kind: KindDropout, Name: "Dropout", Dialect: Dialect{Name: "dropout"}, Standing: Descriptor, Desc: "Dropout", Class: td.ClassDropout, Sources: "export desc unit B",
 	New: func() Params { return &Dropout{} }, Contract: contract("y", "x"),
-	Example: Example{"Rate=0.5", "fp16[1,1,8,16,16]"},
+	Example: Example{"", "fp16[1,1,8,16,16]"},
 
 	Pattern: Pattern{1, 1, "", onlyCount}, Check: validateDropout,
 
-	Unit: OnArray, Epilogue: EpilogueOwn, TextureSlot: No, Broadcasts: No, Integers: No,
+	Unit: OnArray, Epilogue: EpilogueOwn, TextureSlot: No, Broadcasts: No, Integers: No, Hidden: No,
 	View: View{When: dropsNothing}, InPlace: overAny, Rows: allRows, AtLoad: dropsNothing, Cost: perResult(2),
 }
 

@@ -25,7 +25,7 @@ var reductionInfo = KindInfo{
 
 	Pattern: Pattern{1, 1, "Reduction layer can only have one bottom", fromEnvelopes}, Check: validateReduction,
 
-	Unit: OnPlanar, Epilogue: EpiloguePlanar, TextureSlot: No, Broadcasts: No, Integers: No,
+	Unit: OnPlanar, Epilogue: EpiloguePlanar, TextureSlot: No, Broadcasts: No, Integers: No, Hidden: No,
 	View: noView, InPlace: overNone, Rows: reductionRows, AtLoad: always, Cost: perOperand(1),
 }
 

@@ -34,7 +34,7 @@ var resampleInfo = KindInfo{
 
 	Pattern: Pattern{2, 2, "", onlyCount}, Check: matched(validateResample), Codegen: resampleCodegen,
 
-	Unit: OnTexture, Epilogue: EpilogueSteps, TextureSlot: No, Broadcasts: No, Integers: No,
+	Unit: OnTexture, Epilogue: EpilogueSteps, TextureSlot: No, Broadcasts: No, Integers: No, Hidden: Yes,
 	View: noView, InPlace: overNone, Rows: allRows, AtLoad: always, Cost: weightedMean,
 }
 
@@ -77,7 +77,7 @@ var affineTransformInfo = KindInfo{
 
 	Pattern: Pattern{2, 2, "", onlyCount}, Check: matched(validateAffineTransform),
 
-	Unit: OnTexture, Epilogue: EpilogueSteps, TextureSlot: No, Broadcasts: No, Integers: No,
+	Unit: OnTexture, Epilogue: EpilogueSteps, TextureSlot: No, Broadcasts: No, Integers: No, Hidden: Yes,
 	View: noView, InPlace: overNone, Rows: allRows, AtLoad: always, Cost: weightedMean,
 }
 
@@ -123,7 +123,7 @@ var cropResizeInfo = KindInfo{
 
 	Pattern: Pattern{2, 2, "", onlyCount}, Check: matched(validateCropResize), Codegen: cropResizeCodegen,
 
-	Unit: OnTexture, Epilogue: EpilogueSteps, TextureSlot: No, Broadcasts: No, Integers: No,
+	Unit: OnTexture, Epilogue: EpilogueSteps, TextureSlot: No, Broadcasts: No, Integers: No, Hidden: Yes,
 	View: noView, InPlace: overNone, Rows: allRows, AtLoad: always, Cost: weightedMean,
 }
 

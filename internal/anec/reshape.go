@@ -20,7 +20,7 @@ var reshapeInfo = KindInfo{
 
 	Pattern: Pattern{1, 1, "", fromEnvelopes + textOurs}, Check: matched(validateReshape),
 
-	Unit: OnArray, Epilogue: EpilogueOwn, TextureSlot: No, Broadcasts: No, Integers: No,
+	Unit: OnArray, Epilogue: EpilogueOwn, TextureSlot: No, Broadcasts: No, Integers: No, Hidden: No,
 	View: aView, InPlace: overNone, Rows: allRows, AtLoad: always, Cost: free,
 	NoTask: "a view",
 }
@@ -66,7 +66,7 @@ var flattenInfo = KindInfo{
 
 	Pattern: Pattern{1, 1, "", "the contract of the kind" + textOurs}, Check: validateFlatten,
 
-	Unit: OnArray, Epilogue: EpilogueOwn, TextureSlot: No, Broadcasts: No, Integers: No,
+	Unit: OnArray, Epilogue: EpilogueOwn, TextureSlot: No, Broadcasts: No, Integers: No, Hidden: No,
 	View: aView, InPlace: overNone, Rows: allRows, AtLoad: always, Cost: free,
 	NoTask: "a view",
 }
@@ -99,7 +99,7 @@ var unflattenInfo = KindInfo{
 	Pattern: Pattern{1, 1, "Unflatten layer can only have one bottom", fromDecompiled},
 	Check:   validateUnflatten, Codegen: unflattenCodegen,
 
-	Unit: OnArray, Epilogue: EpilogueOwn, TextureSlot: No, Broadcasts: No, Integers: No,
+	Unit: OnArray, Epilogue: EpilogueOwn, TextureSlot: No, Broadcasts: No, Integers: No, Hidden: No,
 	View: aView, InPlace: overNone, Rows: allRows, AtLoad: always, Cost: free,
 	NoTask: "a view",
 }
@@ -131,7 +131,7 @@ var aliasInfo = KindInfo{
 
 	NoValidator: "another name for a value: nothing to hold",
 
-	Unit: UnknownUnit, Epilogue: EpilogueOwn, TextureSlot: No, Broadcasts: No, Integers: No,
+	Unit: UnknownUnit, Epilogue: EpilogueOwn, TextureSlot: No, Broadcasts: No, Integers: No, Hidden: No,
 	View: aView, InPlace: overNone, Rows: allRows, AtLoad: always, Cost: free,
 	NoTask: "a view",
 }
@@ -139,20 +139,21 @@ var aliasInfo = KindInfo{
 func (*Alias) Info() *KindInfo                   { return &aliasInfo }
 func (*Alias) infer(o *operands) ([]Type, error) { return like(o) }
 
-// Transpose permutes the axes. A netplist and the descriptor have pairs of axes.
+// Transpose permutes the axes. A netplist and the descriptor have pairs of axes:
+// TransposeSourceDimension and TransposeDestinationDimension.
 type Transpose struct {
-	Perm Perm
+	Perm Perm `net:"TransposeDimensions"`
 }
 
 var transposeInfo = KindInfo{
 	Kind: KindTranspose, Name: "Transpose", Dialect: Dialect{Name: "transpose"}, Standing: Descriptor, Desc: "Transpose", Class: td.ClassTranspose,
-	Sources: "export desc B", Unsure: "its key",
-	New: func() Params { return &Transpose{Perm: Identity} }, Contract: contract("y", "x"),
+	Sources: "export desc unit B",
+	New:     func() Params { return &Transpose{Perm: Identity} }, Contract: contract("y", "x"),
 	Example: Example{"Perm=[N,D,H,C,W]", "fp16[1,1,8,16,16]"},
 
 	Pattern: Pattern{1, 1, "", onlyCount}, Check: matched(validateTranspose),
 
-	Unit: OnArray, Epilogue: EpilogueOwn, TextureSlot: No, Broadcasts: No, Integers: No,
+	Unit: OnArray, Epilogue: EpilogueOwn, TextureSlot: No, Broadcasts: No, Integers: No, Hidden: No,
 	View: aView, InPlace: overNone, Rows: allRows, AtLoad: always, Cost: free,
 	NoTask: "a view",
 }

@@ -26,7 +26,7 @@ var resizeInfo = KindInfo{
 
 	Pattern: Pattern{1, 1, "", onlyCount}, Check: matched(validateResize), Codegen: resizeCodegen,
 
-	Unit: OnTexture, Epilogue: EpilogueSteps, TextureSlot: Yes, Broadcasts: No, Integers: No,
+	Unit: OnTexture, Epilogue: EpilogueSteps, TextureSlot: Yes, Broadcasts: No, Integers: No, Hidden: Yes,
 	View: noView, InPlace: overNone, Rows: allRows, AtLoad: always, Cost: weightedMean,
 }
 
@@ -67,7 +67,7 @@ var resizeAsInfo = KindInfo{
 
 	Pattern: Pattern{2, 2, "", "the contract of the kind" + textOurs}, Check: matched(validateResizeAs),
 
-	Unit: OnTexture, Epilogue: EpilogueSteps, TextureSlot: No, Broadcasts: No, Integers: No,
+	Unit: OnTexture, Epilogue: EpilogueSteps, TextureSlot: No, Broadcasts: No, Integers: No, Hidden: Yes,
 	View: noView, InPlace: overNone, Rows: allRows, AtLoad: always, Cost: weightedMean,
 }
 

@@ -29,7 +29,7 @@ var ringBufferWriterInfo = KindInfo{
 	Pattern: Pattern{2, 3, "", "guide B: 2; the descriptor's live parameters: one more" + textOurs},
 	Check:   matched(validateRingBufferWriter), Codegen: ringBufferWriterCodegen,
 
-	Unit: OnArray, Epilogue: EpilogueNone, TextureSlot: No, Broadcasts: No, Integers: No,
+	Unit: OnArray, Epilogue: EpilogueNone, TextureSlot: No, Broadcasts: No, Integers: No, Hidden: Yes,
 	View: noView, InPlace: overFirst, Rows: allRows, AtLoad: never, // it writes over another's result, and derived memory is written once
 	Cost: perResult(0),
 }
@@ -66,7 +66,7 @@ var ringBufferReaderInfo = KindInfo{
 
 	NoValidator: "a unit; held to what the writer is held to", Check: validateRingBufferReader,
 
-	Unit: OnArray, Epilogue: EpilogueOwn, TextureSlot: No, Broadcasts: No, Integers: No,
+	Unit: OnArray, Epilogue: EpilogueOwn, TextureSlot: No, Broadcasts: No, Integers: No, Hidden: Yes,
 	View: noView, InPlace: overNone, Rows: allRows, AtLoad: always, Cost: perResult(0),
 	NoTask: "pass ringreader makes views and gathers of it",
 }

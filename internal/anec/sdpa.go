@@ -25,7 +25,7 @@ var sdpaInfo = KindInfo{
 	Pattern: Pattern{4, 5, "SDPA layer must have only 4 or 5(optional mask) inputs", fromGates + "; guide 22 and 26 have another string: 4 or 5 bottoms must be present for SDPA"},
 	Check:   validateSDPA,
 
-	Unit: OnArray, Epilogue: EpilogueSteps, TextureSlot: No, Broadcasts: No, Integers: No,
+	Unit: OnArray, Epilogue: EpilogueSteps, TextureSlot: No, Broadcasts: No, Integers: No, Hidden: Yes,
 	View: noView, InPlace: overNone, Rows: allRows, AtLoad: always,
 	Cost: Cost{None: "it compiles to a segmented plan and must be timed on a device"},
 }

@@ -227,7 +227,7 @@ var shapeCases = []shapeCase{
 
 	{"NeuronCustom", bottomFloat + " !uint16[1,1,1,1,64]", bottomFloat},
 	{"NeuronCustom", bottomFloat + " !fp16[1,1,1,1,64]", "error:table is of fp16"},
-	{"KernelRasterizer Kernel=[3,3]", bottomFloat, "fp16[1,1,27,1,36]"},
+	{"KernelRasterizer Kernel=[3,3]", bottomFloat, "fp16[1,1,27,6,6]"},
 	{"KernelRasterizer Kernel=[9,3]", bottomFloat, "error:does not fit"},
 	{"CostVolume Range=2", "fp16[1,1,1,8,6] fp16[1,1,1,8,8]", "fp16[1,1,3,8,6]"},
 	{"CostVolume Range=3", "fp16[1,1,1,8,6] fp16[1,1,1,8,8]", "error:ref has 8 along W"},

@@ -64,7 +64,7 @@ var sortInfo = KindInfo{
 
 	Pattern: Pattern{1, 1, "", onlyCount}, Check: matched(validateSort), Codegen: sortCodegen,
 
-	Unit: UnknownUnit, Epilogue: EpilogueOwn, TextureSlot: No, Broadcasts: No, Integers: No,
+	Unit: UnknownUnit, Epilogue: EpilogueOwn, TextureSlot: No, Broadcasts: No, Integers: No, Hidden: Yes,
 	View: noView, InPlace: overNone, Rows: allRows, AtLoad: always, Cost: Cost{None: whyData},
 }
 
@@ -94,7 +94,7 @@ var topKInfo = KindInfo{
 
 	Pattern: Pattern{1, 1, "", onlyCount}, Check: matched(validateTopK), Codegen: topKCodegen,
 
-	Unit: UnknownUnit, Epilogue: EpilogueOwn, TextureSlot: No, Broadcasts: No, Integers: No,
+	Unit: UnknownUnit, Epilogue: EpilogueOwn, TextureSlot: No, Broadcasts: No, Integers: No, Hidden: Yes,
 	View: noView, InPlace: overNone, Rows: allRows, AtLoad: always, Cost: Cost{None: whyData},
 }
 

@@ -25,7 +25,7 @@ var inputViewInfo = KindInfo{
 
 	Pattern: Pattern{1, 1, "", "guide B, catalog" + textOurs}, Check: matched(validateInputView),
 
-	Unit: OnArray, Epilogue: EpilogueOwn, TextureSlot: No, Broadcasts: No, Integers: No,
+	Unit: OnArray, Epilogue: EpilogueOwn, TextureSlot: No, Broadcasts: No, Integers: No, Hidden: No,
 	View: View{Only: true, When: func(p Params) bool { return !p.(*InputView).Crop }}, InPlace: overNone, Rows: allRows, AtLoad: always,
 	Cost: free,
 }
@@ -79,7 +79,7 @@ var dynamicSliceInfo = KindInfo{
 	Pattern: Pattern{2, 2, "", "guide B, catalog: a start that is bound" + textOurs},
 	Check:   matched(validateDynamicSlice), Codegen: dynamicSliceCodegen,
 
-	Unit: UnknownUnit, Epilogue: EpilogueSteps, TextureSlot: No, Broadcasts: No, Integers: No,
+	Unit: UnknownUnit, Epilogue: EpilogueSteps, TextureSlot: No, Broadcasts: No, Integers: No, Hidden: Yes,
 	View: noView, InPlace: overNone, Rows: allRows, AtLoad: always, Cost: perResult(0),
 }
 

@@ -54,7 +54,7 @@ func count(n int) []float32 {
 
 func in(lists ...[]float32) [][]float32 { return lists }
 
-var inf = float32(math.Inf(1))
+var inf, nan = float32(math.Inf(1)), float32(math.NaN())
 
 func TestEmitPointwise(t *testing.T) { runCases(t, pointwiseCases) }
 
@@ -108,6 +108,11 @@ output %y`, in(list(1, 2, 3, 4)), list(19, 25, 41, 47)},
 input %s : fp16[1,1,2,1,1]
 %y = anec.dynamic_gain_offset_control(%x, %s) : fp16[1,1,2,1,1]
 output %y`, in(list(3, 4), list(5, 6)), list(15, 24)},
+	{"live goc adds first", `input %x : fp16[1,1,2,1,1]
+input %s : fp16[1,1,2,1,1]
+input %b : fp16[1,1,2,1,1]
+%y = anec.dynamic_gain_offset_control(%x, %s, %b) | act relu : fp16[1,1,2,1,1]
+output %y`, in(list(3, 4), list(5, 6), list(1, -5)), list(20, 0)},
 	{"cast cuts off", `input %x : fp16[1,1,1,1,3]
 %y = anec.cast(%x) {to = int32} : int32[1,1,1,1,3]
 output %y`, in(list(-1.75, 1.75, 2)), list(-1, 1, 2)},
@@ -251,15 +256,31 @@ output %y`, in(list(3, 4)), list(0.6, 0.8)},
 %y = anec.min_max_norm(%x) {axes = W} : fp16[1,1,1,1,3]
 output %y`, in(list(2, 4, 3)), list(0, 1, 0.5)},
 	{"lrn", `input %x : fp16[1,1,2,1,1]
-%y = anec.lrn(%x) {size = 1, alpha = 1, beta = 1, k = 1} : fp16[1,1,2,1,1]
+%y = anec.lrn(%x) {size = 1, alpha = 1, beta = 1, around = true} : fp16[1,1,2,1,1]
 output %y`, in(list(1, 3)), list(0.5, 0.3)},
+	{"lrn of the first channels", `input %x : fp16[1,1,3,1,1]
+%y = anec.lrn(%x) {size = 2, alpha = 2, beta = 1, k = 5} : fp16[1,1,3,1,1]
+output %y`, in(list(1, 2, 3)), list(0.1, 0.2, 3)},
 	{"attention", `input %q : fp16[1,1,1,1,2]
+input %k : fp16[1,1,1,2,2]
+input %v : fp16[1,1,1,2,3]
+const %s : fp16[1,1,1,1,1] {data = splat(1)}
+input %m : bool[1,1,1,1,2]
+%y = anec.sdpa(%q, %k, %v, %s, %m) {subtract_max = true} : fp16[1,1,1,1,3]
+output %y`, in(list(1, 1), count(4), count(6), list(0, 1)), list(4, 5, 6)},
+	{"attention that subtracts nothing", `input %q : fp16[1,1,1,1,2]
 input %k : fp16[1,1,1,2,2]
 input %v : fp16[1,1,1,2,3]
 const %s : fp16[1,1,1,1,1] {data = splat(1)}
 input %m : bool[1,1,1,1,2]
 %y = anec.sdpa(%q, %k, %v, %s, %m) : fp16[1,1,1,1,3]
 output %y`, in(list(1, 1), count(4), count(6), list(0, 1)), list(4, 5, 6)},
+	{"attention that overflows", `input %q : fp16[1,1,1,2,1]
+input %k : fp16[1,1,1,2,1]
+const %s : fp16[1,1,1,1,1] {data = splat(1)}
+input %m : fp16[1,1,1,1,2]
+%y = anec.sdpa(%q, %k, %k, %s, %m) | act abs : fp16[1,1,1,2,1]
+output %y`, in(list(0.5, 1), list(11, -11), list(1, 1)), list(11, nan)},
 	{"cross product", `input %x : fp16[1,1,3,1,1]
 input %z : fp16[1,1,3,1,1]
 %y = anec.cross_product(%x, %z) : fp16[1,1,3,1,1]
@@ -350,6 +371,12 @@ output %y`, in(count(4)), list(1, 3, 2, 4)},
 	{"the batch to blocks", `input %x : fp16[2,1,1,1,2]
 %y = anec.batch_to_space(%x) {x = 2} : fp16[1,1,1,1,4]
 output %y`, in(count(4)), list(1, 3, 2, 4)},
+	{"unfolded windows", `input %x : fp16[1,1,2,2,3]
+%y = anec.kernel_rasterizer(%x) {kernel_sizes = [2, 2], groups = 2} : fp16[1,1,8,1,2]
+output %y`, in(count(12)), list(1, 2, 2, 3, 4, 5, 5, 6, 7, 8, 8, 9, 10, 11, 11, 12)},
+	{"a window of one element", `input %x : fp16[1,1,2,1,3]
+%y = anec.kernel_rasterizer(%x) : fp16[1,1,2,1,3]
+output %y`, in(count(6)), list(1, 2, 3, 4, 5, 6)},
 	{"state", `state %s : fp16[1,1,1,1,4] -> %t
 input %u : fp16[1,1,1,1,2]
 input %i : int32[1,1,1,1,1]

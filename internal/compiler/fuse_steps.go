@@ -117,7 +117,11 @@ func (s *script) base(l *anec.Layer) bool {
 		s.scaleBias(p.Scale, p.Bias, segment.Bottom(l, 1), segment.Bottom(l, 2))
 	case *anec.DynamicGOC:
 		s.load(x)
-		s.gainOffset(segment.Bottom(l, 1), segment.Bottom(l, 2))
+		for i, k := range []td.EWKind{td.EWAdd, td.EWMult} { // the sum comes first
+			if v := segment.Bottom(l, 2-i); v != nil {
+				s.second(k, v, false)
+			}
+		}
 	case *anec.Copy, *anec.Alias:
 		s.load(x)
 	case *anec.Dropout:

@@ -105,6 +105,12 @@ func layerGate(l *anec.Layer, t *hal.Target) *diag.Finding {
 	if f := anec.Gate(l, t, anec.Authored); f != nil {
 		return f
 	}
+	if why := l.Info().Refused; why != "" {
+		return &diag.Finding{
+			ID: diag.LayerRefused, Text: why, Limit: "a layer whose meaning is known", Found: l.Kind().String(),
+			Remedy: "write what is meant with other layers", Source: "docs/layers.md, refused",
+		}
+	}
 	if t.Family == hal.Virtual && isFresh(l) {
 		return &diag.Finding{ID: diag.NoTask, Text: segment.FreshNumbers, Remedy: "give a seed"}
 	}

@@ -11,8 +11,12 @@ import (
 	"github.com/espalier-ane/espalier/internal/segment"
 )
 
-// cutGraph makes the segments of a graph: one, or more where the target makes attention a program of its own. They are the
-// levels that cut has for operations.
+// cutGraph makes the segments of a graph: one, or more where the target makes attention and other hidden units programs of
+// their own. They are the levels that cut has for operations, but that no two such units share one:
+//
+//	x ─ FurthestPointSampling ─ RadiusSearch ─ y     segments 0, 1
+//	x ─ CrossProduct ─┐
+//	x ─ CrossProduct ─┴─ Add ─ y                     segments 0, 1, 2
 //
 // A value that another segment needs leaves its own by an output. A state is a port of each segment that needs it, and not
 // such a value: until the segment that writes it, its buffer holds what was before, and afterwards what is left there.
@@ -85,22 +89,22 @@ func (c *graphCutter) split(t *hal.Target) {
 				waits[i] = append(waits[i], index[v.Def])
 			}
 		}
-		if t.Ways.AttentionCuts && segment.IsAttention(l) {
-			lanes[i] = attentionLane
+		if cutsOut(l, t) {
+			lanes[i] = ownLane
 		}
 	}
 	levels := fewestLevels(waits, lanes)
-	segments := map[int]int{} // by level
-	for _, level := range slices.Sorted(slices.Values(levels)) {
-		if _, ok := segments[level]; !ok {
-			segments[level] = len(segments)
-		}
+	inOrder := make([]int, len(order))
+	for i := range inOrder {
+		inOrder[i] = i
 	}
-	c.layers = make([][]*anec.Layer, len(segments))
-	for i, l := range order {
-		s := segments[levels[i]]
-		c.home[l] = s
-		c.layers[s] = append(c.layers[s], l)
+	slices.SortStableFunc(inOrder, func(a, b int) int { return cmp.Compare(levels[a], levels[b]) })
+	for k, i := range inOrder {
+		if k == 0 || levels[i] != levels[inOrder[k-1]] || lanes[i] == ownLane {
+			c.layers = append(c.layers, nil)
+		}
+		c.home[order[i]] = c.last()
+		c.layers[c.last()] = append(c.layers[c.last()], order[i])
 	}
 	needsOne := func(v *anec.Value) bool { return v.Def == nil && !slices.Contains(c.graph.Inputs, v) }
 	if len(c.layers) == 0 && (slices.ContainsFunc(c.graph.Outputs, needsOne) || slices.ContainsFunc(c.graph.States, (*anec.State).Written)) {
@@ -115,6 +119,15 @@ func (c *graphCutter) split(t *hal.Target) {
 			}
 		}
 	}
+}
+
+// cutsOut reports whether a layer is a segment of its own. One that a model's operation has become was not authored, and only
+// attention cuts there too.
+func cutsOut(l *anec.Layer, t *hal.Target) bool {
+	if segment.IsAttention(l) {
+		return t.Ways.AttentionCuts
+	}
+	return t.Ways.HiddenCuts && l.Info().Hidden == anec.Yes && len(l.Origin) == 0
 }
 
 // last is the segment that runs last.

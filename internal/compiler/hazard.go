@@ -48,6 +48,8 @@ var hazardRules = []hazardRule{
 		source: "guide 3, cancellation sweep: from 4096 on, units beside a large partial sum are lost"},
 	{id: diag.NormLongAxis, find: (*hazardSearch).longNorm, known: byNumerics("round-to-half"),
 		source: "guide 3, cancellation sweep; guide 12, developer policy: denominators of normalizations are to be verified per chip"},
+	{id: diag.NetplistSubtractMax, find: (*hazardSearch).attentionOverflows,
+		source: "guide 26 and B: SubtractMax is false unless it is set, which is wrong for a softmax"},
 	{id: diag.WorkingSet, find: (*hazardSearch).workingSet, known: byLimit("working_set"),
 		source: "guide 9, on-chip working-set threshold; guide 12: 2 MB on the M1, 4.72 MB measured on the M5"},
 	{id: diag.WeightsFold, find: (*hazardSearch).weightsFold,

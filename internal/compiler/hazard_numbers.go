@@ -178,3 +178,14 @@ func (s *hazardSearch) sumsCancel(l *anec.Layer) []diag.Finding {
 	}
 	return found
 }
+
+// attentionOverflows is about attention that does not subtract the largest score.
+func (s *hazardSearch) attentionOverflows(l *anec.Layer) []diag.Finding {
+	if p, ok := l.Params.(*anec.SDPA); !ok || p.SubtractMax {
+		return nil
+	}
+	return []diag.Finding{{
+		Text:  "the softmax does not subtract the largest score, and overflows fp16 from a score of about 11 on",
+		Limit: "SubtractMax true", Found: "false",
+	}}
+}

@@ -21,6 +21,16 @@ var hazardCases = []struct {
 	want   string // the IDs, in order; kernel-memory-split is left out unless it is wanted
 	say    string // a part of the text
 }{
+	{name: "attention without the maximum", want: "netplist-subtract-max", say: "does not subtract", graph: `
+input %q : fp16[1,1,1,4,8]
+const %s : fp16[1,1,1,1,1] {data = [0.5]}
+%y = anec.sdpa(%q, %q, %q, %s) : fp16[1,1,1,4,8]
+output %y`},
+	{name: "attention with the maximum", graph: `
+input %q : fp16[1,1,1,4,8]
+const %s : fp16[1,1,1,1,1] {data = [0.5]}
+%y = anec.sdpa(%q, %q, %q, %s) {subtract_max = true} : fp16[1,1,1,4,8]
+output %y`},
 	{name: "weights and operand are known", graph: `
 input %x : fp16[1,1,8,4,4]
 const %w : fp16[8,1,8,1,1] {data = splat(5000)}

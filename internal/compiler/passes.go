@@ -162,6 +162,16 @@ var passes = []Pass{
 		After: []string{"slots"}, Why: whySlots,
 	},
 	{
+		Name: "scores", Phase: Legalize, Run: legalizeScores,
+		Doc:   "write attention that does not subtract the largest score layer by layer",
+		After: []string{"slots"}, Why: whySlots,
+	},
+	{
+		Name: "responses", Phase: Legalize, Run: legalizeResponses,
+		Doc:   "take local response normalization of the first channels apart",
+		After: []string{"slots"}, Why: whySlots,
+	},
+	{
 		Name: "groups", Phase: Legalize, Run: legalizeGroups,
 		Doc:   "give normalization in groups of channels an axis for the groups",
 		After: []string{"slots"}, Why: whySlots,
@@ -169,6 +179,11 @@ var passes = []Pass{
 	{
 		Name: "batchnorm", Phase: Legalize, Run: legalizeBatchNorm,
 		Doc:   "write batch normalization as steps",
+		After: []string{"slots"}, Why: whySlots,
+	},
+	{
+		Name: "rasterizer", Phase: Legalize, Run: legalizeRasterizer,
+		Doc:   "unfold windows by slices",
 		After: []string{"slots"}, Why: whySlots,
 	},
 	{
@@ -193,7 +208,7 @@ var passes = []Pass{
 	{
 		Name: "crops", Phase: Legalize, Run: legalizeCrops,
 		Doc:   "turn slices along W into tasks, on chips that copy them in a format of their own",
-		After: []string{"ringreader", "knowngather"}, Why: "they read by slices",
+		After: []string{"ringreader", "knowngather", "rasterizer"}, Why: "they read by slices",
 	},
 	{
 		Name: "alone", Phase: Schedule, Run: planAlone,

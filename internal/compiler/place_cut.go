@@ -98,7 +98,7 @@ func (p *Placement) waits() [][]int {
 const (
 	engineLane = iota
 	hostLane
-	attentionLane
+	ownLane // each by itself
 )
 
 // lanes are those of all operations; -1 for one that is in no segment.
@@ -111,7 +111,7 @@ func (p *Placement) lanes() []int {
 		case o.Backend == OnHost:
 			lanes[i] = hostLane
 		case p.Target.Ways.AttentionCuts && slices.ContainsFunc(p.Operations[i].Layers.Layers, segment.IsAttention):
-			lanes[i] = attentionLane
+			lanes[i] = ownLane
 		}
 	}
 	return lanes
@@ -140,7 +140,7 @@ func levelsFrom(waits [][]int, lanes []int, first int) []int {
 		}
 		level := 0
 		for _, j := range waits[i] {
-			if lanes[j] == lanes[i] && lanes[i] != attentionLane {
+			if lanes[j] == lanes[i] && lanes[i] != ownLane {
 				level = max(level, levels[j])
 			} else {
 				level = max(level, levels[j]+1)

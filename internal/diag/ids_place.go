@@ -17,6 +17,9 @@ var (
 	NoTask = place("no-task", Predicted, "No task comes of the operation",
 		"The operation has native layers, and a later phase of the compiler did not take them. The finding says which rule that was.",
 		"change what the finding names; where nothing is to be changed, the host runs the operation")
+	LayerRefused = place("layer-refused", Predicted, "No target runs a layer of the kind",
+		"No source says what the layer computes, or no engine takes it. The finding says which; docs/layers.md has the list.",
+		"write what is meant with other layers")
 	TypeNotOnEngine = place("type-not-on-engine", Decoded, "The engine does not compute with the type",
 		"The datapath of the engine is fp16. The frontend accepts wider floats and leaves the operation to the host.",
 		"convert the model with a compute precision of FLOAT16, or cast before the operation")

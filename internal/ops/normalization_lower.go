@@ -55,7 +55,7 @@ func lowerL2Norm(l *Lowering) error {
 
 func lowerLocalResponseNorm(l *Lowering) error {
 	x := l.toImage(l.In("x"), l.Rank("x"))
-	norm := &anec.LRN{Size: l.Int("size"), Alpha: l.Float("alpha"), Beta: l.Float("beta"), K: l.Float("k")}
+	norm := &anec.LRN{Size: l.Int("size"), Alpha: l.Float("alpha"), Beta: l.Float("beta"), K: l.Float("k"), Around: true}
 	l.giveImage(l.Layer(l.Name(), norm, x))
 	return nil
 }

@@ -1,6 +1,7 @@
 package v256
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/espalier-ane/espalier/internal/anec"
@@ -39,8 +40,11 @@ func emitLinear(e *emission) error {
 	return nil
 }
 
-// emitSDPA has the scale as a field. The largest product is always subtracted before exp.
+// emitSDPA has the scale as a field. The largest product is subtracted before exp.
 func emitSDPA(e *emission) error {
+	if !e.Params.(*anec.SDPA).SubtractMax {
+		return errors.New("the largest score is not subtracted: pass scores writes it out")
+	}
 	scale, ok := e.bottom(3).Const.Scalar()
 	if !ok {
 		return fmt.Errorf("its scale is not stored as one number")

@@ -1,6 +1,7 @@
 package v256
 
 import (
+	"errors"
 	"fmt"
 	"math/bits"
 
@@ -65,5 +66,8 @@ func emitMinMaxNorm(e *emission) error {
 
 func emitLRN(e *emission) error {
 	p := e.Params.(*anec.LRN)
+	if !p.Around {
+		return errors.New("of the first channels alone: pass responses takes it apart")
+	}
 	return e.begin(&td.LRN{Size: p.Size, Alpha: p.Alpha, Beta: p.Beta, K: p.K}, e.bottom(0))
 }

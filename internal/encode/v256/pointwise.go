@@ -140,7 +140,14 @@ func emitDynamicGOC(e *emission) error {
 	if err := emitCopy(e); err != nil {
 		return err
 	}
-	return e.gainOffset(e.bottom(1), e.bottom(2))
+	for i, k := range []td.EWKind{td.EWAdd, td.EWMult} { // the sum comes first
+		if v := e.bottom(2 - i); v != nil {
+			if err := e.pair(k, v); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 func emitQuant(e *emission) error {
