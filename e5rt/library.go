@@ -200,9 +200,9 @@ func (f *Function) ports(slots []int) []Port {
 // typeOf is the element type of a slot, Invalid if it has no layout.
 func (f *Function) typeOf(i int) tensor.DType { return f.slots[f.slots[i].root].typ }
 
-// programKey names a loaded program: containers are shared between the functions
-// of a bundle.
-type programKey struct{ container, weights string }
+// programKey names a loaded program: containers and their procedures are shared
+// between the functions of a bundle.
+type programKey struct{ container, procedure, weights string }
 
 // A loader makes the functions of a bundle ready.
 type loader struct {
@@ -217,26 +217,26 @@ type loader struct {
 	programs  map[programKey]*engine.Program
 }
 
-// program loads the container of an engine segment.
+// program loads the procedure of an engine segment.
 func (l *loader) program(a e5.AneInferenceAttrs, weights string) (*engine.Program, error) {
 	file := l.bundle.Container(a.ProgramSymbol)
 	if file == nil {
 		return nil, fmt.Errorf("the bundle has no container %q", a.ProgramSymbol)
 	}
 	fail := func(err error) (*engine.Program, error) { return nil, &Error{Container: a.ProgramSymbol, Err: err} }
-	thread, err := file.Program()
+	procedure, err := file.Procedure(a.ProcedureName)
 	if err != nil {
 		return fail(err)
 	}
-	if thread.Name != a.ProcedureName {
-		return fail(fmt.Errorf("its procedure is %q, and %q is asked for", thread.Name, a.ProcedureName))
+	if procedure.Name != a.ProcedureName { // "" finds the only one
+		return fail(fmt.Errorf("its procedure is %q, and %q is asked for", procedure.Name, a.ProcedureName))
 	}
-	key := programKey{a.ProgramSymbol, weights}
+	key := programKey{a.ProgramSymbol, a.ProcedureName, weights}
 	if p := l.programs[key]; p != nil {
 		return p, nil
 	}
 	options := engine.Options{Numerics: l.numerics, Weights: l.bundle.Bytes(weights), Threads: l.threads, LowMemory: l.lowMemory, Limits: l.limits}
-	p, err := engine.LoadContext(l.ctx, file, options)
+	p, err := engine.LoadProcedure(l.ctx, procedure, options)
 	if err != nil {
 		return fail(err)
 	}

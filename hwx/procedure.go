@@ -91,7 +91,10 @@ func (f *File) Procedure(name string) (*Procedure, error) {
 	if name == "" {
 		return nil, damage(list[1].at, "a second program; want one: there are %s", strings.Join(names, ", "))
 	}
-	return nil, fmt.Errorf("no procedure %q: there is %s", name, strings.Join(names, ", "))
+	if len(list) == 1 {
+		return nil, fmt.Errorf("its procedure is %q, and %q is asked for", names[0], name)
+	}
+	return nil, fmt.Errorf("its procedures are %s, and %q is asked for", strings.Join(names, ", "), name)
 }
 
 // separate gives each of several programs its text, and holds them apart.
@@ -148,6 +151,9 @@ func (f *File) separate(list []*Procedure) error {
 	}
 	return nil
 }
+
+// File is the container.
+func (p *Procedure) File() *File { return p.file }
 
 // checkText sees that the first task is in the text.
 func (p *Procedure) checkText() error {

@@ -81,7 +81,7 @@ func TestSeveralProcedures(t *testing.T) {
 			t.Errorf("by name %s: %v, %v", p.Name, found, err)
 		}
 	}
-	if _, err := f.Procedure("train"); err == nil || !strings.Contains(err.Error(), `no procedure "train": there is encode, decode, conv`) {
+	if _, err := f.Procedure("train"); err == nil || !strings.Contains(err.Error(), `its procedures are encode, decode, conv, and "train" is asked for`) {
 		t.Errorf("a procedure that is not there: %v", err)
 	}
 

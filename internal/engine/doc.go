@@ -29,7 +29,8 @@
 // A caller that has memory of its own binds it: c.BindAt(port, bytes) for an
 // input, an output, or a state, which tasks read and write in place. Ports may
 // share memory; see bind.go. A bundle's weights, which are in no container, are
-// given to LoadWith.
+// given to LoadWith. Of a container with several procedures, LoadProcedure loads
+// one, and LoadAll all.
 //
 // Facts are cited as in "h13 4.3", a section of the fact sheet that was checked
 // on real programs, and "oracles 3", a section of the sheet about recorded

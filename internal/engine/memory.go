@@ -71,16 +71,16 @@ const onChipIndex = 0
 // buffers of the kernels together: no program for the chip comes near.
 const maxDispatchBytes = 4 << 30
 
-// mapMemory lists the memories of a container. The weights are the bytes of its
+// mapMemory lists the memories of a procedure. The weights are the bytes of its
 // external section, if it has one.
-func mapMemory(file *hwx.File, ports []hwx.Port, onChipBytes int, weights []byte) ([]memory, error) {
+func mapMemory(of *hwx.Procedure, ports []hwx.Port, onChipBytes int, weights []byte) ([]memory, error) {
 	memories := []memory{{kind: onChip, size: onChipBytes}}
 	byAddr := make(map[uint64]*hwx.Port, len(ports))
 	for i := range ports {
 		byAddr[ports[i].Addr] = &ports[i]
 	}
 	total := uint64(onChipBytes)
-	for _, s := range file.Sections() {
+	for _, s := range of.Sections() {
 		m := memory{addr: s.Addr, name: s.Segment.String() + "," + s.Name.String()}
 		size := s.Size
 		switch port := byAddr[s.Addr]; {
@@ -89,7 +89,7 @@ func mapMemory(file *hwx.File, ports []hwx.Port, onChipBytes int, weights []byte
 			// The window is mapped in whole pages, and holds every batch
 			// element where the section may count one (oracles 4).
 			size = uint64(max(port.WindowSize, port.Bytes))
-		case s == file.Text():
+		case s == of.Text:
 			m.kind, m.data = text, s.Data
 		case s.Data != nil:
 			m.kind, m.data = constant, s.Data

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"fmt"
 	"runtime"
 
 	"github.com/espalier-ane/espalier/hal"
@@ -12,8 +13,8 @@ import (
 	"github.com/espalier-ane/espalier/internal/strided"
 )
 
-// A Program is a container made ready to run. Running does not change it, so it
-// may serve any number of contexts at the same time.
+// A Program is a procedure of a container made ready to run. Running does not
+// change it, so it may serve any number of contexts at the same time.
 type Program struct {
 	ports    []Port
 	memories []memory // on-chip memory first
@@ -89,15 +90,44 @@ func LoadWith(file *hwx.File, o Options) (*Program, error) {
 
 // LoadContext is LoadWith that ends with the context.
 func LoadContext(ctx context.Context, file *hwx.File, o Options) (*Program, error) {
-	target, err := hal.BySubtype(file.Header.CPUSubtype)
+	if _, err := hal.BySubtype(file.Header.CPUSubtype); err != nil {
+		return nil, err
+	}
+	only, err := file.Procedure("")
 	if err != nil {
 		return nil, err
 	}
-	thread, err := file.Program()
+	return LoadProcedure(ctx, only, o)
+}
+
+// LoadAll loads every procedure of a container, in their order. Constants that
+// they share are in memory once, as they are stored; what kernels have packed, each
+// has for itself.
+func LoadAll(ctx context.Context, file *hwx.File, o Options) ([]*Program, error) {
+	procedures, err := file.Procedures()
 	if err != nil {
 		return nil, err
 	}
-	ports, err := file.Ports()
+	programs := make([]*Program, len(procedures))
+	for i, procedure := range procedures {
+		if programs[i], err = LoadProcedure(ctx, procedure, o); err != nil {
+			for _, p := range programs[:i] {
+				p.Close()
+			}
+			return nil, fmt.Errorf("procedure %q: %w", procedure.Name, err)
+		}
+	}
+	return programs, nil
+}
+
+// LoadProcedure loads one procedure of a container, which may have several. The
+// weights are those of the procedure's external section.
+func LoadProcedure(ctx context.Context, of *hwx.Procedure, o Options) (*Program, error) {
+	target, err := hal.BySubtype(of.File().Header.CPUSubtype)
+	if err != nil {
+		return nil, err
+	}
+	ports, err := of.Ports()
 	if err != nil {
 		return nil, err
 	}
@@ -105,11 +135,11 @@ func LoadContext(ctx context.Context, file *hwx.File, o Options) (*Program, erro
 	if o.Gemm != "" && row == nil {
 		return nil, programError("there is no micro-kernel %q for this processor", o.Gemm)
 	}
-	p := &Program{gemm: row, threads: o.Threads, bases: thread.Bases, numerics: o.Numerics, rules: strided.RulesOf(o.Numerics), limits: o.Limits,
+	p := &Program{gemm: row, threads: o.Threads, bases: of.Program.Bases, numerics: o.Numerics, rules: strided.RulesOf(o.Numerics), limits: o.Limits,
 		weights: make(map[weightKey]*strided.Weights), tables: make(map[weightKey]*strided.Activation),
 	}
 	p.packs.Small = o.LowMemory
-	if p.memories, err = mapMemory(file, ports, target.Sizes.OnChip, o.Weights); err != nil {
+	if p.memories, err = mapMemory(of, ports, target.Sizes.OnChip, o.Weights); err != nil {
 		return nil, err
 	}
 	for _, port := range ports {
@@ -117,7 +147,7 @@ func LoadContext(ctx context.Context, file *hwx.File, o Options) (*Program, erro
 			return nil, err
 		}
 	}
-	tasks, err := file.Tasks()
+	tasks, err := of.Tasks()
 	if err != nil {
 		return nil, err
 	}
