@@ -33,10 +33,13 @@ type Program struct {
 	packs   strided.Packs     // constants that kernels have packed
 	room    *osfile.Pages     // of all packs
 	packed  strided.Packed    // and what is in them
+	islands []island          // constants that may change
+	base    *Version          // with the constants of the container
 	buffers bufferSizes
 
 	weights     map[weightKey]*strided.Weights // shared by tasks that load the same streams
 	tables      map[weightKey]*strided.Activation
+	bound       []boundWeights // of weights, by their numbers
 	weightBytes int64
 
 	own   []touch     // while loading: what steps do to memory that is the program's own
@@ -67,6 +70,9 @@ type Options struct {
 	Threads int
 	// LowMemory packs constant operands in about as many bytes as they are stored in.
 	LowMemory bool
+
+	// Mutable are the constants that Program.Patch may give other values.
+	Mutable []Stretch
 
 	// Limits are how much the program may need; those of the engine itself hold
 	// as well.
@@ -110,6 +116,9 @@ func LoadContext(ctx context.Context, file *hwx.File, o Options) (*Program, erro
 	}
 	p.packs.Small = o.LowMemory
 	if p.memories, err = mapMemory(file, ports, target.Sizes.OnChip, o.Weights); err != nil {
+		return nil, err
+	}
+	if err := p.addIslands(o.Mutable); err != nil {
 		return nil, err
 	}
 	for _, port := range ports {
