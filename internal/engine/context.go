@@ -17,6 +17,7 @@ import (
 type Context struct {
 	program  *Program
 	memories [][]byte // as in Program
+	version  *Version // of the constants
 
 	between []*between // by memory: of ports of which tasks see a copy
 	copies  []*between // likewise; those that there were ever
@@ -55,7 +56,7 @@ func (p *Program) NewContext() *Context {
 func (p *Program) emptyContext() *Context {
 	n := len(p.memories)
 	c := &Context{
-		program: p, memories: make([][]byte, n),
+		program: p, memories: make([][]byte, n), version: p.base,
 		between: make([]*between, n), copies: make([]*between, n), spoiled: make([]bool, len(p.ports)),
 	}
 	c.ask = c.stop
@@ -67,6 +68,11 @@ func (c *Context) shareMemory() {
 	for i := range c.program.memories {
 		if m := &c.program.memories[i]; m.kind.shared() {
 			c.memories[i] = m.data
+		}
+	}
+	if c.version != nil {
+		for i, data := range c.version.islands {
+			c.memories[c.program.islands[i].memory] = data
 		}
 	}
 }

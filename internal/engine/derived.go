@@ -129,6 +129,8 @@ func (p *Program) runsOnce(op *td.Op, places []place) (bool, error) {
 		switch {
 		case i < op.Results() && m.kind != derived:
 			return false, fmt.Errorf("operand %d: writes %v, but another result is derived memory", i, m)
+		case m.island:
+			return false, fmt.Errorf("operand %d: reads constants that may change; what makes derived memory is run once", i)
 		case !m.kind.shared():
 			return false, fmt.Errorf("operand %d: reads %v; what makes derived memory may read constants and derived memory only", i, m)
 		}
@@ -179,7 +181,7 @@ func (p *Program) pack(ctx context.Context) {
 	p.packed = p.packs.New(p.room.Bytes())
 	pool.ForUpTo(p.threads, len(p.packed), 1, func(lo, hi int) {
 		for i := lo; i < hi && ctx.Err() == nil; i++ {
-			p.packs.Fill(p.packed, i, memory)
+			p.packs.Fill(p.packed, i, memory, nil)
 		}
 	})
 	for i := range p.memories {
@@ -188,6 +190,7 @@ func (p *Program) pack(ctx context.Context) {
 		}
 	}
 	p.dropDerived()
+	p.newBase()
 	if p.packs.Small {
 		debug.FreeOSMemory() // what compiling and packing have left behind
 	}
@@ -224,6 +227,9 @@ func (p *Program) dropDerived() {
 func (p *Program) Close() {
 	p.room.Close()
 	p.packed, p.room = nil, nil
+	if p.base != nil {
+		p.base.packed = nil
+	}
 	for i := range p.memories {
 		if m := &p.memories[i]; m.pages != nil {
 			m.pages.Close()

@@ -48,6 +48,7 @@ type memory struct {
 	data []byte // of the text and of what is shared; the others have theirs in a Context
 
 	external bool          // constants that the caller gave
+	island   bool          // constants that may change, which are a part of others; see version.go
 	pages    *osfile.Pages // of derived memory
 	kept     int           // likewise: how many bytes of it are read in dispatches
 

@@ -89,7 +89,7 @@ func (p *Program) placeOperand(o *td.Operand) (place, error) {
 		}
 	}
 	pl.region = operandRegion(&pl.Operand)
-	return pl, nil
+	return pl, p.toIsland(&pl)
 }
 
 func (p *Program) checkSource(pl *place) error {

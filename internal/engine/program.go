@@ -34,10 +34,13 @@ type Program struct {
 	packs   strided.Packs     // constants that kernels have packed
 	room    *osfile.Pages     // of all packs
 	packed  strided.Packed    // and what is in them
+	islands []island          // constants that may change
+	base    *Version          // with the constants of the container
 	buffers bufferSizes
 
 	weights     map[weightKey]*strided.Weights // shared by tasks that load the same streams
 	tables      map[weightKey]*strided.Activation
+	bound       []boundWeights // of weights, by their numbers
 	weightBytes int64
 
 	own   []touch     // while loading: what steps do to memory that is the program's own
@@ -68,6 +71,9 @@ type Options struct {
 	Threads int
 	// LowMemory packs constant operands in about as many bytes as they are stored in.
 	LowMemory bool
+
+	// Mutable are the constants that Program.Patch may give other values.
+	Mutable []Stretch
 
 	// Limits are how much the program may need; those of the engine itself hold
 	// as well.
@@ -140,6 +146,9 @@ func LoadProcedure(ctx context.Context, of *hwx.Procedure, o Options) (*Program,
 	}
 	p.packs.Small = o.LowMemory
 	if p.memories, err = mapMemory(of, ports, target.Sizes.OnChip, o.Weights); err != nil {
+		return nil, err
+	}
+	if err := p.addIslands(o.Mutable); err != nil {
 		return nil, err
 	}
 	for _, port := range ports {

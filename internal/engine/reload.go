@@ -26,7 +26,7 @@ func (p *Program) Reload(file *hwx.File) error {
 		if m := &next.memories[i]; m.kind == text && !bytes.Equal(m.data, s.Data) {
 			return programError("the container has other tasks")
 		}
-		if next.memories[i].kind != constant || next.memories[i].external {
+		if next.memories[i].kind != constant || next.memories[i].external || next.memories[i].island {
 			continue
 		}
 		if len(s.Data) != next.memories[i].size {
@@ -35,9 +35,12 @@ func (p *Program) Reload(file *hwx.File) error {
 		next.memories[i].data, found[i] = s.Data, true
 	}
 	for i := range found {
-		if m := &next.memories[i]; m.kind == constant && !m.external && !found[i] {
+		if m := &next.memories[i]; m.kind == constant && !m.external && !m.island && !found[i] {
 			return programError("%v: the container has no such constants", &next.memories[i])
 		}
+	}
+	for _, s := range p.islands {
+		next.memories[s.memory].data = next.memories[s.section].data[s.lo:s.hi]
 	}
 	weights := make(map[weightKey]*strided.Weights, len(p.weights))
 	for key := range p.weights {
@@ -57,6 +60,7 @@ func (p *Program) Reload(file *hwx.File) error {
 	}
 	// Steps point to the sets, so these stay where they are.
 	for key, w := range weights {
+		w.Number = p.weights[key].Number
 		*p.weights[key] = *w
 	}
 	for key, a := range tables {

@@ -197,7 +197,10 @@ func (c *Context) Work(w *pool.Worker, lo, hi int) {
 		w.Scratch = s
 	}
 	s.Grow(c.program.scratch)
-	s.Memory, s.Packed, s.Dense = c.memories, c.program.packed, &c.dense
+	s.Memory, s.Dense = c.memories, &c.dense
+	if v := c.version; v != nil {
+		s.Packed, s.Weights = v.packed, v.weights
+	}
 	s.Begin(c.number)
 	if s.Stop = nil; c.tell {
 		s.Stop = c.ask
@@ -209,7 +212,7 @@ func (c *Context) Work(w *pool.Worker, lo, hi int) {
 			c.tiles(s, rest)
 		}
 	}
-	s.Memory, s.Packed, s.Dense, s.Stop = nil, nil, nil, nil // the next one has others
+	s.Memory, s.Packed, s.Weights, s.Dense, s.Stop = nil, nil, nil, nil, nil // the next one has others
 	runtime.KeepAlive(c)                                     // whose memory that was
 }
 

@@ -40,6 +40,7 @@ func (p *Program) Bytes() (own, external, packed, scratch int64) {
 	notKept := int64(0) // of derived memory
 	for i := range p.memories {
 		switch m := &p.memories[i]; {
+		case m.island: // it is counted with what it is a part of
 		case m.external:
 			external += int64(m.size)
 		case m.kind == constant:

@@ -113,9 +113,17 @@ func (b *unitBinder) bindWeights(key *weightKey) error {
 	if b.p.weightBytes += size; b.p.weightBytes > maxExpansion*int64(b.p.memories[key.memory].size) {
 		return refuse(units.PartOutC, "unpacked, the kernels take more than %d times the constants", maxExpansion)
 	}
+	w.Number = len(b.p.bound)
+	b.p.bound = append(b.p.bound, boundWeights{*key, w})
 	b.p.weights[*key] = w
 	b.Weights = w
 	return nil
+}
+
+// boundWeights are weights that tasks have, and where they came from.
+type boundWeights struct {
+	key     weightKey
+	weights *strided.Weights
 }
 
 // unpack reads the weights of kernel streams. It returns their size, too.
@@ -124,6 +132,11 @@ func (p *Program) unpack(key *weightKey) (*strided.Weights, int64, error) {
 	for e := range streams {
 		streams[e] = key.stream(p.memories[key.memory].data, e)
 	}
+	return p.unpackStreams(key, streams)
+}
+
+// unpackStreams is unpack of streams that lie anywhere.
+func (p *Program) unpackStreams(key *weightKey, streams [][]byte) (*strided.Weights, int64, error) {
 	raw, err := key.kernel.Unpack(streams)
 	if err != nil {
 		return nil, 0, err

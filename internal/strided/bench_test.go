@@ -56,7 +56,7 @@ func bindPacked(tb testing.TB, op *Op, packs *Packs) *bound {
 	}
 	b.w.Packed = packs.New(make([]byte, packs.Room()))
 	for i := range b.w.Packed {
-		packs.Fill(b.w.Packed, i, b.w.Memory)
+		packs.Fill(b.w.Packed, i, b.w.Memory, nil)
 	}
 	return b
 }

@@ -99,7 +99,7 @@ func testCodedProducts(t *testing.T, s storedAs, row *gemm.Row, infinite bool) {
 			w.Memory[6] = memoryOf(&Op{Operands: []Operand{{}, op.Operands[1]}}, 7)[6]
 			w.Packed = op.Packs.New(make([]byte, op.Packs.Room()))
 			for i := range w.Packed {
-				op.Packs.Fill(w.Packed, i, w.Memory)
+				op.Packs.Fill(w.Packed, i, w.Memory, nil)
 			}
 			reads := ReadsOrigin(k)
 			narrow := tt.what == "plain" && row.B.Lines*s.typ.Bits()%8 != 0 // lines of a panel do not begin with a byte

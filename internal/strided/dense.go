@@ -12,10 +12,11 @@ import (
 
 // Weights are constant weights: fp16 numbers, [group][output][input][y][x], and a
 // bias for each [group][output], or none. They may change between runs, if they
-// are packed again.
+// are packed again; or runs have others at the same time: Scratch.Weights.
 type Weights struct {
 	Values []uint16
 	Bias   []float32
+	Number int // among those of Scratch.Weights
 
 	pass passage // what happens to values as they are read
 }
@@ -150,7 +151,7 @@ func (k *denseConv) Need() Need {
 func (k *denseConv) Run(w *Scratch, lo, hi int) {
 	s := &k.shape
 	image := s.cin * s.hin * s.win
-	bias := k.bias()
+	bias := k.bias(w)
 	w.begins()
 	if k.plane != nil { // nobody writes the padding
 		k.plane.clearPadding(w.float[k.n:][:k.plane.floats])
@@ -186,11 +187,19 @@ func (k *denseConv) Run(w *Scratch, lo, hi int) {
 }
 
 // bias is that of all outputs, nil if there is none.
-func (k *denseConv) bias() []float32 {
+func (k *denseConv) bias(w *Scratch) []float32 {
 	if k.constant == nil {
 		return nil
 	}
-	return k.constant.Bias
+	return k.constant.of(w).Bias
+}
+
+// of is the weights that a run has in the place of these.
+func (c *Weights) of(w *Scratch) *Weights {
+	if w.Weights == nil {
+		return c
+	}
+	return w.Weights[c.Number]
 }
 
 // denseWeights are the left factors: a line is the weights of an output channel.
@@ -199,8 +208,9 @@ type denseWeights denseConv
 func (k *denseWeights) byLine() bool { return true }
 
 func (k *denseWeights) load(w *Scratch, dst []float32, pitch int, l *lines, from, d int) {
+	weights := k.constant.of(w)
 	for j := range l.count {
-		k.constant.load(dst[j*pitch:][:d], k.first(l, j)+from)
+		weights.load(dst[j*pitch:][:d], k.first(l, j)+from)
 	}
 }
 
@@ -274,7 +284,7 @@ func (k *denseConv) channel(w *Scratch, biases []float32, t int) (out []float32)
 	s := &k.shape
 	weights := w.float[:k.n]
 	if k.constant != nil {
-		k.constant.load(weights, t*k.n)
+		k.constant.of(w).load(weights, t*k.n)
 	} else {
 		copy(weights, w.Dense.Weights[t*k.n:])
 	}

@@ -80,7 +80,7 @@ func (c *denseCase) run(r *rand.Rand, rules *Rules, row *gemm.Row) []float32 {
 	w.Dense = &d
 	w.Packed = packs.New(make([]byte, packs.Room()))
 	for i := range w.Packed {
-		packs.Fill(w.Packed, i, nil)
+		packs.Fill(w.Packed, i, nil, nil)
 	}
 	n, _ := k.Tiles()
 	for lo := 0; lo < n; {

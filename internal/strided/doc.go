@@ -251,6 +251,10 @@ type Scratch struct {
 	Packed Packed   // what the Packs of the operations have been filled with; the caller sets it
 	Dense  *Buffers // of operations of the units; the caller sets it
 
+	// Weights are those of operations of the units, by their numbers, where a run has
+	// others than the operations were bound with; nil: it has none. The caller sets it.
+	Weights []*Weights
+
 	// Stop reports whether the run is to end. A kernel may then leave a tile undone,
 	// or write anything to its place in the result: see Stopped. Nil never does. The
 	// caller sets it, but not for a result that lies over what it is made of: what is

@@ -41,7 +41,7 @@ func fewRowsAmongOthers(t *testing.T, row *gemm.Row) {
 			copy(b.w.Memory[1], few.w.Memory[1])
 			b.w.Memory[2] = few.w.Memory[2]
 			for i := range b.w.Packed {
-				op.Packs.Fill(b.w.Packed, i, b.w.Memory)
+				op.Packs.Fill(b.w.Packed, i, b.w.Memory, nil)
 			}
 			b.run()
 			if all == nil {

@@ -47,7 +47,9 @@ const (
 )
 
 type pack struct {
-	vector *array // elements along C, as floats; nil: panels
+	memory  int      // that it is packed from
+	weights *Weights // or these
+	vector  *array   // elements along C, as floats; nil: panels
 	side
 	halves bool // the panels hold fp16 numbers, which they are made floats of again as they are used
 	depth  int  // of a block
@@ -113,7 +115,7 @@ func (p *Packs) addVector(o *Operand) packed {
 		slot = len(p.list)
 		p.slots[key] = slot
 		a := o.array()
-		p.list = append(p.list, pack{vector: &a, lines: o.Dims[axisC]})
+		p.list = append(p.list, pack{memory: o.Memory, vector: &a, lines: o.Dims[axisC]})
 		p.bytes += bytes
 	}
 	return packed{there: true, slot: slot}
@@ -154,7 +156,7 @@ func (p *Packs) slot(key packKey, s *side, depth, groups int, halves bool) packe
 		}
 		slot = len(p.list)
 		p.slots[key] = slot
-		p.list = append(p.list, pack{nil, *s, halves, depth, panels, key.lines, groups, key.n})
+		p.list = append(p.list, pack{key.operand.Memory, key.weights, nil, *s, halves, depth, panels, key.lines, groups, key.n})
 		p.bytes += int64(bytes)
 	}
 	p.list[slot].measured = p.list[slot].measured || s.measured
@@ -205,10 +207,21 @@ func (p *Packs) row(r *gemm.Row) *gemm.Row {
 func (p *Packs) Room() int {
 	bytes := 0
 	for i := range p.list {
-		panels, squares := p.list[i].bytes()
-		bytes += panels + squares
+		bytes += p.RoomOf(i)
 	}
 	return bytes
+}
+
+// RoomOf is how many bytes Place takes for operand i.
+func (p *Packs) RoomOf(i int) int {
+	panels, squares := p.list[i].bytes()
+	return panels + squares
+}
+
+// Source is what operand i is packed from: weights of the units, or if they are nil a
+// memory.
+func (p *Packs) Source(i int) (memory int, weights *Weights) {
+	return p.list[i].memory, p.list[i].weights
 }
 
 // bytes are those of the panels, and of the squares, in whole lines of the cache.
@@ -232,17 +245,24 @@ func (c *pack) bytes() (panels, squares int) {
 func (p *Packs) New(memory []byte) Packed {
 	made := make(Packed, len(p.list))
 	for i := range p.list {
-		c, to := &p.list[i], &made[i]
-		panels, squares := c.bytes()
-		if c.halves {
-			to.halves = memory[:2*c.groups*c.words()]
-		} else {
-			to.panels = floatsOf(memory[:panels])
-		}
-		to.squares = floatsOf(memory[panels:][:squares])
-		memory = memory[panels+squares:]
+		p.Place(made, i, memory)
+		memory = memory[p.RoomOf(i):]
 	}
 	return made
+}
+
+// Place lays the panels of operand i out in memory, RoomOf bytes of which are 0.
+func (p *Packs) Place(made Packed, i int, memory []byte) {
+	c := &p.list[i]
+	panels, squares := c.bytes()
+	var to packedOperand
+	if c.halves {
+		to.halves = memory[:2*c.groups*c.words()]
+	} else {
+		to.panels = floatsOf(memory[:panels])
+	}
+	to.squares = floatsOf(memory[panels:][:squares])
+	made[i] = to
 }
 
 // floatsOf is memory as floats.
@@ -250,9 +270,10 @@ func floatsOf(memory []byte) []float32 {
 	return unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(memory))), len(memory)/4)
 }
 
-// Fill packs operand number i of len(made), which it reads in the memory. Calls
-// for different operands may run at the same time.
-func (p *Packs) Fill(made Packed, i int, memory [][]byte) {
+// Fill packs operand number i of len(made), which it reads in the memory, or among
+// the weights: see Scratch.Weights. Calls for different operands may run at the same
+// time.
+func (p *Packs) Fill(made Packed, i int, memory [][]byte, weights []*Weights) {
 	c, to := &p.list[i], &made[i]
 	if c.vector != nil {
 		c.vector.load(&Scratch{Memory: memory}, to.panels[:c.lines], index{}, axisC)
@@ -260,7 +281,7 @@ func (p *Packs) Fill(made Packed, i int, memory [][]byte) {
 	}
 	some := c.panel.RoundUp(64) // lines, so that what is read stays in the cache
 	w := NewScratch(Need{Float: c.stage})
-	w.Memory = memory
+	w.Memory, w.Weights = memory, weights
 	clear(to.squares)
 	to.bad = nil
 	var floats []float32 // of panels that hold fp16 numbers

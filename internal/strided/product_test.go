@@ -43,7 +43,7 @@ func linesDoNotMeet(t *testing.T, row *gemm.Row) {
 			w := NewScratch(k.Need())
 			w.Memory, w.Packed = memory, op.Packs.New(make([]byte, op.Packs.Room()))
 			for i := range w.Packed {
-				op.Packs.Fill(w.Packed, i, memory)
+				op.Packs.Fill(w.Packed, i, memory, nil)
 			}
 			tiles, _ := k.Tiles()
 			k.Run(w, 0, tiles)

@@ -52,7 +52,7 @@ func runOn(t *testing.T, op *Op, memory [][]byte, bind func(*Op) (Kernel, error)
 	w.Memory = append([][]byte{make([]byte, op.Operands[0].bytes())}, memory[1:]...)
 	w.Packed = packs.New(make([]byte, packs.Room()))
 	for i := range w.Packed {
-		packs.Fill(w.Packed, i, w.Memory)
+		packs.Fill(w.Packed, i, w.Memory, nil)
 	}
 	n, _ := k.Tiles()
 	for i := n - 1; i >= 0; i-- {
