@@ -1,6 +1,8 @@
 package fit
 
 import (
+	"errors"
+
 	"github.com/espalier-ane/espalier/internal/anec"
 	"github.com/espalier-ane/espalier/td"
 	"github.com/espalier-ane/espalier/tensor"
@@ -49,4 +51,24 @@ func addArgument(b *anec.Builder, scale, offset float64, x *anec.Value) *anec.Va
 		return x
 	}
 	return b.Layer("argument", &anec.GOC{Scale: float32(scale), Bias: float32(offset)}, x)
+}
+
+// Graphs are the fit as graphs of their own, which take x and give fit, of so many channels, rows and columns: "table" and, if there is
+// one, "rectifiers".
+func Graphs(r *Result, s *Basis, channels, rows, columns int) (graphs []*anec.Graph, err error) {
+	add := func(name string, layers func(*anec.Builder, *anec.Value) *anec.Value) {
+		g := anec.New(name)
+		x, e := g.AddInput("x", anec.TypeOf(tensor.Float16, 1, 1, channels, rows, columns))
+		b := anec.Builder{Graph: g}
+		if e == nil {
+			g.AddOutput(layers(&b, x))
+		}
+		err = errors.Join(err, e, b.Err())
+		graphs = append(graphs, g)
+	}
+	add("table", func(b *anec.Builder, x *anec.Value) *anec.Value { return AddTable(b, r, x) })
+	if s != nil {
+		add("rectifiers", func(b *anec.Builder, x *anec.Value) *anec.Value { return AddBasis(b, s, x) })
+	}
+	return graphs, err
 }

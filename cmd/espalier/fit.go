@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -12,7 +13,9 @@ import (
 
 	"github.com/espalier-ane/espalier/explain/report"
 	"github.com/espalier-ane/espalier/fit"
+	"github.com/espalier-ane/espalier/internal/graphfile"
 	"github.com/espalier-ane/espalier/internal/osfile"
+	"github.com/espalier-ane/espalier/netplist"
 	"github.com/espalier-ane/espalier/tensor"
 )
 
@@ -23,6 +26,8 @@ type fitCmd struct {
 	Domain string `required:"" placeholder:"A,B" help:"From where to where to fit, as in --domain=-4,4 or --domain=-pi,pi."`
 	Beyond string `default:"hold" placeholder:"E[,E]" help:"What comes beyond the domain, on both sides or left and right: hold (the value at the end) or line (the last line goes on). Default: hold."`
 	SVG    string `name:"svg" placeholder:"F" help:"Draw function, fit and error into a file. An earlier picture of this command is replaced, nothing else is."`
+	Output string `short:"o" placeholder:"DIR" help:"Write the fit as a network description, a folder with net.plist: the procedure table, for target virtual, and rectifiers, for chips. An earlier one is replaced, nothing else is."`
+	Shape  string `default:"1,1,64" placeholder:"C,H,W" help:"With -o: the channels, rows and columns of its input. Default: 1,1,64."`
 	JSON   bool   `name:"json" help:"Print JSON; docs/json.md has the schema."`
 }
 
@@ -39,8 +44,17 @@ func (c *fitCmd) Run(call *invocation) error {
 	if err != nil {
 		return err
 	}
+	shape, err := c.shape()
+	if err != nil {
+		return err
+	}
 	if err := c.checkPicture(); err != nil {
 		return err
+	}
+	if c.Output != "" {
+		if err := cmp.Or(checkFolder(c.Output), graphfile.CheckFolder(c.Output)); err != nil {
+			return err
+		}
 	}
 	r, err := fit.Table(function, domain, options)
 	if err != nil {
@@ -52,11 +66,43 @@ func (c *fitCmd) Run(call *invocation) error {
 			return err
 		}
 	}
+	if c.Output != "" {
+		if err := c.writeList(r, basis, shape); err != nil {
+			return err
+		}
+	}
 	f := newFitReport(name, r, basis, noBasis)
 	if c.JSON {
 		return report.WriteJSON(call.stdout, f)
 	}
 	return f.writeText(call.stdout)
+}
+
+// shape reads --shape.
+func (c *fitCmd) shape() (shape [3]int, err error) {
+	parts := strings.Split(c.Shape, ",")
+	for i := range shape {
+		if len(parts) == len(shape) {
+			shape[i], err = strconv.Atoi(parts[i])
+		}
+		if err != nil || shape[i] < 1 {
+			return shape, usagef("--shape %s: expected channels, rows and columns, as in 8,16,16", c.Shape)
+		}
+	}
+	return shape, nil
+}
+
+// writeList writes the network description.
+func (c *fitCmd) writeList(r *fit.Result, basis *fit.Basis, shape [3]int) error {
+	graphs, err := fit.Graphs(r, basis, shape[0], shape[1], shape[2])
+	if err != nil {
+		return err
+	}
+	list, weights, _, err := netplist.FromGraphs(graphs)
+	if err != nil {
+		return err
+	}
+	return graphfile.WriteFolder(c.Output, list, weights)
 }
 
 // parseDomain reads two numbers, which may be expressions.
