@@ -213,7 +213,7 @@ func (c *Context) Work(w *pool.Worker, lo, hi int) {
 		}
 	}
 	s.Memory, s.Packed, s.Weights, s.Dense, s.Stop = nil, nil, nil, nil, nil // the next one has others
-	runtime.KeepAlive(c)                                     // whose memory that was
+	runtime.KeepAlive(c)                                                     // whose memory that was
 }
 
 func (c *Context) tiles(s *strided.Scratch, t span) {
