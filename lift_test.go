@@ -13,10 +13,10 @@ import (
 	"github.com/espalier-ane/espalier/tensor"
 )
 
-// otherPlaces are models for which h13 has tasks of ours that name the place of a constant: in the container, or in the weight file,
-// which the lifted model has another one of. Their words differ there, their results do not.
+// otherPlaces are models for which h13 has tasks of ours that name the place of a constant in the weight file, which the text has another
+// one of. Their words differ there, their results do not. A list keeps the places.
 var otherPlaces = map[string]string{
-	"flex_seq_transformer": "text list", "stateful_torch": "text list", "stateful_counter": "list",
+	"flex_seq_transformer": "text", "stateful_torch": "text",
 }
 
 // Every model that is one segment on the engine gives the same when its layers are written down, read and compiled again: the same

@@ -1,6 +1,8 @@
 package netplist
 
 import (
+	"bytes"
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -104,6 +106,7 @@ func (l *lifting) run() error {
 		l.taken[v.Name] = true
 	}
 	l.absorb()
+	l.keepPlaces()
 	for _, layer := range g.Order() {
 		if !l.absorbed[layer] {
 			if err := l.unit(layer); err != nil {
@@ -190,6 +193,39 @@ func (l *lifting) symbol(v *anec.Value) (string, error) {
 
 // blobAlign is where tensors begin in a weights file.
 const blobAlign = 64
+
+// keepPlaces has what lies in the weight file of the model lie at the same place of the list's: tasks that name the place of a constant
+// then have the same words. It does not if most of that file is of others.
+func (l *lifting) keepPlaces() {
+	type place struct {
+		t     *tensor.Tensor
+		bytes []byte
+		at    int64
+	}
+	var places []place
+	file, size, end := "", int64(0), int64(0)
+	for _, v := range l.graph.Values {
+		c := v.Const
+		if c == nil || c.Source.File == "" || file != "" && c.Source.File != file {
+			continue
+		}
+		p := place{c.Stored, c.Stored.Dense().Bytes(), c.Source.Offset}
+		places, file, size, end = append(places, p), c.Source.File, size+int64(len(p.bytes)), max(end, p.at+int64(len(p.bytes)))
+	}
+	if end > 4*size+1<<20 {
+		return
+	}
+	l.weights = make([]byte, end)
+	slices.SortStableFunc(places, func(a, b place) int { return cmp.Compare(a.at, b.at) })
+	end = 0
+	for _, p := range places {
+		if p.at < end && !bytes.Equal(l.weights[p.at:p.at+int64(len(p.bytes))], p.bytes) {
+			continue // it was made of another: it goes behind all
+		}
+		copy(l.weights[p.at:], p.bytes)
+		l.blobs[p.t], end = int(p.at), max(end, p.at+int64(len(p.bytes)))
+	}
+}
 
 // blob stores a tensor, once, and returns where.
 func (l *lifting) blob(t *tensor.Tensor) int {

@@ -21,6 +21,9 @@ const (
 	maxOnes  = 1 << 22
 )
 
+// fewElements do not stay in the file: a program has them, as the converter of models leaves them in the program and not in its file.
+const fewElements = 10
+
 // A blob is a tensor in a weights file.
 type blob struct {
 	index, offset int
@@ -53,7 +56,7 @@ func (s *store) tensor(n *Network, b blob) (*tensor.Tensor, anec.Source, *Error)
 		return fail("%v %v at byte %d of %q, which has %d", b.dtype, b.dims, b.offset, name, len(data))
 	}
 	bytes := data[b.offset : b.offset+size : b.offset+size]
-	if e := b.dtype.Size(); e > 1 && b.offset%e != 0 {
+	if e := b.dtype.Size(); e > 1 && b.offset%e != 0 || count < fewElements {
 		bytes = append([]byte(nil), bytes...) // elements lie on their boundaries
 	}
 	t, err := tensor.FromBytes(b.dtype, b.dims, bytes)

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
 	"slices"
+	"unsafe"
 
 	"github.com/espalier-ane/espalier/bundle"
 	"github.com/espalier-ane/espalier/hal"
@@ -206,7 +208,7 @@ func (job *Job) compileParts(ctx context.Context, p *Placement, weights *WeightF
 		if weights != nil {
 			s.Weights = weights.Data
 		}
-		lowered := loweredGraph(s)
+		lowered := loweredGraph(s, weights)
 		if err := job.run(ctx, s); err != nil {
 			wrong = append(wrong, err)
 		}
@@ -239,9 +241,20 @@ func (f *Function) add(s *segment.Segment, host *mil.Function) {
 }
 
 // loweredGraph is the graph of a segment as it stands, whose outputs have the names of their ports. A value of which there are
-// several ports is copied to those that come later: a graph has one port for it.
-func loweredGraph(s *segment.Segment) *anec.Graph {
+// several ports is copied to those that come later: a graph has one port for it. Constants know their place in the weight file.
+func loweredGraph(s *segment.Segment, weights *WeightFile) *anec.Graph {
 	g := s.Graph.Clone()
+	for _, v := range g.Values {
+		if v.Const == nil || weights == nil {
+			continue
+		}
+		start, size := v.Const.Stored.Memory()
+		if at, ok := offsetIn(weights.Data, unsafe.Slice(start, size)); ok {
+			placed := *v.Const
+			placed.Source = anec.Source{File: path.Base(weights.Path), Offset: at}
+			v.Const = &placed
+		}
+	}
 	for i, v := range g.Outputs {
 		port := s.OutputName(i)
 		again := slices.Contains(g.Outputs[:i], v)

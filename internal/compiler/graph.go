@@ -70,7 +70,7 @@ func (job *Job) graphFunction(ctx context.Context, given *anec.Graph, weights *W
 		if weights != nil {
 			s.Weights = weights.Data
 		}
-		lowered := loweredGraph(s)
+		lowered := loweredGraph(s, weights)
 		lowered.Form2020 = given.Form2020
 		if err := job.run(ctx, s); err != nil {
 			wrong = append(wrong, err)
