@@ -25,6 +25,8 @@ type CompileOptions struct {
 	Target string
 	// Strict refuses a program with tasks that the chip itself could not run: those whose encoding is not known.
 	Strict bool
+	// OneContainer makes the segments of all functions procedures of one container in the bundle, instead of a container each.
+	OneContainer bool
 	// Function is the one to compile; "" is all of them.
 	Function string
 	// Shapes are those of inputs that may have several, by function and input: others than the default ones.
@@ -84,7 +86,7 @@ func (m *Model) job(o CompileOptions) (*compiler.Job, error) {
 	if err != nil {
 		return nil, err
 	}
-	job := &compiler.Job{Target: target, Numerics: string(numerics), Strict: o.Strict}
+	job := &compiler.Job{Target: target, Numerics: string(numerics), Strict: o.Strict, OneContainer: o.OneContainer}
 	for _, f := range m.functions {
 		if o.Function != "" && f.Name() != o.Function {
 			continue
@@ -341,8 +343,8 @@ func (s stoppable) Write(data []byte) (n int, err error) {
 	}
 }
 
-// WriteContainer writes the one hardware container of a program that is a single segment on the engine. It replaces a
-// container, and refuses anything else that is there. When the context ends before it is done, nothing is left behind.
+// WriteContainer writes one hardware container of a program of which each function is a single segment on the engine: each is a
+// procedure of it, and what they share of weights is there once. It replaces a container, and refuses anything else that is there. When the context ends before it is done, nothing is left behind.
 func (p *Program) WriteContainer(ctx context.Context, path string) (err error) {
 	if old, err := os.Lstat(path); err == nil && (!old.Mode().IsRegular() || !hwx.IsContainerFile(path)) {
 		return fmt.Errorf("%s is there already and is no hardware container: it is left as it is", path)
@@ -358,11 +360,11 @@ func (p *Program) WriteContainerTo(ctx context.Context, w io.Writer) (err error)
 	}
 	defer p.life.leave(place, &err)
 	defer osfile.Protect().Catch(&err)
-	f, err := p.oneSegment()
+	functions, err := p.oneSegmentEach()
 	if err != nil {
 		return err
 	}
-	file, err := compiler.Container(f.Segments[0])
+	file, err := compiler.LinkContainer(functions)
 	if err != nil {
 		return err
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/espalier-ane/espalier/hwx"
 )
 
-// containerFunctions makes the one function of a container: that of a bundle with one segment, made in memory, with the
-// ports as features.
+// containerFunctions makes the functions of a container, one for each of its procedures: those of a bundle made in memory, of one
+// segment each, with the ports as features.
 func (c Config) containerFunctions(ctx context.Context, file *hwx.File) ([]*Function, error) {
 	if c.Units == CPUOnly {
 		return nil, fmt.Errorf("%w: a container runs on the engine, which the units %s leave out", ErrUnits, c.Units)
@@ -34,16 +34,20 @@ func (c Config) containerFunctions(ctx context.Context, file *hwx.File) ([]*Func
 	if err != nil {
 		return nil, ofContainer(err)
 	}
-	description, err := DescribeFunction(&b.Manifest.Functions[0])
-	if err != nil {
-		return nil, err
+	var all []*Function
+	for i, f := range library.Functions() {
+		description, err := DescribeFunction(&b.Manifest.Functions[i])
+		if err != nil {
+			return nil, err
+		}
+		described := c.features(description)
+		runner, err := newCompiled("hardware container", described, f)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, &Function{config: c, features: described, numerics: numerics, runner: runner})
 	}
-	described := c.features(description)
-	runner, err := newCompiled("hardware container", described, library.Functions()[0])
-	if err != nil {
-		return nil, err
-	}
-	return []*Function{{config: c, features: described, numerics: numerics, runner: runner}}, nil
+	return all, nil
 }
 
 // ofContainer takes from an error of the runtime what is about the bundle: the caller has opened a file with one program.

@@ -9,23 +9,29 @@ import (
 )
 
 // ErrContainer is wrapped by the error about a program that no one container can hold: it has operations that the host
-// runs, several segments, or several functions.
-var ErrContainer = errors.New("a container holds one segment of the engine")
+// runs, a function of several segments, or is a pipeline.
+var ErrContainer = errors.New("a container holds one segment of the engine for each function")
 
 // maxReasons is how many operations of the host an error lists.
 const maxReasons = 10
 
-// oneSegment is the function of a program that is a single segment on the engine, or why there is none.
-func (p *Program) oneSegment() (*compiler.Function, error) {
+// oneSegmentEach are the functions of a program, if each is a single segment on the engine, or why they are not.
+func (p *Program) oneSegmentEach() ([]*compiler.Function, error) {
 	if pipeline := p.result.Bundle.Manifest.Pipeline; pipeline != nil {
 		return nil, fmt.Errorf("%w, and the program is a pipeline of %d stages: write a bundle (.bundle), which holds them all", ErrContainer, len(pipeline.Stages))
 	}
-	if n := len(p.result.Functions); n != 1 {
-		return nil, fmt.Errorf("%w, and the program has %d functions: compile one of them, or write a bundle", ErrContainer, n)
+	for _, f := range p.result.Functions {
+		if err := oneSegment(f); err != nil {
+			return nil, err
+		}
 	}
-	f := p.result.Functions[0]
+	return p.result.Functions, nil
+}
+
+// oneSegment says why a function is not a single segment on the engine.
+func oneSegment(f *compiler.Function) error {
 	if len(f.Segments) == 1 && f.Segments[0] != nil {
-		return f, nil
+		return nil
 	}
 	hosts := 0
 	for _, s := range f.Segments {
@@ -43,7 +49,7 @@ func (p *Program) oneSegment() (*compiler.Function, error) {
 		}
 		b.WriteString("\n  " + reason)
 	}
-	return nil, fmt.Errorf("%w, %s\nwrite a bundle (.bundle), which holds them all", ErrContainer, &b)
+	return fmt.Errorf("%w, %s\nwrite a bundle (.bundle), which holds them all", ErrContainer, &b)
 }
 
 // hostReasons says why operations run on the host, a line each.

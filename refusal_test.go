@@ -33,14 +33,6 @@ func TestContainerRefusalSaysWhy(t *testing.T) {
 			t.Errorf("%v\ndoes not say %q", err, want)
 		}
 	}
-	m = openModel(t, espalier.Config{}, "multifunction")
-	if p, err = m.Compile(t.Context(), espalier.CompileOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	err = p.WriteContainer(t.Context(), filepath.Join(t.TempDir(), "x.hwx"))
-	if !errors.Is(err, espalier.ErrContainer) || !strings.Contains(err.Error(), "functions: compile one of them") {
-		t.Errorf("got %v", err)
-	}
 }
 
 // A missing weight file is named when the model is opened, with what to do: a service learns of it when it starts, not from the

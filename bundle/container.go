@@ -9,8 +9,8 @@ import (
 	"github.com/espalier-ane/espalier/hwx"
 )
 
-// OfContainer makes a bundle in memory of one container: its program is the one
-// function, with the ports as features, arrays N, C, H, W under the names that
+// OfContainer makes a bundle in memory of one container: each of its procedures is
+// a function, with the ports as features, arrays N, C, H, W under the names that
 // hwx.Symbols gives them, and one engine segment.
 //
 //	x ─AneInference─ y                                  the features are the ports
@@ -23,16 +23,30 @@ func OfContainer(file *hwx.File, numerics string) (*Bundle, error) {
 	if err != nil {
 		return nil, err
 	}
-	program, err := file.Program()
+	procedures, err := file.Procedures()
 	if err != nil {
 		return nil, err
 	}
-	ports, err := file.Ports()
-	if err != nil {
-		return nil, err
+	m := Manifest{Target: target.Name, Numerics: numerics}
+	program := &e5.Program{}
+	for _, p := range procedures {
+		f, described, err := ofProcedure(p)
+		if err != nil {
+			return nil, err
+		}
+		m.Functions, program.Functions = append(m.Functions, *f), append(program.Functions, described)
 	}
-	name := cmp.Or(program.Name, "main")
-	f, described := Function{Name: name}, e5.NewFunction(name)
+	return New(m, program, map[string]*hwx.File{ContainerPath(0): file}, "", nil)
+}
+
+// ofProcedure describes a procedure as a function.
+func ofProcedure(procedure *hwx.Procedure) (*Function, *e5.Function, error) {
+	ports, err := procedure.Ports()
+	if err != nil {
+		return nil, nil, err
+	}
+	name := cmp.Or(procedure.Name, "main")
+	f, described := &Function{Name: name}, e5.NewFunction(name)
 	var inputs, outputs []e5.Operand
 	var before, after [][2]e5.Operand // casts
 	symbols := hwx.Symbols(ports)
@@ -40,7 +54,7 @@ func OfContainer(file *hwx.File, numerics string) (*Bundle, error) {
 		p := &ports[i]
 		layout, err := e5.Dense(p.Element.DType(), p.Shape[:]...)
 		if err != nil {
-			return nil, fmt.Errorf("port %q: %w", p.Name, err)
+			return nil, nil, fmt.Errorf("port %q: %w", p.Name, err)
 		}
 		operand := e5.Operand{Symbol: symbol, Tensor: portTensor(p, layout.StorageType)}
 		if p.Direction != hwx.InOut && !sideBySide(&operand.Tensor) {
@@ -77,13 +91,12 @@ func OfContainer(file *hwx.File, numerics string) (*Bundle, error) {
 	for _, c := range before {
 		addCast(described, c)
 	}
-	op := described.Add(inputs, outputs, e5.AneInferenceAttrs{ProcedureName: program.Name, ProgramSymbol: path})
+	op := described.Add(inputs, outputs, e5.AneInferenceAttrs{ProcedureName: procedure.Name, ProgramSymbol: path})
 	for _, c := range after {
 		addCast(described, c)
 	}
-	f.Segments = []Segment{{Operation: op.Name, Backend: Engine, Container: path, Procedure: program.Name}}
-	return New(Manifest{Target: target.Name, Numerics: numerics, Functions: []Function{f}},
-		&e5.Program{Functions: []*e5.Function{described}}, map[string]*hwx.File{path: file}, "", nil)
+	f.Segments = []Segment{{Operation: op.Name, Backend: Engine, Container: path, Procedure: procedure.Name}}
+	return f, described, nil
 }
 
 // portTensor describes a port as it lies in the container.

@@ -20,14 +20,15 @@ import (
 type compileCmd struct {
 	Model string `arg:"" optional:"" help:"A package (.mlpackage, also zipped), model (.mlmodel), compiled model (.mlmodelc), MIL text (.mil) or graph of native layers (.anec, .plist); - is standard input."`
 
-	Target   string   `short:"t" default:"virtual" placeholder:"T" help:"The engine to compile for: virtual, or a chip or device as m1, h13g or iPhone17,1, which espalier targets lists. Default: virtual."`
-	Strict   bool     `help:"Refuse a program with tasks that the chip itself could not run, since their encoding is not known."`
-	Output   string   `short:"o" placeholder:"OUT" help:"Write a bundle (OUT.bundle) or, of a program that is one segment on the engine, a hardware container (OUT.hwx, or - for standard output), or the native layers of its segments with their weights (OUT.anec, OUT.weights), to be edited and compiled: as they were lowered, or as --emit anec or a pass has them. One that is there is replaced, nothing else is. Default: a bundle with the name of the model, in the current folder."`
-	Units    string   `default:"all" placeholder:"U" help:"What may run the model: all, the engine and the host for what the engine does not take; ane, the engine alone. Default: all."`
-	Function string   `placeholder:"NAME" help:"Compile this function alone instead of all."`
-	Emit     []string `sep:"none" placeholder:"FORM" help:"Print the program on its way: mil, the operations with where they run; anec, the native layers that get memory; memory, where everything lies; tasks, what each computes; td, their words and fields; all of these; picture, a drawing of memory over the tasks, as SVG, one for each segment; or the name of a pass, the layers after it. Nothing is written unless -o says where. netplist writes the layers as they were lowered, before any pass, as a network description that can be edited and compiled: -o is its folder."`
-	Passes   bool     `help:"List the passes, with a model also how long each took. Nothing is written unless -o says where."`
-	JSON     bool     `name:"json" help:"Print JSON; docs/json.md has the schema."`
+	Target       string   `short:"t" default:"virtual" placeholder:"T" help:"The engine to compile for: virtual, or a chip or device as m1, h13g or iPhone17,1, which espalier targets lists. Default: virtual."`
+	Strict       bool     `help:"Refuse a program with tasks that the chip itself could not run, since their encoding is not known."`
+	Output       string   `short:"o" placeholder:"OUT" help:"Write a bundle (OUT.bundle) or, of a program whose functions are one segment on the engine each, a hardware container (OUT.hwx, or - for standard output) with a procedure for each, or the native layers of its segments with their weights (OUT.anec, OUT.weights), to be edited and compiled: as they were lowered, or as --emit anec or a pass has them. One that is there is replaced, nothing else is. Default: a bundle with the name of the model, in the current folder."`
+	OneContainer bool     `name:"one-container" help:"Give the bundle one container with a procedure for each segment of the engine, instead of a container for each."`
+	Units        string   `default:"all" placeholder:"U" help:"What may run the model: all, the engine and the host for what the engine does not take; ane, the engine alone. Default: all."`
+	Function     string   `placeholder:"NAME" help:"Compile this function alone instead of all."`
+	Emit         []string `sep:"none" placeholder:"FORM" help:"Print the program on its way: mil, the operations with where they run; anec, the native layers that get memory; memory, where everything lies; tasks, what each computes; td, their words and fields; all of these; picture, a drawing of memory over the tasks, as SVG, one for each segment; or the name of a pass, the layers after it. Nothing is written unless -o says where. netplist writes the layers as they were lowered, before any pass, as a network description that can be edited and compiled: -o is its folder."`
+	Passes       bool     `help:"List the passes, with a model also how long each took. Nothing is written unless -o says where."`
+	JSON         bool     `name:"json" help:"Print JSON; docs/json.md has the schema."`
 }
 
 func (c *compileCmd) Run(call *invocation) error {
@@ -70,7 +71,7 @@ func (c *compileCmd) Run(call *invocation) error {
 	if isGraphName(c.Output) && len(c.Emit) > 0 {
 		compiled.graphs = graphfile.NewText(c.Output)
 	}
-	if err := compiled.make(call, model, espalier.CompileOptions{Target: c.Target, Function: c.Function, Strict: c.Strict}, bar); err != nil {
+	if err := compiled.make(call, model, espalier.CompileOptions{Target: c.Target, Function: c.Function, Strict: c.Strict, OneContainer: c.OneContainer}, bar); err != nil {
 		return err
 	}
 	report := compiled.report(c.Model, targetName(c.Target))

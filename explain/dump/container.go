@@ -32,6 +32,9 @@ type Container struct {
 
 	Tasks     []task.Task `json:"tasks"`
 	TasksNote string      `json:"tasks_note,omitempty"`
+
+	// Procedures are the programs of a container that has several: Program, Bases, Ports and Tasks are then theirs.
+	Procedures []Procedure `json:"procedures,omitempty"`
 }
 
 // A Region is a run of bytes of the file, or memory that has none there.
@@ -146,10 +149,11 @@ func newContainer(f *hwx.File) (*Container, error) {
 	for _, c := range f.Explain() {
 		r.Commands = append(r.Commands, Command{c.Offset, fmt.Sprintf("0x%02x", c.Command.Code()), c.Command.Len(), c.Name, commandFields(c)})
 	}
-	for _, b := range f.Bases() {
-		r.Bases = append(r.Bases, Base{b.Index, report.Address(b.Addr), string(b.Kind), b.Name})
-	}
 	r.addConstants(f)
+	if programs(f) > 1 {
+		return r, errors.Join(r.addSymbols(f), r.addProcedures(f))
+	}
+	r.Bases = newBases(f.Bases())
 	return r, errors.Join(r.addPorts(f), r.addSymbols(f), r.addTasks(f))
 }
 
@@ -224,11 +228,25 @@ func commandFields(c hwx.Explained) report.Object {
 	return o
 }
 
+func newBases(bases []hwx.Base) []Base {
+	list := []Base{}
+	for _, b := range bases {
+		list = append(list, Base{b.Index, report.Address(b.Addr), string(b.Kind), b.Name})
+	}
+	return list
+}
+
 func (r *Container) addPorts(f *hwx.File) error {
 	ports, err := f.Ports()
 	if err != nil {
 		return err
 	}
+	r.Ports = newPorts(ports)
+	return nil
+}
+
+func newPorts(ports []hwx.Port) []Port {
+	list := []Port{}
 	for _, p := range ports {
 		row := Port{
 			Name: p.Name, Tensor: p.Tensor, Direction: p.Direction.String(), Type: elementName(p.Element),
@@ -237,9 +255,9 @@ func (r *Container) addPorts(f *hwx.File) error {
 		if p.Base >= 0 {
 			row.Base = &p.Base
 		}
-		r.Ports = append(r.Ports, row)
+		list = append(list, row)
 	}
-	return nil
+	return list
 }
 
 // elementName spells an element type as MIL does, if MIL has it.
@@ -289,35 +307,36 @@ func (r *Container) addSymbols(f *hwx.File) error {
 }
 
 func (r *Container) addConstants(f *hwx.File) {
-	describe := func(s *hwx.Section) Constants {
-		c := Constants{Name: sectionName(s), Address: report.Address(s.Addr), Size: int(s.Size)}
-		if s.Data != nil { // not the weights of a bundle, which are in a file of their own
-			sum := sha256.Sum256(s.Data)
-			c.SHA256 = hex.EncodeToString(sum[:])
-		}
-		return c
-	}
 	constants := f.Constants()
-	if constants != nil {
-		c := describe(constants)
-		r.ConstantSection = &c
+	if programs(f) < 2 { // else each has its own
+		r.ConstantSection = newConstants(constants)
 	}
 	for _, s := range f.KernelSections() {
 		if s != constants {
-			r.KernelSections = append(r.KernelSections, describe(s))
+			r.KernelSections = append(r.KernelSections, *newConstants(s))
 		}
 	}
 }
 
-// addTasks describes the program and its tasks. A container for a target that is not known, or whose tasks are
-// of a version that is not known, keeps them to itself, which is no error.
+// newConstants describes a section of constants, if there is one.
+func newConstants(s *hwx.Section) *Constants {
+	if s == nil {
+		return nil
+	}
+	c := &Constants{Name: sectionName(s), Address: report.Address(s.Addr), Size: int(s.Size)}
+	if s.Data != nil { // not the weights of a bundle, which are in a file of their own
+		sum := sha256.Sum256(s.Data)
+		c.SHA256 = hex.EncodeToString(sum[:])
+	}
+	return c
+}
+
+// addTasks describes the program and its tasks.
 func (r *Container) addTasks(f *hwx.File) error {
-	target, unknown := f.Target()
-	version, err := f.TaskVersion()
-	if unknown == nil && err != nil {
+	note, readable, err := taskNote(f)
+	if err != nil {
 		return err
 	}
-	readable := unknown == nil && td.LayoutOf(version) != nil
 	p, err := f.Program()
 	if err != nil {
 		if !readable {
@@ -326,13 +345,8 @@ func (r *Container) addTasks(f *hwx.File) error {
 		}
 		return err
 	}
-	r.Program = &ContainerProgram{p.Name, p.Tasks, report.Address(p.FirstTask), p.FirstTaskWords}
-	switch {
-	case unknown != nil:
-		r.TasksNote = fmt.Sprintf("not decoded: no target with CPU subtype %d is known", r.CPUSubtype)
-		return nil
-	case !readable:
-		r.TasksNote = fmt.Sprintf("not decoded: no table of task version %d, that of %s, is known", version, target.Name)
+	r.Program = newProgram(p)
+	if r.TasksNote = note; !readable {
 		return nil
 	}
 	tasks, err := task.Explain(f)
@@ -341,4 +355,25 @@ func (r *Container) addTasks(f *hwx.File) error {
 	}
 	r.Tasks = append(r.Tasks, tasks...)
 	return nil
+}
+
+func newProgram(p *hwx.Program) *ContainerProgram {
+	return &ContainerProgram{p.Name, p.Tasks, report.Address(p.FirstTask), p.FirstTaskWords}
+}
+
+// taskNote says why tasks are not decoded. A container for a target that is not known, or whose tasks are of a version that is not
+// known, keeps them to itself, which is no error.
+func taskNote(f *hwx.File) (note string, readable bool, err error) {
+	target, unknown := f.Target()
+	if unknown != nil {
+		return fmt.Sprintf("not decoded: no target with CPU subtype %d is known", f.Header.CPUSubtype), false, nil
+	}
+	version, err := f.TaskVersion()
+	if err != nil {
+		return "", false, err
+	}
+	if td.LayoutOf(version) == nil {
+		return fmt.Sprintf("not decoded: no table of task version %d, that of %s, is known", version, target.Name), false, nil
+	}
+	return "", true, nil
 }

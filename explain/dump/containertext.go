@@ -31,8 +31,13 @@ func (r *Container) writeBody(w *bufio.Writer) {
 	}
 	r.writeMap(w)
 	r.writeCommands(w)
-	r.writeProgram(w)
+	if r.Procedures == nil {
+		writeProgram(w, r.Program, r.Bases, r.Ports)
+	}
 	r.writeSymbols(w)
+	for i := range r.Procedures {
+		r.Procedures[i].writeText(w)
+	}
 	for i := range r.Tasks {
 		r.Tasks[i].WriteText(w)
 	}
@@ -100,20 +105,20 @@ func (c Command) text() string {
 	return strings.Join(parts, ", ")
 }
 
-func (r *Container) writeProgram(w *bufio.Writer) {
-	if p := r.Program; p != nil {
+func writeProgram(w *bufio.Writer, p *ContainerProgram, bases []Base, ports []Port) {
+	if p != nil {
 		fmt.Fprintf(w, "program %s: %s, the first with %s at %s\n", report.Printable(p.Name), report.Count(p.Tasks, "task"), report.Count(p.FirstTaskWords, "word"), p.FirstTask)
 	}
 	var rows [][]string
-	for _, b := range r.Bases {
+	for _, b := range bases {
 		rows = append(rows, []string{fmt.Sprintf("base %d", b.Index), b.Address, b.Kind, b.Name})
 	}
 	report.Columns(w, "  ", rows)
-	if len(r.Ports) > 0 {
+	if len(ports) > 0 {
 		fmt.Fprintln(w, "ports")
 	}
 	rows = nil
-	for _, p := range r.Ports {
+	for _, p := range ports {
 		row := []string{p.Direction, p.Name, fmt.Sprintf("%s %v", p.Type, tensor.ShapeOf(p.Shape[:]...)),
 			"strides " + strings.Trim(fmt.Sprint(p.Strides), "[]"), fmt.Sprintf("0x%x bytes at %s", p.Bytes, p.Address)}
 		if p.Tensor != p.Name {
@@ -146,15 +151,19 @@ func (r *Container) writeSymbols(w *bufio.Writer) {
 		}
 		fmt.Fprintf(w, "relocations: %d, of %s into %s, at %s\n", n, r.Relocations[0].Section, r.Relocations[0].Into, strings.Join(places, " "))
 	}
-	sections := r.KernelSections
-	if r.ConstantSection != nil {
-		sections = append([]Constants{*r.ConstantSection}, sections...)
+	writeConstants(w, r.ConstantSection)
+	for i := range r.KernelSections {
+		writeConstants(w, &r.KernelSections[i])
 	}
-	for _, c := range sections {
-		content := "SHA-256 " + c.SHA256
-		if c.SHA256 == "" {
-			content = "not in the file"
-		}
-		fmt.Fprintf(w, "constants %s: 0x%x bytes at %s, %s\n", report.Printable(c.Name), c.Size, c.Address, content)
+}
+
+func writeConstants(w *bufio.Writer, c *Constants) {
+	if c == nil {
+		return
 	}
+	content := "SHA-256 " + c.SHA256
+	if c.SHA256 == "" {
+		content = "not in the file"
+	}
+	fmt.Fprintf(w, "constants %s: 0x%x bytes at %s, %s\n", report.Printable(c.Name), c.Size, c.Address, content)
 }

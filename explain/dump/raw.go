@@ -56,20 +56,32 @@ func (f *file) writeRaw(w *bufio.Writer) {
 		writeWords(w, f.data, rawSpan{size: int64(len(f.data))})
 		return
 	}
-	tasks, tasksErr := c.Tasks()
+	tasks := tasksOf(c)
 	for _, r := range regions {
 		span := rawSpan{offset: r.Offset, size: r.Size, title: regionTitle(r)}
 		section := sectionAt(c, r)
 		if section != nil {
 			span.address, span.mapped = section.Addr, true
 		}
-		if section != nil && section == c.Text() && tasksErr == nil {
+		if list := tasks[section]; list != nil {
 			fmt.Fprintf(w, "%s\n", report.Printable(span.title))
-			writeTaskWords(w, f.data, section, tasks)
+			writeTaskWords(w, f.data, section, list)
 			continue
 		}
 		writeWords(w, f.data, span)
 	}
+}
+
+// tasksOf are the tasks by the section that they are in, of the procedures whose tasks can be read.
+func tasksOf(c *hwx.File) map[*hwx.Section][]td.Placed {
+	tasks := map[*hwx.Section][]td.Placed{}
+	procedures, _ := c.Procedures()
+	for _, p := range procedures {
+		if list, err := p.Tasks(); err == nil {
+			tasks[p.Text] = list
+		}
+	}
+	return tasks
 }
 
 // writeTaskWords lists the words of the text, each with the register that it is written to, and what is not

@@ -67,7 +67,11 @@ func describeCompiled(b *bundle.Bundle, f *bundle.Function, weights *task.Counte
 		s := &f.Segments[i]
 		row := Segment{Operation: s.Operation, Backend: s.Backend, Container: s.Container, Function: s.Function}
 		if s.Backend == bundle.Engine {
-			if row.Tasks, err = weights.Add(b.Container(s.Container), s.Container, s.Weights); err != nil {
+			procedure, err := b.Container(s.Container).Procedure(s.Procedure)
+			if err == nil {
+				row.Tasks, err = weights.Add(procedure, s.Container, s.Weights)
+			}
+			if err != nil {
 				return r, fmt.Errorf("%s: %w", s.Container, err)
 			}
 			r.Tasks += row.Tasks

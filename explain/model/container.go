@@ -8,7 +8,8 @@ import (
 	"github.com/espalier-ane/espalier/hwx"
 )
 
-// describeContainer describes a hardware container: its ports as features, and how many tasks it has.
+// describeContainer describes a hardware container: its procedures as functions with their ports as features, and how many tasks
+// each has.
 func describeContainer(path string) (*Report, error) {
 	file, err := hwx.Open(path)
 	if err != nil {
@@ -28,21 +29,33 @@ func (r *Report) addContainer(file *hwx.File) error {
 	if err != nil {
 		return err
 	}
-	program, err := file.Program()
-	if err != nil {
-		return err
-	}
-	ports, err := file.Ports()
-	if err != nil {
-		return err
-	}
-	var weights task.Counter
-	tasks, err := weights.Add(file, "", "")
+	procedures, err := file.Procedures()
 	if err != nil {
 		return err
 	}
 	r.Target = target.Name
-	f := Function{Name: program.Name, Default: true, Inputs: []Feature{}, Outputs: []Feature{}, Tasks: tasks}
+	var weights task.Counter
+	for i, p := range procedures {
+		f, err := describeProcedure(p, &weights)
+		if err != nil {
+			return err
+		}
+		f.Default = i == 0
+		r.Functions = append(r.Functions, f)
+	}
+	r.Weights.Parameters = weights.Parameters
+	return nil
+}
+
+func describeProcedure(procedure *hwx.Procedure, weights *task.Counter) (Function, error) {
+	f := Function{Name: procedure.Name, Inputs: []Feature{}, Outputs: []Feature{}}
+	ports, err := procedure.Ports()
+	if err != nil {
+		return f, err
+	}
+	if f.Tasks, err = weights.Add(procedure, "", ""); err != nil {
+		return f, err
+	}
 	for _, p := range ports {
 		d := describeFeatures([]coreml.Feature{{Name: p.Name, Type: &coreml.ArrayType{DType: p.Element.DType(), Shape: p.Shape[:]}}})
 		switch p.Direction {
@@ -54,7 +67,5 @@ func (r *Report) addContainer(file *hwx.File) error {
 			f.States = append(f.States, d...)
 		}
 	}
-	r.Functions = []Function{f}
-	r.Weights.Parameters = weights.Parameters
-	return nil
+	return f, nil
 }

@@ -15,10 +15,10 @@ type weightPlace struct {
 	at   uint64
 }
 
-// Add counts the weights of a container, and returns how many tasks it has. Of a bundle, container and weights are the paths of
+// Add counts the weights of a procedure, and returns how many tasks it has. Of a bundle, container and weights are the paths of
 // the container and of its weights.
-func (c *Counter) Add(f *hwx.File, container, weights string) (tasks int, err error) {
-	e, err := newExplainer(f)
+func (c *Counter) Add(p *hwx.Procedure, container, weights string) (tasks int, err error) {
+	e, err := newExplainer(p)
 	if err != nil {
 		return 0, err
 	}

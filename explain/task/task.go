@@ -33,9 +33,21 @@ type Record struct {
 	Count   int    `json:"count"`
 }
 
-// Explain describes the tasks of a container.
+// Explain describes the tasks of a container with one procedure.
 func Explain(f *hwx.File) ([]Task, error) {
-	e, err := newExplainer(f)
+	if _, err := f.TaskVersion(); err != nil {
+		return nil, err
+	}
+	p, err := f.Procedure("")
+	if err != nil {
+		return nil, err
+	}
+	return ExplainProcedure(p)
+}
+
+// ExplainProcedure describes the tasks of a procedure.
+func ExplainProcedure(p *hwx.Procedure) ([]Task, error) {
+	e, err := newExplainer(p)
 	if err != nil {
 		return nil, err
 	}
@@ -46,10 +58,11 @@ func Explain(f *hwx.File) ([]Task, error) {
 	return list, nil
 }
 
-// An explainer describes the tasks of a container one after the other: registers outlive a task.
+// An explainer describes the tasks of a procedure one after the other: registers outlive a task.
 type explainer struct {
 	file      *hwx.File
 	text      *hwx.Section
+	constant  *hwx.Section // behind the text
 	tasks     []td.Placed
 	registers *td.Registers
 	bases     map[int]hwx.Base
@@ -58,17 +71,20 @@ type explainer struct {
 	container, weights string // of a bundle: the paths of the container and of its weights
 }
 
-func newExplainer(f *hwx.File) (*explainer, error) {
-	version, err := f.TaskVersion()
+func newExplainer(p *hwx.Procedure) (*explainer, error) {
+	version, err := p.File().TaskVersion()
 	if err != nil {
 		return nil, err
 	}
-	tasks, err := f.Tasks()
+	tasks, err := p.Tasks()
 	if err != nil {
 		return nil, err
 	}
-	e := &explainer{file: f, text: f.Text(), tasks: tasks, registers: td.NewRegisters(td.LayoutOf(version)), bases: map[int]hwx.Base{}}
-	for _, b := range f.Bases() {
+	e := &explainer{
+		file: p.File(), text: p.Text, constant: p.Constants(),
+		tasks: tasks, registers: td.NewRegisters(td.LayoutOf(version)), bases: map[int]hwx.Base{},
+	}
+	for _, b := range p.Bases() {
 		e.bases[b.Index] = b
 	}
 	return e, nil
@@ -106,7 +122,7 @@ func (e *explainer) baseName(i int) string {
 		return fmt.Sprintf("base %d", i)
 	case b.Kind == hwx.KindPort:
 		return b.Name
-	case b.Kind == hwx.KindConst && e.file.Constants() != nil && b.Section != e.file.Constants():
+	case b.Kind == hwx.KindConst && e.constant != nil && b.Section != e.constant:
 		return "weights"
 	case b.Kind == hwx.KindConst:
 		return "constants"

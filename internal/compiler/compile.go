@@ -33,6 +33,9 @@ type Job struct {
 	// it.
 	Variant bool
 
+	// OneContainer makes the segments of all functions procedures of one container, instead of a container each.
+	OneContainer bool
+
 	// Strict refuses a program with tasks that the chip itself could not run: a *StrictError.
 	Strict bool
 

@@ -46,7 +46,20 @@ func refuseSegment(s *segment.Segment, err error) error {
 //	__KERN_0,__kern_0    the kernel streams of native tasks, if others are among them
 //	__KERN_0 or _1       the weight file, if a task reads it
 func containerOf(s *segment.Segment, withWeights bool) (*hwx.File, error) {
-	spec := hwx.Spec{
+	spec, err := specOf(s, withWeights)
+	if err != nil {
+		return nil, err
+	}
+	if s.Target.Form2020 && s.Alone {
+		if err := as2020(spec); err != nil {
+			return nil, err
+		}
+	}
+	return hwx.Build(*spec)
+}
+
+func specOf(s *segment.Segment, withWeights bool) (*hwx.Spec, error) {
+	spec := &hwx.Spec{
 		Form: hwx.Form2026, Subtype: s.Target.Container().CPUSubtype, Program: s.Name,
 		Scratch: uint64(s.ScratchBytes()), Derived: uint64(s.Plan.Derived), Constants: s.Plan.Constants,
 	}
@@ -94,12 +107,7 @@ func containerOf(s *segment.Segment, withWeights bool) (*hwx.File, error) {
 	default:
 		spec.KernelSection = s.Weights
 	}
-	if s.Target.Form2020 && s.Alone {
-		if err := as2020(&spec); err != nil {
-			return nil, err
-		}
-	}
-	return hwx.Build(spec)
+	return spec, nil
 }
 
 // as2020 lays a container out as Apple's compiler of 2020 did, if it has nothing that no file of that time has. Ports come with the
@@ -157,12 +165,33 @@ func kernelSymbols(tasks []td.Placed) (list []hwx.KernelSpec) {
 
 // Container makes the container with its weights in it, such that it stands alone. No cast stands before its ports, so they
 // have the names of the features.
-func Container(s *segment.Segment) (*hwx.File, error) {
+func Container(s *segment.Segment) (*hwx.File, error) { return containerOf(withFeatureNames(s), true) }
+
+// LinkContainer makes one container of functions that are a segment each. Several are its procedures, under their own names, and
+// share the weight file.
+func LinkContainer(functions []*Function) (*hwx.File, error) {
+	if len(functions) == 1 {
+		return Container(functions[0].Segments[0])
+	}
+	specs := make([]hwx.Spec, len(functions))
+	for i, f := range functions {
+		spec, err := specOf(withFeatureNames(f.Segments[0]), true)
+		if err != nil {
+			return nil, err
+		}
+		spec.Program = f.Name
+		specs[i] = *spec
+	}
+	return hwx.Build(specs...)
+}
+
+// withFeatureNames is the segment with ports that have the names of the features.
+func withFeatureNames(s *segment.Segment) *segment.Segment {
 	alone := *s
 	plan := *s.Plan
 	plan.Ports = featureNames(plan.Ports)
 	alone.Plan = &plan
-	return containerOf(&alone, true)
+	return &alone
 }
 
 // featureNames takes the mark of the engine's side off the names of ports, unless two would then be the same.

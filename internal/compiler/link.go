@@ -21,6 +21,7 @@ func (job *Job) link(ctx context.Context, functions []*Function, weights []*Weig
 	containers := map[string]*hwx.File{}
 	files := map[string][]byte{}
 	host := &mil.Program{Version: hostVersion}
+	var procedures []hwx.Spec // of the one container, if it is asked for
 	for i, f := range functions {
 		paths := make([]string, len(f.Segments))
 		external := make([]string, len(f.Segments))
@@ -29,8 +30,16 @@ func (job *Job) link(ctx context.Context, functions []*Function, weights []*Weig
 				host.Functions = append(host.Functions, f.Hosts[j])
 				continue
 			}
-			paths[j] = bundle.ContainerPath(len(containers))
-			containers[paths[j]] = s.File
+			if job.OneContainer {
+				spec, err := specOf(s, false)
+				if err != nil {
+					return nil, err
+				}
+				paths[j], procedures = bundle.ContainerPath(0), append(procedures, *spec)
+			} else {
+				paths[j] = bundle.ContainerPath(len(containers))
+				containers[paths[j]] = s.File
+			}
 			if readsWeights(s) {
 				external[j] = weights[i].add(files)
 			}
@@ -51,6 +60,13 @@ func (job *Job) link(ctx context.Context, functions []*Function, weights []*Weig
 			entry.Source = source.Name
 		}
 		m.Functions = append(m.Functions, entry)
+	}
+	if len(procedures) > 0 {
+		file, err := hwx.Build(procedures...)
+		if err != nil {
+			return nil, err
+		}
+		containers[bundle.ContainerPath(0)] = file
 	}
 	r := &Result{Functions: functions}
 	text := ""

@@ -53,6 +53,22 @@ func port(name string, d hwx.Direction, n int) hwx.PortSpec {
 // container makes a container for our own engine.
 func container(t testing.TB, ports []hwx.PortSpec, ops ...*td.Op) []byte {
 	t.Helper()
+	return build(t, programSpec(t, "net", ports, ops...))
+}
+
+// build makes a container of programs.
+func build(t testing.TB, programs ...hwx.Spec) []byte {
+	t.Helper()
+	file, err := hwx.Build(programs...)
+	check(t, err)
+	bytes, err := file.Encode()
+	check(t, err)
+	return bytes
+}
+
+// programSpec describes a program for our own engine.
+func programSpec(t testing.TB, name string, ports []hwx.PortSpec, ops ...*td.Op) hwx.Spec {
+	t.Helper()
 	var tasks []*td.Task
 	for i, op := range ops {
 		op.ID = uint16(i)
@@ -64,20 +80,21 @@ func container(t testing.TB, ports []hwx.PortSpec, ops ...*td.Op) []byte {
 	for i := range windows {
 		windows[i] = i
 	}
-	spec := hwx.Spec{Form: hwx.Form2026, Subtype: target(t, "virtual").CPUSubtype, Ports: ports, Windows: windows, Scratch: 1 << 16}
+	spec := hwx.Spec{Form: hwx.Form2026, Subtype: target(t, "virtual").CPUSubtype, Program: name, Ports: ports, Windows: windows, Scratch: 1 << 16}
 	check(t, spec.SetTasks(tasks))
-	file, err := hwx.Build(spec)
-	check(t, err)
-	bytes, err := file.Encode()
-	check(t, err)
-	return bytes
+	return spec
 }
 
 // linear is y = a·x + b for n halves.
 func linear(t testing.TB, n int, a, b float32) []byte {
 	t.Helper()
+	return build(t, linearProgram(t, "net", "y", n, a, b))
+}
+
+func linearProgram(t testing.TB, name, output string, n int, a, b float32) hwx.Spec {
+	t.Helper()
 	dims := [td.NumAxes]int{1, 1, 1, 1, n}
-	return container(t, []hwx.PortSpec{port("x", hwx.In, n), port("y", hwx.Out, n)}, &td.Op{
+	return programSpec(t, name, []hwx.PortSpec{port("x", hwx.In, n), port(output, hwx.Out, n)}, &td.Op{
 		Params:   &td.Copy{},
 		Operands: []td.Operand{td.Dense(hwx.BasePorts+1, 0, tensor.Float16, dims), td.Dense(hwx.BasePorts, 0, tensor.Float16, dims)},
 		Epilogue: []td.MicroOp{{Code: td.MicroScaleBias, A: a, B: b}},

@@ -65,10 +65,10 @@ type Place struct {
 
 // A procedure is what of a program can be called.
 type procedure struct {
-	name            string
+	info            *hwx.ProcedureInfo
 	program         *engine.Program
 	ports           []engine.Port
-	inputs, outputs []int // ports, by symbol index
+	inputs, outputs []int // ports, in the order of their symbols
 	tasks           int
 }
 
@@ -128,14 +128,14 @@ func (p *Program) Prepare(ctx context.Context) (*Process, error) {
 	if err == nil {
 		p.loading = true
 		c.mu.Unlock() // it takes its time
-		var loaded procedure
+		var loaded []procedure
 		loaded, err = p.load(ctx, file)
 		c.mu.Lock()
 		p.loading = false
 		if err == nil && c.closed {
 			err = errClosed
 		}
-		p.procedures = []procedure{loaded}
+		p.procedures = loaded
 	}
 	if err == nil {
 		err = p.takeSlot()
@@ -187,30 +187,39 @@ func (p *Program) makeImage() (*hwx.File, error) {
 	return file, nil
 }
 
-// load has the engine load the image.
-func (p *Program) load(ctx context.Context, file *hwx.File) (q procedure, err error) {
+// load has the engine load the procedures of the image.
+func (p *Program) load(ctx context.Context, file *hwx.File) ([]procedure, error) {
 	numerics := p.client.device.target.Numerics
 	if p.options.Numerics != nil {
 		numerics = *p.options.Numerics
 	}
-	q.program, err = engine.LoadContext(ctx, file, engine.Options{Numerics: numerics, Weights: p.options.Weights, Threads: p.options.Threads, Limits: p.options.Limits})
+	programs, err := engine.LoadAll(ctx, file, engine.Options{Numerics: numerics, Weights: p.options.Weights, Threads: p.options.Threads, Limits: p.options.Limits})
 	if err != nil {
-		return q, because(BadArgument, err, "the program")
+		return nil, because(BadArgument, err, "the program")
 	}
-	thread, err := file.Program()
+	list := make([]procedure, len(programs))
+	for i, program := range programs {
+		list[i] = procedure{program: program, ports: program.Ports(), tasks: len(program.Tasks())}
+	}
+	described, err := file.Procedures()
+	for i := range described {
+		q := &list[i]
+		if q.info, err = described[i].Info(); err != nil {
+			break
+		}
+		for j, port := range q.ports {
+			if port.Direction != engine.Output {
+				q.inputs = append(q.inputs, j)
+			}
+			if port.Direction != engine.Input {
+				q.outputs = append(q.outputs, j)
+			}
+		}
+	}
 	if err != nil {
-		return q, because(BadArgument, err, "the program")
+		return list, because(BadArgument, err, "the program")
 	}
-	q.name, q.ports, q.tasks = thread.Name, q.program.Ports(), len(q.program.Tasks())
-	for i, port := range q.ports {
-		if port.Direction != engine.Output {
-			q.inputs = append(q.inputs, i)
-		}
-		if port.Direction != engine.Input {
-			q.outputs = append(q.outputs, i)
-		}
-	}
-	return q, nil
+	return list, nil
 }
 
 // takeSlot tells the controller of the program.
@@ -372,8 +381,11 @@ func (p *Program) Slot() int {
 // A ProcedureInfo is what can be known of a procedure.
 type ProcedureInfo struct {
 	Name            string
-	Inputs, Outputs []engine.Port // by symbol index; states are among both
+	Inputs, Outputs []engine.Port // as a request has them; states are among both
 	Tasks           int
+
+	InputSymbols, OutputSymbols []int // of these, among those of all procedures
+	IntermediateBytes           int64
 }
 
 // Procedures lists the procedures of a loaded program.
@@ -382,7 +394,10 @@ func (p *Program) Procedures() []ProcedureInfo {
 	defer p.client.mu.Unlock()
 	var list []ProcedureInfo
 	for _, q := range p.procedures {
-		info := ProcedureInfo{Name: q.name, Tasks: q.tasks}
+		info := ProcedureInfo{
+			Name: q.info.Name, Tasks: q.tasks,
+			InputSymbols: q.info.InputSymbols, OutputSymbols: q.info.OutputSymbols, IntermediateBytes: q.info.IntermediateBytes,
+		}
 		for _, i := range q.inputs {
 			info.Inputs = append(info.Inputs, q.ports[i])
 		}
