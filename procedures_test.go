@@ -128,7 +128,7 @@ func TestProceduresOfAList(t *testing.T) {
 		x := tensor.Of([]float64{-2, -1, 0, 1, 2, 3, 4, 5, -8, 8, -9, 9, 10, 11, 12, -13}, 1, 2, 2, 4)
 		for name, want := range map[string]func(float32) float32{
 			"rectify": func(x float32) float32 { return max(x, 0) },
-			"square": func(x float32) float32 { return x * x },
+			"square":  func(x float32) float32 { return x * x },
 		} {
 			f, err := all.Function(name)
 			if err != nil {
