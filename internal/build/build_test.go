@@ -91,6 +91,7 @@ func TestKey(t *testing.T) {
 	other("numerics", func(j *compiler.Job) { j.Numerics = "h13,saturate-at-port=0" })
 	other("engine only", func(j *compiler.Job) { j.EngineOnly = true })
 	other("strict", func(j *compiler.Job) { j.Strict = true })
+	other("one container", func(j *compiler.Job) { j.OneContainer = true })
 	other("source", func(j *compiler.Job) { j.Variant = false })
 	other("pipeline", func(j *compiler.Job) { j.Pipeline = &bundle.Pipeline{Name: "p"} })
 	other("features", func(j *compiler.Job) { j.Functions[0].Features.Inputs = []bundle.Feature{{Name: "x", Kind: "int64"}} })

@@ -17,7 +17,7 @@ func TestKeySeesEveryField(t *testing.T) {
 		of            any
 		seen, ignored []string
 	}{
-		{compiler.Job{}, []string{"Target", "Program", "Functions", "Pipeline", "EngineOnly", "Variant", "Strict", "Numerics", "Seed"}, []string{"Trace"}},
+		{compiler.Job{}, []string{"Target", "Program", "Functions", "Pipeline", "EngineOnly", "Variant", "Strict", "OneContainer", "Numerics", "Seed"}, []string{"Trace"}},
 		{compiler.Entry{}, []string{"Function", "Program", "Shapes", "Graph", "Weights", "Features"}, nil},
 		{compiler.WeightFile{}, []string{"Path", "Data"}, []string{"Identity"}}, // by which the digest of Data is remembered
 		{mil.Program{}, []string{"Version", "Attributes", "Functions"}, nil},

@@ -37,6 +37,7 @@ func (c *Cache) keyOf(ctx context.Context, job *compiler.Job) (Key, []weightFile
 	k.flag(job.EngineOnly)
 	k.flag(job.Variant)
 	k.flag(job.Strict)
+	k.flag(job.OneContainer)
 	k.number(job.Seed)
 	k.json(job.Pipeline)
 	k.number(uint64(len(job.Functions)))
