@@ -208,7 +208,7 @@ func TestMemoryPools(t *testing.T) {
 	c := connect(t, "virtual")
 	a, b := load(t, c, half(t, 16, 8)), load(t, c, half(t, 16, 8))
 	for _, pool := range []uint32{0, 5} {
-		for range 300 { // a client has 128 slots
+		for range 50 { // of three surfaces: a client has 128 slots
 			p := chainRequest(t, c, 1, a, b)
 			p.request.MemoryPoolID = pool
 			p.prepare(t)
@@ -242,7 +242,7 @@ func TestRefusedChains(t *testing.T) {
 		p := chainRequest(t, c, 1, m)
 		row.change(p)
 		check(t, p.request.Validate())
-		for range 200 { // nothing is left mapped
+		for range 130 { // nothing is left mapped
 			if err := p.PrepareChaining(p.request, qos); !errors.Is(err, aneclient.ErrChainingPrepare) || !strings.Contains(err.Error(), row.want) {
 				t.Fatalf("%s: %v", what, err)
 			}
