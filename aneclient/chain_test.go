@@ -203,6 +203,36 @@ func TestChainSignals(t *testing.T) {
 	}
 }
 
+// Procedures of one model are a chain too, and several chains of a model take turns.
+func TestProceduresInChains(t *testing.T) {
+	forTargets(t, func(t *testing.T, c *aneclient.Client) {
+		m := loadText(t, c, twoProcedures())
+		p := chainRequest(t, c, 1, m)
+		p.request.Procedures = []int{1, 0, 1} // square, relu, square
+		p.prepare(t)
+		p.put(t, 0, filled(8*16, 2))
+		again := chainRequest(t, c, 1, m)
+		again.request.Procedures = []int{0, 1}
+		again.prepare(t)
+		again.put(t, 0, filled(8*16, -3))
+		for _, row := range []struct {
+			procedure int
+			p         *pipeline
+			want      float32
+		}{{1, p, 16}, {0, again, 0}, {1, p, 16}} {
+			check(t, m.SetActiveProcedure(row.procedure))
+			check(t, m.EnqueueSets(aneclient.OutputSetEnqueue{ProcedureIndex: row.procedure}))
+			check(t, m.ExecuteChain(patience(t), aneclient.InputBuffersReady{ProcedureIndex: row.procedure}))
+			y, err := row.p.last.Outputs[0].Load(row.p.sets[0])
+			check(t, err)
+			wants(t, "y", y, row.want)
+			if err := m.ExecuteChain(patience(t), aneclient.InputBuffersReady{ProcedureIndex: 1 - row.procedure}); !errors.Is(err, aneclient.ErrInference) {
+				t.Errorf("the chain that is not active: %v", err)
+			}
+		}
+	})
+}
+
 // Chains of one pool take memory that others of it have given back.
 func TestMemoryPools(t *testing.T) {
 	c := connect(t, "virtual")

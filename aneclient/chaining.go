@@ -228,7 +228,7 @@ func (b *chainBuilder) links(a *driver.ChainArgs, m *Model, program *Program, r 
 		if err != nil {
 			return err
 		}
-		link := driver.Link{Program: q.program}
+		link := driver.Link{Program: q.unit.program, Procedure: q.index}
 		if link.Inputs, err = b.bind("input", q.inputs, step.Inputs); err != nil {
 			return err
 		}
@@ -412,6 +412,16 @@ func (m *Model) ExecuteChain(ctx context.Context, in InputBuffersReady) error {
 		return err
 	}
 	return ErrInference.because(h.driver.Execute(ctx, in.driver(h.transaction)))
+}
+
+// SetActiveProcedure makes the chain that begins with a procedure the one of the model that can be executed: selector 8 of the kernel's direct-path client. The first that
+// is prepared is active.
+func (m *Model) SetActiveProcedure(procedure int) error {
+	_, q, err := m.chainOf(procedure)
+	if err != nil {
+		return err
+	}
+	return ErrChainingPrepare.because(q.unit.program.SetActive(procedure))
 }
 
 // EndChaining ends a chain, and gives its memory back. Executions under way refuse it.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/espalier-ane/espalier/bundle"
@@ -20,6 +21,7 @@ import (
 // An object is a compiled model: what is given to the driver.
 type object struct {
 	bundle     *bundle.Bundle
+	containers []objectContainer
 	procedures []objectProcedure
 	numerics   *hal.Numerics
 	graphs     []*anec.Graph // before any pass; nil if it was compiled before
@@ -27,11 +29,19 @@ type object struct {
 	close      func() error // of what it was compiled from
 }
 
-// An objectProcedure is a function of a model: one segment on the engine, with a container of its own.
+// An objectContainer is a container of the bundle: one, unless others than this package have made it.
+type objectContainer struct {
+	path       string
+	data       []byte
+	weights    []byte // of its external section
+	procedures []*hwx.Procedure
+}
+
+// An objectProcedure is a function of a model: one segment on the engine.
 type objectProcedure struct {
 	name      string
-	container []byte
-	weights   []byte
+	container int // where it is
+	index     int // there
 	info      *hwx.ProcedureInfo
 }
 
@@ -108,7 +118,7 @@ func compileModel(ctx context.Context, t *hal.Target, path string, o Options) (*
 }
 
 func compileJob(ctx context.Context, job *compiler.Job, o Options) (*object, error) {
-	job.EngineOnly, job.Strict, job.Numerics, job.Variant = true, o.Strict, o.Numerics, true
+	job.EngineOnly, job.OneContainer, job.Strict, job.Numerics, job.Variant = true, true, o.Strict, o.Numerics, true
 	made := &object{}
 	if o.DebugMask != 0 {
 		job.Trace = func(p *compiler.Pass, s *segment.Segment, took time.Duration) {
@@ -151,25 +161,42 @@ func (o *object) read() error {
 			return ErrCompile.saying("function %q has %d segments: %w", f.Name, len(f.Segments), errHost)
 		}
 		s := f.Segments[0]
-		file := o.bundle.Container(s.Container)
-		container, err := file.Encode()
-		if err != nil {
+		p := objectProcedure{name: f.Name}
+		var err error
+		if p.container, err = o.container(s); err != nil {
+			return err
+		}
+		list := o.containers[p.container].procedures
+		if p.index = slices.IndexFunc(list, func(p *hwx.Procedure) bool { return p.Name == s.Procedure }); p.index < 0 {
+			return ErrInvalidModel.saying("%s has no procedure %q", s.Container, s.Procedure)
+		}
+		if p.info, err = list[p.index].Info(); err != nil {
 			return ErrInvalidModel.because(err)
-		}
-		list, err := file.Procedures()
-		if err != nil || len(list) != 1 {
-			return ErrInvalidModel.saying("%s: %d programs: %w", s.Container, len(list), err)
-		}
-		p := objectProcedure{name: f.Name, container: container}
-		if p.info, err = list[0].Info(); err != nil {
-			return ErrInvalidModel.because(err)
-		}
-		if s.Weights != "" {
-			p.weights = o.bundle.Bytes(s.Weights)
 		}
 		o.procedures = append(o.procedures, p)
 	}
 	return nil
+}
+
+// container finds the container of a segment among those that are known, or adds it.
+func (o *object) container(s bundle.Segment) (int, error) {
+	if i := slices.IndexFunc(o.containers, func(c objectContainer) bool { return c.path == s.Container }); i >= 0 {
+		return i, nil
+	}
+	file := o.bundle.Container(s.Container)
+	made := objectContainer{path: s.Container}
+	var err error
+	if made.data, err = file.Encode(); err != nil {
+		return 0, ErrInvalidModel.because(err)
+	}
+	if made.procedures, err = file.Procedures(); err != nil {
+		return 0, ErrInvalidModel.because(err)
+	}
+	if s.Weights != "" {
+		made.weights = o.bundle.Bytes(s.Weights)
+	}
+	o.containers = append(o.containers, made)
+	return len(o.containers) - 1, nil
 }
 
 // free releases what the object is made of.

@@ -61,14 +61,17 @@ func (m *Model) NewInstance(params InstanceParameters) (*Model, error) {
 		}
 	}
 	made := &Program{client: p.client}
-	for _, q := range p.procedures {
-		process, err := q.program.NewInstance()
+	units := map[*unit]*unit{}
+	for _, u := range p.units {
+		process, err := u.program.NewInstance()
 		if err != nil {
 			return nil, ErrInvalidModel.because(err)
 		}
-		made.procedures = append(made.procedures, &procedure{
-			program: q.program, object: q.object, name: q.name, inputs: q.inputs, outputs: q.outputs, queues: map[int]*driver.Process{0: process},
-		})
+		units[u] = &unit{program: u.program, queues: map[int]*driver.Process{0: process}}
+		made.units = append(made.units, units[u])
+	}
+	for _, q := range p.procedures {
+		made.procedures = append(made.procedures, &procedure{unit: units[q.unit], index: q.index, object: q.object, name: q.name, inputs: q.inputs, outputs: q.outputs})
 	}
 	name := params.Name
 	if name == "" {

@@ -24,6 +24,7 @@
 //	  prepareChainingWithModel: doPrepareChainingWithModel:   Model.PrepareChaining
 //	  enqueueSetsWithModel:           Model.EnqueueSets
 //	  buffersReadyWithModel:          Model.BuffersReady Model.ExecuteChain
+//	ANE_ProgramChainingSetActiveProcedure   Model.SetActiveProcedure
 //	_ANEInMemoryModelDescriptor       ModelDescriptor
 //	  modelWithMILText:weights:optionsPlist:   NewDescriptor ParseOptions Options
 //	  hexStringIdentifier             ModelDescriptor.HexStringIdentifier

@@ -34,7 +34,7 @@ func (m *Model) EvaluateAsync(ctx context.Context, qos int, r *Request, done fun
 	if err != nil {
 		return err
 	}
-	process, err := q.queue(0, p.QueueDepth())
+	process, err := q.unit.queue(0, p.QueueDepth())
 	if err == nil {
 		_, err = process.Submit(ctx, d, func(reply driver.Reply) {
 			if reply.Err == nil {
@@ -62,7 +62,7 @@ func (m *Model) EvaluateDirect(qos int, r *Request) error {
 	if err != nil {
 		return ErrInference.because(err)
 	}
-	in, err := directRequest(q.program.Token(), sequence, d)
+	in, err := directRequest(q.unit.program.Token(), sequence, d)
 	if err != nil {
 		return err
 	}
@@ -95,6 +95,7 @@ func directRequest(token, sequence uint64, d *driver.Request) ([]byte, error) {
 	set(l, in, "priority", 1<<32-1) // that of the quality of service
 	set(l, in, "qos", uint64(d.QoS))
 	set(l, in, "category", 2)
+	set(l, in, "procedure", uint64(d.Procedure))
 	set(l, in, "inputs", uint64(len(d.Inputs)))
 	set(l, in, "outputs", uint64(len(d.Outputs)))
 	records := part("surfaces")

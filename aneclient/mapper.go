@@ -55,7 +55,7 @@ func (p *Mapper) Map(r *Request, cacheInference bool) error {
 	}
 	p.mapped[r] = list
 	if cacheInference {
-		r.cached = &cachedRequest{program: p.program, procedure: q, request: r.driverRequest(), surfaces: list}
+		r.cached = &cachedRequest{program: p.program, procedure: q, request: r.driverRequest(q), surfaces: list}
 	}
 	return nil
 }

@@ -9,63 +9,67 @@ import (
 	"github.com/espalier-ane/espalier/internal/driver"
 )
 
-// A Program is a model that the engine has: _ANEProgramForEvaluation. A procedure of the model is a program of the driver, with a container of its own.
+// A Program is a model that the engine has: _ANEProgramForEvaluation.
 type Program struct {
 	client     *Client
+	units      []*unit
 	procedures []*procedure
+}
+
+// A unit is a container that the driver has: a model has one, unless somebody else has compiled it.
+type unit struct {
+	program *driver.Program
+
+	mu     sync.Mutex
+	queues map[int]*driver.Process // by index; 0 is that of the load
 }
 
 // A procedure is a function of a loaded model.
 type procedure struct {
-	program         *driver.Program
+	unit            *unit
+	index           int // there
 	object          *objectProcedure
 	name            string
 	inputs, outputs []Port
 
-	mu     sync.Mutex
-	queues map[int]*driver.Process // by index; 0 is that of the load
-	chain  *chain                  // that begins with it; nil: none
+	mu    sync.Mutex
+	chain *chain // that begins with it; nil: none
 }
 
 // load gives a compiled model to the driver.
 func (c *Client) load(ctx context.Context, o *object, qos int) (*Program, error) {
 	p := &Program{client: c}
-	for i := range o.procedures {
-		q, err := c.loadProcedure(ctx, &o.procedures[i], driver.ProgramOptions{
-			Name: o.procedures[i].name, Weights: o.procedures[i].weights, Numerics: o.numerics, QoS: qos,
-		})
+	for _, container := range o.containers {
+		made, err := c.driver.CreateProgram(container.data, driver.ProgramOptions{Name: container.path, Weights: container.weights, Numerics: o.numerics, QoS: qos})
 		if err != nil {
 			return nil, ErrInvalidModel.because(errors.Join(err, p.unload()))
 		}
-		p.procedures = append(p.procedures, q)
+		first, err := made.Prepare(ctx)
+		if err != nil {
+			return nil, ErrInvalidModel.because(errors.Join(err, made.Destroy(), p.unload()))
+		}
+		p.units = append(p.units, &unit{program: made, queues: map[int]*driver.Process{0: first}})
+	}
+	for i := range o.procedures {
+		q := &o.procedures[i]
+		u := p.units[q.container]
+		info := u.program.Procedures()[q.index]
+		p.procedures = append(p.procedures, &procedure{
+			unit: u, index: q.index, object: q, name: q.name, inputs: portsOf(info.Inputs), outputs: portsOf(info.Outputs),
+		})
 	}
 	return p, nil
 }
 
-func (c *Client) loadProcedure(ctx context.Context, o *objectProcedure, options driver.ProgramOptions) (*procedure, error) {
-	made, err := c.driver.CreateProgram(o.container, options)
-	if err != nil {
-		return nil, err
-	}
-	first, err := made.Prepare(ctx)
-	if err != nil {
-		return nil, errors.Join(err, made.Destroy())
-	}
-	info := made.Procedures()[0]
-	return &procedure{
-		program: made, object: o, name: o.name, inputs: portsOf(info.Inputs), outputs: portsOf(info.Outputs), queues: map[int]*driver.Process{0: first},
-	}, nil
-}
-
-// unload takes all procedures from the engine, or none.
+// unload takes all containers from the engine, or none.
 func (p *Program) unload() error {
-	for _, q := range p.procedures {
-		if err := q.program.Unprepare(); err != nil {
+	for _, u := range p.units {
+		if err := u.program.Unprepare(); err != nil {
 			return err
 		}
 	}
-	for _, q := range p.procedures {
-		if err := q.program.Destroy(); err != nil {
+	for _, u := range p.units {
+		if err := u.program.Destroy(); err != nil {
 			return err
 		}
 	}
@@ -73,13 +77,12 @@ func (p *Program) unload() error {
 }
 
 // Handle names the program in calls of the kernel: programHandle.
-func (p *Program) Handle() uint64 { return p.procedures[0].program.Token() }
+func (p *Program) Handle() uint64 { return p.units[0].program.Token() }
 
 // IntermediateBufferHandle is where the engine sees what tasks keep between them, 0 if there is nothing: intermediateBufferHandle.
 func (p *Program) IntermediateBufferHandle() uint64 {
-	q := p.procedures[0]
-	image := q.program.Image()
-	if q.object.info.IntermediateBytes == 0 || image == nil {
+	image := p.units[0].program.Image()
+	if p.procedures[0].object.info.IntermediateBytes == 0 || image == nil {
 		return 0
 	}
 	for _, s := range image.Segments {
@@ -107,20 +110,20 @@ func (p *Program) procedure(index int) (*procedure, error) {
 
 // queue is the process of a queue index. The requests of one run one after the other, those of several beside each other, as far as the engine takes more than
 // one.
-func (q *procedure) queue(index, depth int) (*driver.Process, error) {
+func (u *unit) queue(index, depth int) (*driver.Process, error) {
 	if index < 0 || index >= depth {
 		return nil, ErrBadArgument.saying("queue index %d: want 0 to %d", index, depth-1)
 	}
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if q.queues[index] == nil {
-		made, err := q.program.NewInstance()
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.queues[index] == nil {
+		made, err := u.program.NewInstance()
 		if err != nil {
 			return nil, err
 		}
-		q.queues[index] = made
+		u.queues[index] = made
 	}
-	return q.queues[index], nil
+	return u.queues[index], nil
 }
 
 // ProcessRequest has a request executed on one of the program's queues, and waits for it: -processRequest:model:qos:qIndex:modelStringID:options:returnValue:error:. The
@@ -130,7 +133,7 @@ func (p *Program) ProcessRequest(ctx context.Context, r *Request, qos, qIndex in
 	if err != nil {
 		return uint32(driver.BadArgument), err
 	}
-	process, err := q.queue(qIndex, p.QueueDepth())
+	process, err := q.unit.queue(qIndex, p.QueueDepth())
 	if err == nil {
 		err = process.Run(ctx, d)
 	}

@@ -135,15 +135,15 @@ func (p *Program) prepare(r *Request, qos int) (*driver.Request, *procedure, err
 	if err != nil {
 		return nil, nil, err
 	}
-	d := r.driverRequest()
+	d := r.driverRequest(q)
 	d.QoS = qos
 	r.bindStats(&d, p.client)
 	return &d, q, nil
 }
 
 // driverRequest is the request in the driver's form, for a quality of service that is not said.
-func (r *Request) driverRequest() driver.Request {
-	d := driver.Request{Sequence: r.TransactionHandle, Priority: driver.ByQoS, QoS: QoSDefault, Deadline: r.Deadline}
+func (r *Request) driverRequest(q *procedure) driver.Request {
+	d := driver.Request{Procedure: q.index, Sequence: r.TransactionHandle, Priority: driver.ByQoS, QoS: QoSDefault, Deadline: r.Deadline}
 	for i, o := range r.Inputs {
 		d.Inputs = append(d.Inputs, o.driverBuffer(r.InputIndices[i]))
 	}
