@@ -2,6 +2,7 @@ package aneclient
 
 import (
 	"context"
+	"time"
 
 	"github.com/espalier-ane/espalier/firmware"
 	"github.com/espalier-ane/espalier/internal/driver"
@@ -62,7 +63,7 @@ func (m *Model) EvaluateDirect(qos int, r *Request) error {
 	if err != nil {
 		return ErrInference.because(err)
 	}
-	in, err := directRequest(q.unit.program.Token(), sequence, d)
+	in, err := directRequest(q.unit.program.Token(), sequence, d, r)
 	if err != nil {
 		return err
 	}
@@ -75,7 +76,7 @@ func (m *Model) EvaluateDirect(qos int, r *Request) error {
 }
 
 // directRequest is a request as the kernel's call has it.
-func directRequest(token, sequence uint64, d *driver.Request) ([]byte, error) {
+func directRequest(token, sequence uint64, d *driver.Request, r *Request) ([]byte, error) {
 	l := firmware.SendRequest
 	in := make([]byte, l.Size)
 	set := func(l *firmware.Layout, data []byte, field string, v uint64) {
@@ -115,8 +116,30 @@ func directRequest(token, sequence uint64, d *driver.Request) ([]byte, error) {
 	if d.Stats != nil {
 		set(l, in, "stats", uint64(d.Stats.ID()))
 	}
-	if len(d.Waits) > 0 || len(d.Signals) > 0 {
-		return nil, ErrBadArgument.saying("events with direct evaluation: evaluate it by quality of service")
+	if !r.Deadline.IsZero() {
+		set(l, in, "deadline", uint64(max(time.Until(r.Deadline).Microseconds(), 1)))
+	}
+	if r.SharedEvents == nil {
+		return in, nil
+	}
+	waits, signals := part("waitEvents"), part("signalEvents")
+	event := firmware.Event
+	if most := len(waits) / event.Size; len(d.Waits) > most || len(d.Signals) > most {
+		return nil, ErrBadArgument.saying("%d events are waited for, %d are signalled: a request has %d of each", len(d.Waits), len(d.Signals), most)
+	}
+	set(l, in, "waits", uint64(len(d.Waits)))
+	set(l, in, "signals", uint64(len(d.Signals)))
+	for i, w := range r.SharedEvents.Waits {
+		one := waits[i*event.Size:][:event.Size]
+		set(event, one, "id", w.Event.id)
+		set(event, one, "value", w.Value)
+	}
+	for i, s := range r.SharedEvents.Signals {
+		one := signals[i*event.Size:][:event.Size]
+		set(event, one, "type", uint64(s.Type))
+		set(event, one, "targetMask", uint64(s.AgentMask))
+		set(event, one, "id", s.Event.id)
+		set(event, one, "value", s.Value)
 	}
 	return in, nil
 }

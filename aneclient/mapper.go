@@ -64,6 +64,21 @@ func (p *Mapper) Map(r *Request, cacheInference bool) error {
 func (p *Mapper) Unmap(r *Request) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	return p.unmap(r)
+}
+
+// unmapAll unmaps all requests.
+func (p *Mapper) unmapAll() (err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for r := range p.mapped {
+		err = errors.Join(err, p.unmap(r))
+	}
+	return err
+}
+
+// unmap takes Map back. The lock is held.
+func (p *Mapper) unmap(r *Request) error {
 	list := p.mapped[r]
 	if list == nil {
 		return ErrMap.saying("the request is not mapped")

@@ -135,8 +135,11 @@ func (m *Model) take(made *object, err error) error {
 		m.state = StateFailed
 		return err
 	}
+	if m.object != nil {
+		err = m.object.free()
+	}
 	m.object, m.state = made, StateNew
-	return nil
+	return err
 }
 
 // merge is the options of the descriptor with those of a call before them.
@@ -199,10 +202,17 @@ func (m *Model) CompiledModelExists() bool {
 	return m.object != nil || m.compiledPath() != ""
 }
 
-// compiledPath is where the compiled model is on disk; "" if it is not.
+// compiledPath is where the model is on disk, compiled for the client's engine; "" if it is not.
 func (m *Model) compiledPath() string {
 	for _, path := range []string{filepath.Join(m.path, dataFolder), m.path} {
-		if bundle.IsBundle(path) {
+		if !bundle.IsBundle(path) {
+			continue
+		}
+		text, err := os.ReadFile(filepath.Join(path, "manifest.json"))
+		if err != nil {
+			continue
+		}
+		if manifest, err := bundle.ParseManifest(text); err == nil && manifest.Target == m.client.target.Name {
 			return path
 		}
 	}
@@ -268,6 +278,11 @@ func (m *Model) Unload(qos int) error {
 	if m.owned {
 		if err := m.program.unload(); err != nil {
 			return ErrInvalidModel.because(err)
+		}
+	}
+	if m.mapper != nil {
+		if err := m.mapper.unmapAll(); err != nil {
+			return err
 		}
 	}
 	m.program, m.mapper, m.state = nil, nil, StateNew

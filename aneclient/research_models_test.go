@@ -86,6 +86,10 @@ func TestExperimentE2(t *testing.T) {
 				t.Errorf("%s: there is no %s among %v", target, name, names)
 			}
 		}
+		other := connect(t, map[string]string{"virtual": "h13", "h13": "virtual"}[target])
+		if elsewhere := other.InMemoryModel(half(t, 64, 32)); elsewhere.LocalModelPath() != m.LocalModelPath() || elsewhere.CompiledModelExists() {
+			t.Error("what is compiled for another engine is found")
+		}
 		again := c.InMemoryModel(half(t, 64, 32))
 		if !again.CompiledModelExists() || again.CompilerLog() != nil {
 			t.Error("the saved model is not found")
@@ -133,6 +137,15 @@ func TestExperimentG(t *testing.T) {
 		check(t, after.Wait(ctx, 5))
 		check(t, <-done)
 		wants(t, "y", k.get(t, 0), float32(typ)/2)
+
+		// By the kernel's call too.
+		wait.Value, signal.Value = 2, 6
+		clear(k.y[0].Surface.Bytes())
+		check(t, k.EvaluateDirect(qos, k.request))
+		wants(t, "direct", k.get(t, 0), float32(typ)/2)
+		if after.Value() != 6 {
+			t.Errorf("the event has the value %d", after.Value())
+		}
 	}
 	if _, err := aneclient.NewSignalEvent(1, 0, 3, first(c.NewSharedEvent())); !errors.Is(err, aneclient.ErrBadArgument) {
 		t.Errorf("type 3: %v", err)
@@ -279,6 +292,11 @@ func TestExperimentN(t *testing.T) {
 		t.Error("another program")
 	}
 	check(t, aneclient.MapperWithController(d).Validate(over.request))
+	check(t, m.Unload(qos)) // which unmaps all
+	next := load(t, c, half(t, 64, 32))
+	for range 64 {
+		check(t, next.Mapper().Map(bench(t, c, next, 0).request, true))
+	}
 }
 
 func TestExperimentO(t *testing.T) {
