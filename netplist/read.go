@@ -34,6 +34,15 @@ func Read(data []byte) (*File, error) {
 	return f, nil
 }
 
+// ReadDict parses a property list of any kind whose root is a dictionary, held to the same limits as a network description.
+func ReadDict(data []byte) (Dict, error) {
+	root, err := decode(data)
+	if err != nil {
+		return nil, err
+	}
+	return root, nil
+}
+
 // espresso names the other forms that a file model.espresso.net is known to have.
 func espresso(data []byte) string {
 	if bytes.HasPrefix(data, []byte("pbze")) {

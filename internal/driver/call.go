@@ -252,7 +252,7 @@ func (c *call) finish(err error) {
 		c.cancel()
 	}
 	if c.request.Stats != nil && err == nil {
-		c.writeStats(c.request.Stats.memory)
+		took{time.Since(c.began), c.request.Procedure, c.request.Sequence, c.requests[0].tasks}.writeStats(c.request.Stats.memory)
 	}
 }
 

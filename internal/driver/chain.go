@@ -52,6 +52,7 @@ const (
 type ChainArgs struct {
 	Links      []Link
 	OutputSets [][]Buffer // of the last link; each has all of its outputs
+	Stats      []*Surface // by output set: that an execution writes a record of firmware.StatsHeader to; nil: none
 	Procedure  int        // by which calls name the chain, beside the program of its first link
 
 	// LoopInputs and LoopOutputs are pairs of symbols: an input of the first link that is, from the second execution on, what the
@@ -242,6 +243,14 @@ func (h *Chain) build() error {
 	for _, s := range h.sets { // each holds, or is refused here
 		if err := h.links[last].request.context.BindAll(s.surfaces); err != nil {
 			return because(BadArgument, err, "an output set")
+		}
+	}
+	if len(a.Stats) > 0 && len(a.Stats) != len(a.OutputSets) {
+		return fail(BadArgument, "%d surfaces for statistics of %d output sets", len(a.Stats), len(a.OutputSets))
+	}
+	for _, s := range a.Stats {
+		if s != nil && s.client != h.client {
+			return fail(NotFound, "a surface for statistics is none of this client")
 		}
 	}
 	for _, e := range a.Events {

@@ -167,6 +167,33 @@ func TestChainEvents(t *testing.T) {
 	}
 }
 
+// An execution writes statistics to the surface of its output set.
+func TestChainStats(t *testing.T) {
+	c := single(t).NewClient(driver.AllowAll)
+	x, stats := mapped(t, c, 8), mapped(t, c, 36)
+	a := driver.ChainArgs{
+		Priority: driver.ByQoS, QoS: driver.Default, Links: []driver.Link{{Program: program(t, c, linear(t, 8, 2, 0)), Inputs: buffers(x)}},
+		OutputSets: [][]driver.Buffer{buffers(mapped(t, c, 8)), buffers(mapped(t, c, 8))}, Stats: []*driver.Surface{nil, stats},
+	}
+	h, err := c.PrepareChain(a)
+	check(t, err)
+	for set := range 2 {
+		check(t, h.EnqueueOutputSet(driver.OutputSet{Set: set}))
+		check(t, h.Execute(patience(t), driver.InputsReady{Sequence: 7}))
+		written := !bytes.Equal(stats.Bytes(), make([]byte, 72))
+		if written != (set == 1) {
+			t.Errorf("set %d: % x", set, stats.Bytes())
+		}
+	}
+	if b := stats.Bytes(); le.Uint16(b) != 0x0101 || le.Uint64(b[4:]) == 0 || le.Uint64(b[0x1c:]) != 7 || le.Uint32(b[0x38:]) != 1 {
+		t.Errorf("% x", b)
+	}
+	a.Procedure, a.Stats = 1, a.Stats[:1]
+	if _, err := c.PrepareChain(a); !errors.Is(err, driver.BadArgument) {
+		t.Errorf("a surface too few: %v", err)
+	}
+}
+
 // A program has several chains, of which one is active.
 func TestSetActive(t *testing.T) {
 	ctx := patience(t)

@@ -241,6 +241,13 @@ func (x *execution) bind(at int) error {
 // finish is what is left to do when an execution is over, however it ended.
 func (x *execution) finish(err error) {
 	h := x.chain
+	if err == nil && len(h.args.Stats) > 0 && h.args.Stats[x.to.set] != nil {
+		tasks := 0
+		for i := range h.links {
+			tasks += h.links[i].proc.tasks
+		}
+		took{time.Since(x.began), h.procedure, x.inputs.Sequence, tasks}.writeStats(h.args.Stats[x.to.set].memory)
+	}
 	h.mu.Lock()
 	h.under--
 	switch {
