@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+
+	"github.com/espalier-ane/espalier/internal/osfile"
 )
 
 const text = "graph \"\"\ninput %x : fp16[1,1,32,1,1]\nconst %w : fp16[1,1,32,1,1] {data = file(NAME+0, 64)}\noutput %w\n"
@@ -63,5 +65,43 @@ func TestOpenBytes(t *testing.T) {
 	f.Close()
 	if _, err := OpenBytes("graph", []byte("program"), nil); err == nil || Is([]byte("program")) {
 		t.Error("MIL text is a graph")
+	}
+}
+
+// Two names that lead out of the folder and end alike are two files, or an error: never one file for both.
+func TestNamesOfWeightsThatEndAlike(t *testing.T) {
+	dir := t.TempDir()
+	for name, first := range map[string]byte{"w": 5, "a/w": 3, "a/sub/w": 7} {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte{first}, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, test := range []struct {
+		names []string
+		want  []byte // 0: an error
+	}{
+		{[]string{"w", "../w", "sub/w"}, []byte{3, 5, 7}},
+		{[]string{"../w", "w"}, []byte{5, 3}},
+		{[]string{"w", "./w", "sub/../w"}, []byte{3, 3, 3}},
+		{[]string{"/x/w", "/y/w"}, []byte{3, 0}},
+		{[]string{"w", "../../b/w"}, []byte{3, 0}},
+	} {
+		w := newWeights(folder{filepath.Join(dir, "a", "graph"), osfile.Map})
+		for i, name := range test.names {
+			data, err := w.Bytes(name)
+			switch want := test.want[i]; {
+			case want == 0 && (err == nil || !strings.Contains(err.Error(), "already")):
+				t.Errorf("%q of %q: %v, %v", name, test.names, data, err)
+			case want != 0 && (err != nil || data[0] != want):
+				t.Errorf("%q of %q: %v, %v, want %d", name, test.names, data, err, want)
+			}
+		}
+		if err := w.Close(); err != nil {
+			t.Error(err)
+		}
 	}
 }
