@@ -143,7 +143,11 @@ func TestGraphWeights(t *testing.T) {
 	writeFiles(t, dir, map[string]string{"in/net": strings.ReplaceAll(graphWithWeights, "%w", "%v")})
 	predict(3, true)
 	writeFiles(t, dir, map[string]string{"in/net": graphWithWeights, "in/net.weights": weightsOf(5)})
-	predict(5, true) // beside comes before above
+	predict(3, false) // where the name says comes first
+	if err := os.Remove(filepath.Join(dir, "net.weights")); err != nil {
+		t.Fatal(err)
+	}
+	predict(5, true) // then beside the text
 
 	m := open(t, espalier.Config{}, filepath.Join(dir, "in", "net"))
 	writeFiles(t, dir, map[string]string{"in/net.weights": weightsOf(5) + "more"})
