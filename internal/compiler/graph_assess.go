@@ -42,7 +42,9 @@ func AssessGraph(ctx context.Context, given *anec.Graph, t *hal.Target) (*GraphA
 	if a.refused() {
 		return a, nil
 	}
-	a.Findings = slices.AppendSeq(a.Findings, portFindings(g, t))
+	if a.ports(g, t, index); a.refused() {
+		return a, nil
+	}
 	cut, err := cutGraph(g, name, t)
 	if err != nil {
 		return nil, fmt.Errorf("graph %s: %w", name, err)
@@ -93,6 +95,26 @@ func AssessGraph(ctx context.Context, given *anec.Graph, t *hal.Target) (*GraphA
 
 func (a *GraphAssessment) refused() bool {
 	return slices.ContainsFunc(a.Verdicts, func(v Verdict) bool { return v.Backend == Nowhere })
+}
+
+// ports says what there is to say of ports. One that the target does not lay so is refused with the layers at it.
+func (a *GraphAssessment) ports(g *anec.Graph, t *hal.Target, index map[string]int) {
+	for v, f := range portFindings(g, t) {
+		at := v.Uses
+		if v.Def != nil {
+			at = []*anec.Layer{v.Def}
+		}
+		if f.Severity != diag.Refusal || len(a.Layers) == 0 {
+			a.Findings = append(a.Findings, f)
+			continue
+		}
+		if len(at) == 0 { // nothing reads the port: all the same there is no program
+			at = a.Layers[:1]
+		}
+		for _, l := range at {
+			a.refuse(index[l.Name], f)
+		}
+	}
 }
 
 // refuse notes what a pass says of a layer, the first time.

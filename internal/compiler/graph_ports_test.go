@@ -42,7 +42,7 @@ func TestPortStrides(t *testing.T) {
 					t.Fatal(err)
 				}
 				found := diag.ID("")
-				for f := range portFindings(g, target) {
+				for _, f := range portFindings(g, target) {
 					found = f.ID
 				}
 				err = portGate(g, target)
@@ -53,10 +53,52 @@ func TestPortStrides(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if said := slices.ContainsFunc(a.Findings, func(f *diag.Finding) bool { return f.ID == want }); want != "" && !said {
-					t.Errorf("%s, port %s, %v: %v does not say %s", name, port, c.asked, a.Findings, want)
-				}
+				checkPortSaid(t, a, want)
 			}
+		}
+	}
+}
+
+// checkPortSaid checks that an assessment says of a port what compiling it would: a refusal with the layer at it, and a note as a note.
+func checkPortSaid(t *testing.T, a *GraphAssessment, want diag.ID) {
+	t.Helper()
+	if want == "" {
+		if a.refused() || len(a.Segments) == 0 {
+			t.Errorf("refused: %v", a.Verdicts[0].Finding)
+		}
+		return
+	}
+	said := a.Findings
+	if a.refused() {
+		said = []*diag.Finding{a.Verdicts[0].Finding}
+	}
+	if refuses := want.Row().Severity == diag.Refusal; a.refused() != refuses || !slices.ContainsFunc(said, func(f *diag.Finding) bool { return f.ID == want && f.Severity != 0 }) {
+		t.Errorf("refused %v, and says %v, want %s", a.refused(), said, want)
+	}
+}
+
+// No target lays channels side by side, ours neither: that is said of the port, before any pass.
+func TestPortInterleave(t *testing.T) {
+	g, err := anec.Parse("graph g\ninput %x : fp16[1,1,4,2,5]\ninput %unread : fp16[1,1,4,2,5]\n%y = anec.copy(%x) : fp16[1,1,4,2,5]\noutput %y\n", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, port := range []string{"x", "y", "unread"} {
+		for _, name := range []string{"h13", "virtual"} {
+			target, err := hal.Lookup(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			c := g.Clone()
+			c.Value(port).Type.Interleave = 2
+			if err := portGate(c, target); err == nil || !strings.Contains(err.Error(), "2 channels side by side") {
+				t.Errorf("%s, port %s: %v", name, port, err)
+			}
+			a, err := AssessGraph(context.Background(), c, target)
+			if err != nil {
+				t.Fatal(err)
+			}
+			checkPortSaid(t, a, diag.PortInterleave)
 		}
 	}
 }

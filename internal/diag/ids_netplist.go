@@ -14,6 +14,9 @@ var (
 	PortStrides = listing("port-strides", Refusal, "A port asks for another layout than the target has",
 		"A network description can say how far apart rows, planes and batch elements of a port lie. Each target here has one layout for a port: rows padded to its alignment, without gaps above.",
 		"leave the strides out, and the target chooses them")
+	PortInterleave = listing("port-interleave", Refusal, "A port asks for interleaved channels",
+		"A network description can lay 2, 3, 4 or 8 channels of a port side by side. Ports here have one channel after the other.",
+		"set the port's InputInterleave or OutputInterleave to 1")
 	PortOrder = listing("port-order", Note, "The batch of a port lies inside of its depth",
 		"Apple's lists lay the elements of a batch inside of the depth. Containers here have the depth inside of the batch: the same elements in another order, of which the port tells.",
 		"ask the port for its layout, or give it a batch or a depth of one")
