@@ -2,6 +2,7 @@ package netplist
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/espalier-ane/espalier/internal/anec"
@@ -105,6 +106,10 @@ func (b *Builder) State(name string, t tensor.DType, extents ...int) Node {
 // Const adds a constant. Numbers of fp32 and fp64 become fp16, which the engine computes in.
 func (b *Builder) Const(name string, t *tensor.Tensor) Node {
 	b.take(name)
+	if t == nil {
+		b.fail("constant %q: there is no tensor", name)
+		return Node{name, tensor.Float16}
+	}
 	t = b.half(name, t)
 	c := &Constant{Name: name, Type: typeName(t.DType()), Dims: b.shape(name, t.Shape()), Interleave: 1, Offset: b.blob(t)}
 	b.net.Constants = append(b.net.Constants, c)
@@ -147,8 +152,8 @@ func (b *Builder) UnitAs(t tensor.DType, name, kind string, params Params, input
 		u.InputType = append(u.InputType, typeName(in.typ))
 	}
 	k, _ := kindOf(kind)
-	for key, v := range params {
-		b.param(u, k, key, v)
+	for _, key := range slices.Sorted(maps.Keys(params)) { // the same list each time
+		b.param(u, k, key, params[key])
 	}
 	b.net.Units = append(b.net.Units, u)
 	return Node{name, t}
@@ -187,7 +192,7 @@ func (b *Builder) Output(nodes ...Node) {
 
 // param stores a parameter in the form of a list.
 func (b *Builder) param(u *Unit, kind anec.Kind, key string, v any) {
-	if t, ok := v.(*tensor.Tensor); ok {
+	if t, ok := v.(*tensor.Tensor); ok && t != nil {
 		b.tensor(u, key, t)
 		return
 	}

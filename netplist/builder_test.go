@@ -1,6 +1,7 @@
 package netplist
 
 import (
+	"bytes"
 	"errors"
 	"strings"
 	"testing"
@@ -75,14 +76,16 @@ output %conv
 
 func TestBuilderErrors(t *testing.T) {
 	for want, author := range map[string]func(b *Builder, x Node){
-		`two nodes "x"`:            func(b *Builder, _ Node) { b.Output(b.Input("x", tensor.Float16, 1)) },
-		`has no output`:            func(b *Builder, x Node) {},
-		`no layer kind`:            func(b *Builder, x Node) { b.Output(b.Unit("y", "Nothing", nil, x)) },
-		`not of this list`:         func(b *Builder, x Node) { b.Output(b.Unit("y", "Softmax", nil, Node{})) },
-		`key Params.Dimension`:     func(b *Builder, x Node) { b.Output(b.Unit("y", "Softmax", nil, x)) },
-		`a chan int has no form`:   func(b *Builder, x Node) { b.Output(b.Unit("y", "Softmax", Params{"Dimension": make(chan int)}, x)) },
-		`want 1 or more`:           func(b *Builder, x Node) { b.Input("z", tensor.Float16, 0) },
-		`extents [4] has no place`: func(b *Builder, x Node) { b.Unit("y", "GOC", Params{"Offset": tensor.New(tensor.Float16, 4)}, x) },
+		`two nodes "x"`:             func(b *Builder, _ Node) { b.Output(b.Input("x", tensor.Float16, 1)) },
+		`has no output`:             func(b *Builder, x Node) {},
+		`no layer kind`:             func(b *Builder, x Node) { b.Output(b.Unit("y", "Nothing", nil, x)) },
+		`not of this list`:          func(b *Builder, x Node) { b.Output(b.Unit("y", "Softmax", nil, Node{})) },
+		`key Params.Dimension`:      func(b *Builder, x Node) { b.Output(b.Unit("y", "Softmax", nil, x)) },
+		`a chan int has no form`:    func(b *Builder, x Node) { b.Output(b.Unit("y", "Softmax", Params{"Dimension": make(chan int)}, x)) },
+		`want 1 or more`:            func(b *Builder, x Node) { b.Input("z", tensor.Float16, 0) },
+		`constant "c": there is no`: func(b *Builder, x Node) { b.Output(b.Unit("y", "NeuronCustom", nil, x, b.Const("c", nil))) },
+		`key Kernel: a *tensor.`:    func(b *Builder, x Node) { b.Output(b.Unit("y", "Conv", Params{"Kernel": (*tensor.Tensor)(nil)}, x)) },
+		`extents [4] has no place`:  func(b *Builder, x Node) { b.Unit("y", "GOC", Params{"Offset": tensor.New(tensor.Float16, 4)}, x) },
 	} {
 		b := New("g")
 		author(b, b.Input("x", tensor.Float16, 1, 4, 8, 8))
@@ -95,5 +98,25 @@ func TestBuilderErrors(t *testing.T) {
 	_, _, err := b.Build()
 	if e, ok := errors.AsType[*Error](err); !ok || e.Code != InvalidInputViewSize || e.Unit != "y-1" {
 		t.Errorf("%v", err)
+	}
+}
+
+// The same calls make the same bytes, in whatever order a map gives the parameters.
+func TestBuildTwice(t *testing.T) {
+	build := func() []byte {
+		b := New("g")
+		goc := Params{"Scale": tensor.Of([]float32{1, 2, 3, 4}, 4), "Bias": tensor.Of([]float32{5, 6, 7, 8}, 4)}
+		b.Output(b.Unit("y", "GOC", goc, b.Input("x", tensor.Float16, 1, 4, 8, 8)))
+		_, files, err := b.Build()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return files["g.weights"]
+	}
+	first := build()
+	for range 64 {
+		if !bytes.Equal(build(), first) {
+			t.Fatal("two builds have different weights")
+		}
 	}
 }
