@@ -173,12 +173,13 @@ func ints(list []int) []any {
 
 // A taker takes keys out of a dictionary and keeps the first error; what is left is what nobody knew.
 type taker struct {
-	left Dict
-	err  *Error
+	left   Dict
+	listed map[string]bool // what lists have named so far
+	err    *Error
 }
 
 func take(d Dict) *taker {
-	t := &taker{left: make(Dict, len(d))}
+	t := &taker{left: make(Dict, len(d)), listed: map[string]bool{}}
 	for k, v := range d {
 		t.left[k] = v
 	}

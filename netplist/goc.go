@@ -63,6 +63,14 @@ func (r *paramReader) bias(p *anec.GOC, scale, bias, exact *anec.Constant) *anec
 	return nil
 }
 
+// counts is how many numbers a constant has; 0 if there is none.
+func counts(c *anec.Constant) int {
+	if c == nil {
+		return 0
+	}
+	return c.Dims[td.AxisC]
+}
+
 // numbers are those of a constant for n channels, or of one number for all.
 func numbers(c *anec.Constant, otherwise float32, n int) []float32 {
 	out := make([]float32, n)

@@ -128,6 +128,9 @@ func (l *lowering) run() error {
 	if err := l.outputs(); err != nil {
 		return err
 	}
+	if len(l.graph.Outputs) == 0 && len(l.graph.States) == 0 {
+		return errorf(InvalidUnit, "it leaves nothing: there is neither an output nor a state").at("", "procedure "+l.entry.Name, "Outputs")
+	}
 	l.graph.Sweep() // exchanges of axes that undid each other
 	return anec.Verify(l.graph)
 }

@@ -2,6 +2,7 @@ package netplist
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -78,6 +79,8 @@ func TestUnitErrors(t *testing.T) {
 		{&Unit{Type: "Softmax", Bottom: x, Params: Dict{"Dimension": "W"}}, InvalidParamSyntax, `found the string "W", want one of Batch, Depth`},
 		{&Unit{Type: "Neuron", Bottom: x, Params: Dict{"Type": "Relu"}}, InvalidParamSyntax, `found the string "Relu", want one of ReLU, ClampedReLU`},
 		{&Unit{Type: "GOC", Bottom: x, Params: Dict{"ScaleScalar": 0.5}}, InvalidParamSyntax, `key Params.ScaleScalar: InvalidParamSyntax: found the real 0.5, want the bits of an fp16`},
+		{&Unit{Type: "GOC", Bottom: x, Params: Dict{"BiasScaleGroupData": Dict{"ScaleCount": int64(4), "BiasCount": int64(3)}}}, InvalidParamSyntax,
+			`key Params.BiasScaleGroupData.BiasCount: InvalidParamSyntax: found 3, and ScaleCount is 4`},
 		{&Unit{Type: "Conv", Bottom: x, OutputChannels: 4, Params: Dict{"KernelIndex": int64(1)}}, InvalidParamSyntax, `weights file 1 of 1`},
 		{&Unit{Type: "Conv", Bottom: x, OutputChannels: 4}, InvalidParamSyntax, `fp16 [4 1 4 1 1] at byte 0 of "w", which has 8`},
 		{&Unit{Type: "Conv", Bottom: x, OutputChannels: 1, Params: Dict{"KernelOffset": int64(1)}}, InvalidParamSyntax, `at byte 1 of "w"`},
@@ -102,6 +105,30 @@ func TestUnitErrors(t *testing.T) {
 		}
 		if !ok || e.Code != c.code || !strings.Contains(err.Error(), c.text) {
 			t.Errorf("%v\nwant %s, %s", err, c.code, c.text)
+		}
+	}
+}
+
+func TestPortErrors(t *testing.T) {
+	for want, edit := range map[string]func(n *Network){
+		"neither an output nor a state": func(n *Network) { n.Outputs = nil },
+		"an interleave of -1":           func(n *Network) { n.Inputs[0].Interleave = -1 },
+	} {
+		f := one(&Unit{Type: "Dropout", Bottom: []string{"x"}})
+		edit(f.Networks[0])
+		if _, _, err := f.Procedures(nil); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+}
+
+// A name that stands in two lists, or twice in one, is said to: it is described.
+func TestListedTwice(t *testing.T) {
+	const list = `<plist><dict><key>Version</key><string>1.0.9</string><key>Networks</key><array><string>net</string></array><key>net</key><dict>
+<key>Units</key><array><string>u</string>%s</array><key>u</key><dict><key>Type</key><string>Dropout</string></dict></dict></dict></plist>`
+	for more, want := range map[string]string{"<string>u</string>": "listed twice", "<string>v</string>": "not described"} {
+		if _, err := Read(fmt.Appendf(nil, list, more)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
 		}
 	}
 }

@@ -11,6 +11,9 @@ import (
 // portType is the type of an input or a state. Extents that are not said are 1.
 func (l *lowering) portType(p *Port) (anec.Type, *Error) {
 	t := anec.Type{DType: tensor.Float16, Interleave: max(p.Interleave, 1)}
+	if p.Interleave < 0 {
+		return t, errorf(InvalidParamSyntax, "an interleave of %d", p.Interleave)
+	}
 	for a, n := range p.Dims {
 		if n < 0 {
 			return t, errorf(InvalidParamSyntax, "an extent of %d along %s", n, axisNames[a])

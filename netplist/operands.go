@@ -83,6 +83,9 @@ func (l *lowering) operands(u *Unit, kind anec.Kind, p anec.Params, given []*ane
 		if err != nil {
 			return nil, err
 		}
+		if n, m := counts(scale), counts(bias); n > 1 && m > 1 && n != m {
+			return nil, errorf(InvalidParamSyntax, "found %d, and ScaleCount is %d", m, n).at("", "", "BiasScaleGroupData.BiasCount")
+		}
 		bias = (&paramReader{unit: u, kind: kind, t: t}).bias(p.(*anec.GOC), scale, bias, exact)
 		if scale != nil {
 			if err := constant("scale", scale); err != nil {

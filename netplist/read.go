@@ -141,8 +141,12 @@ func readFile(root Dict) (*File, *Error) {
 func entryOf(t *taker, name string) (Dict, *Error) {
 	v, ok := t.left[name]
 	if !ok {
+		if t.listed[name] {
+			return nil, errorf(InvalidUnit, "%q is listed twice: a name is that of one thing", name)
+		}
 		return nil, errorf(InvalidUnit, "%q is listed and not described", name)
 	}
+	t.listed[name] = true
 	delete(t.left, name)
 	d, err := asDict(v)
 	if err != nil {
