@@ -2,6 +2,7 @@ package espalier
 
 import (
 	"context"
+	"errors"
 
 	"github.com/espalier-ane/espalier/internal/anec"
 	"github.com/espalier-ane/espalier/internal/graphfile"
@@ -51,7 +52,11 @@ func (p *Program) lift(ctx context.Context, f func([]*anec.Graph) error) (err er
 	}
 	defer p.life.leave(place, &err)
 	defer osfile.Protect().Catch(&err)
-	return f(p.lowered())
+	graphs := p.lowered()
+	if len(graphs) == 0 {
+		return errors.New("the model has no native layers to write: the host runs all of it")
+	}
+	return f(graphs)
 }
 
 // lowered are the graphs of all segments on the engine, called by their function, or by their segment if it has several.

@@ -157,3 +157,22 @@ func TestLiftReplacesItsOwnAlone(t *testing.T) {
 		t.Error("a model that is closed was written")
 	}
 }
+
+// A model that the host runs whole has no native layers. An empty list would be none that anything reads.
+func TestLiftOfNothing(t *testing.T) {
+	dir := t.TempDir()
+	m := open(t, espalier.Config{Target: "h13"}, testkit.Shared(t, "models", "b_nms", "model.mlpackage"))
+	p, err := m.Compile(t.Context(), espalier.CompileOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, inList := p.WriteNetplist(t.Context(), filepath.Join(dir, "list"))
+	for _, err := range []error{inList, p.WriteGraphs(t.Context(), filepath.Join(dir, "net.anec"))} {
+		if err == nil || !strings.Contains(err.Error(), "the host runs all of it") {
+			t.Error(err)
+		}
+	}
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) > 0 {
+		t.Errorf("it wrote %v, %v", entries, err)
+	}
+}
