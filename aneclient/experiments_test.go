@@ -11,7 +11,8 @@ import (
 	"github.com/espalier-ane/espalier/internal/testkit"
 )
 
-// An experiment of the chaining research: what the original did, what came of it there, and what comes of it here. Its test, which has its name, holds the last.
+// An experiment of the chaining research: what the original did, what came of it there, and what comes of it here. Its test, which
+// has its name, holds the last.
 type experiment struct {
 	name, did, there, here string
 	test                   string // in the package; of another package with its folder: e5rt.TestExperimentT

@@ -70,18 +70,14 @@ func product(a, b []float64, n, k, m int, transA, transB bool) []float64 {
 		for j := range m {
 			sum := 0.0
 			for l := range k {
-				x, w := a[0], b[0]
+				x, w := i*k+l, l*m+j
 				if transA {
-					x = a[l*n+i]
-				} else {
-					x = a[i*k+l]
+					x = l*n + i
 				}
 				if transB {
-					w = b[j*k+l]
-				} else {
-					w = b[l*m+j]
+					w = j*k + l
 				}
-				sum += x * w
+				sum += a[x] * b[w]
 			}
 			y[i*m+j] = sum
 		}
