@@ -249,6 +249,17 @@ func TestMemoryPools(t *testing.T) {
 			}
 		}
 	}
+	check(t, a.EndChaining(0))
+	for pool, made := range map[uint32]uint32{0: 1, 5: 0} { // surfaces are numbered as they are made
+		p := chainRequest(t, c, 1, a, b)
+		p.request.MemoryPoolID = pool
+		before := surface(t, c, 2).ID()
+		p.prepare(t)
+		if n := surface(t, c, 2).ID() - before - 1; n != made {
+			t.Errorf("a chain of pool %d made %d surfaces, want %d", pool, n, made)
+		}
+		check(t, p.EndChaining(0))
+	}
 }
 
 // What is wrong with a chain is said when it is prepared: Code=15, and nothing is taken.
