@@ -1,6 +1,7 @@
 package aneclient_test
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"strings"
@@ -148,10 +149,11 @@ func TestExperimentY1(t *testing.T) {
 	defer beside(t)
 	const shape = "[1, 1, 256, 64]"
 	typ := "tensor<fp16, " + shape + ">"
-	c := connect(t, "virtual")
-	k := bench(t, c, loadText(t, c, casts(shape, typ+" y16 = scaled_dot_product_attention(key = x16, query = x16, value = x16)[name = string(\"y16\")];")), 0)
-	x := random(12, 256*64)
-	near(t, "attention", k.run(t, x), narrow(attention(wide(x), 256, 64)), 0.001)
+	forTargets(t, func(t *testing.T, c *aneclient.Client) {
+		k := bench(t, c, loadText(t, c, casts(shape, typ+" y16 = scaled_dot_product_attention(key = x16, query = x16, value = x16)[name = string(\"y16\")];")), 0)
+		x := random(12, 256*64)
+		near(t, "attention", k.run(t, x), narrow(attention(wide(x), 256, 64)), 0.001)
+	})
 }
 
 // matrix is a constant of a text.
@@ -234,8 +236,14 @@ func TestExperimentY3(t *testing.T) {
 		r[i] += v
 	}
 	near(t, "block", k.run(t, x), narrow(r), 0.01)
-	if k.ProcedureCount() != 1 {
-		t.Errorf("%d procedures", k.ProcedureCount())
+	if k.ProcedureCount() != 1 || k.info.IntermediateBytes == 0 || k.Program().IntermediateBufferHandle() == 0 {
+		t.Errorf("%d procedures, %d bytes between tasks, %v", k.ProcedureCount(), k.info.IntermediateBytes, k.Program())
+	}
+	chip, err := aneclient.NewDescriptor(text, nil, nil)
+	check(t, err)
+	err = connect(t, "h13").InMemoryModel(chip).Compile(ctx, qos, aneclient.Options{})
+	if !errors.Is(err, aneclient.ErrCompile) || !strings.Contains(err.Error(), `function "main" has 3 segments`) {
+		t.Errorf("on h13: %v", err)
 	}
 }
 
