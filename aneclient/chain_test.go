@@ -24,7 +24,7 @@ type pipeline struct {
 func chainRequest(t testing.TB, c *aneclient.Client, sets int, models ...*aneclient.Model) *pipeline {
 	t.Helper()
 	p := &pipeline{kernel: bench(t, c, models[0], 0), request: &aneclient.ChainingRequest{}}
-	p.request.Inputs = []*aneclient.Buffer{buffer(t, p.x[0], 0, aneclient.Engine)}
+	p.request.Inputs = []*aneclient.Buffer{buffer(t, p.x[0], 0, aneclient.AgentEngine)}
 	for _, m := range models[1:] {
 		p.request.Links = append(p.request.Links, aneclient.ChainLink{Model: m})
 	}
@@ -33,7 +33,7 @@ func chainRequest(t testing.TB, c *aneclient.Client, sets int, models ...*anecli
 	check(t, err)
 	for range sets {
 		y, stats := surface(t, c, p.last.Outputs[0].Bytes).Object(), surface(t, c, aneclient.MinStatsBytes)
-		set, err := aneclient.NewOutputSets(stats, []*aneclient.Buffer{buffer(t, y, 0, aneclient.Output)})
+		set, err := aneclient.NewOutputSets(stats, []*aneclient.Buffer{buffer(t, y, 0, aneclient.AgentOutput)})
 		check(t, err)
 		p.request.OutputSets = append(p.request.OutputSets, set)
 		p.sets, p.stats = append(p.sets, y), append(p.stats, stats)
@@ -162,7 +162,7 @@ func TestChainSignals(t *testing.T) {
 	}
 	m := load(t, c, half(t, 16, 8))
 	p := chainRequest(t, c, 2, m)
-	p.request.Inputs[0].Source = aneclient.Other
+	p.request.Inputs[0].Source = aneclient.AgentOther
 	done, err := aneclient.NewSignalEvent(0, 0, 1, full)
 	check(t, err)
 	again, err := aneclient.NewSignalEvent(0, 0, 2, free)
@@ -248,6 +248,17 @@ func TestMemoryPools(t *testing.T) {
 				check(t, p.EndChaining(0)) // else the next takes its place
 			}
 		}
+	}
+	check(t, a.EndChaining(0))
+	for pool, made := range map[uint32]uint32{0: 1, 5: 0} { // surfaces are numbered as they are made
+		p := chainRequest(t, c, 1, a, b)
+		p.request.MemoryPoolID = pool
+		before := surface(t, c, 2).ID()
+		p.prepare(t)
+		if n := surface(t, c, 2).ID() - before - 1; n != made {
+			t.Errorf("a chain of pool %d made %d surfaces, want %d", pool, n, made)
+		}
+		check(t, p.EndChaining(0))
 	}
 }
 

@@ -20,8 +20,8 @@ type ChainingRequest struct {
 	Inputs     []*Buffer     // of the first procedure
 	OutputSets []*OutputSets // of the last
 
-	// LoopbackInputs and LoopbackOutputs are pairs of symbols: from the second execution on, the input is what the execution before wrote as the output. nil,
-	// an empty list and NoSymbol are no loop-back.
+	// LoopbackInputs and LoopbackOutputs are pairs of symbols: from the second execution on, the input is what the execution before
+	// wrote as the output. nil, an empty list and NoSymbol are no loop-back.
 	LoopbackInputs, LoopbackOutputs []int
 
 	// Procedures of the model, in their order; nil is the first alone. Links follow them.
@@ -34,8 +34,8 @@ type ChainingRequest struct {
 	MemoryPoolID      uint32 // chains of one pool, not 0, take memory that chains of it have given back
 }
 
-// A ChainLink is a procedure of another model: the originals chain those of one alone. An input for which it has no buffer is the output of the procedure before that has
-// the same symbol.
+// A ChainLink is a procedure of another model: the originals chain those of one alone. An input for which it has no buffer is the
+// output of the procedure before that has the same symbol.
 type ChainLink struct {
 	Model     *Model
 	Procedure int
@@ -48,7 +48,8 @@ type OutputSets struct {
 	Outputs []*Buffer
 }
 
-// NewOutputSets makes one: +objectWithstatsSurRef:outputBuffer:. As there, it does not without a surface for statistics; one of 64 bytes is enough.
+// NewOutputSets makes one: +objectWithstatsSurRef:outputBuffer:. As there, it does not without a surface for statistics; one of 64
+// bytes is enough.
 func NewOutputSets(stats *IOSurface, outputs []*Buffer) (*OutputSets, error) {
 	if stats == nil {
 		return nil, (&StatsBuffer{}).check(nil)
@@ -135,7 +136,8 @@ func (r *ChainingRequest) Validate() error {
 	return nil
 }
 
-// PrepareChaining installs a chain: -prepareChainingWithModel:options:chainingReq:qos:error:. It replaces one that begins with the same procedure and does not run.
+// PrepareChaining installs a chain: -prepareChainingWithModel:options:chainingReq:qos:error:. It replaces one that begins with the
+// same procedure and does not run.
 func (m *Model) PrepareChaining(r *ChainingRequest, qos int) error {
 	if err := r.Validate(); err != nil {
 		return err
@@ -414,8 +416,8 @@ func (m *Model) ExecuteChain(ctx context.Context, in InputBuffersReady) error {
 	return ErrInference.because(h.driver.Execute(ctx, in.driver(h.transaction)))
 }
 
-// SetActiveProcedure makes the chain that begins with a procedure the one of the model that can be executed: selector 8 of the kernel's direct-path client. The first that
-// is prepared is active.
+// SetActiveProcedure makes the chain that begins with a procedure the one of the model that can be executed: selector 8 of the
+// kernel's direct-path client. The first that is prepared is active.
 func (m *Model) SetActiveProcedure(procedure int) error {
 	_, q, err := m.chainOf(procedure)
 	if err != nil {

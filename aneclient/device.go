@@ -44,8 +44,8 @@ type InstanceParameters struct {
 	Weights map[int]*IOSurfaceObject
 }
 
-// NewInstance makes a model of the same program with queues of its own: its requests run beside those of the first, as far as the engine takes more
-// than one: -loadModelNewInstance:options:modelInstParams:qos:error:. The model that it is of must stay loaded.
+// NewInstance makes a model of the same program with queues of its own: its requests run beside those of the first, as far as the
+// engine takes more than one: -loadModelNewInstance:options:modelInstParams:qos:error:. The model that it is of must stay loaded.
 func (m *Model) NewInstance(params InstanceParameters) (*Model, error) {
 	p, err := m.loaded()
 	if err != nil {

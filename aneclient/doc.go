@@ -1,5 +1,5 @@
-// Package aneclient is the request-level client of the engine: one model, one request, one chain at a time, on memory of the caller, as Apple's private classes have it. It is for who
-// works on the engine itself; to run models, take package espalier.
+// Package aneclient is the request-level client of the engine: one model, one request, one chain at a time, on memory of the
+// caller, as Apple's private classes have it. It is for who works on the engine itself; to run models, take package espalier.
 //
 //	c, err := aneclient.SharedConnection()
 //	d, err := aneclient.NewDescriptor(milText, weights, nil)
@@ -9,8 +9,8 @@
 //	err = m.Evaluate(ctx, aneclient.QoSDefault, aneclient.NewRequest(inputs, []int{0}, outputs, []int{0}, nil, nil, 0))
 //	err = m.PrepareChaining(&aneclient.ChainingRequest{…}, aneclient.QoSDefault)
 //
-// The classes are those that the chaining research has looked at. What was blocked there works here; docs/research.md has its experiments, with the results there and
-// here. A selector and what it is here:
+// The classes are those that the chaining research has looked at. What was blocked there works here; docs/research.md has its
+// experiments, with the results there and here. A selector and what it is here:
 //
 //	_ANEClient                        Client
 //	  sharedConnection                SharedConnection Connect

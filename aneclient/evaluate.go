@@ -19,7 +19,8 @@ func (m *Model) Evaluate(ctx context.Context, qos int, r *Request) error {
 	return err
 }
 
-// EvaluateRealTime is Evaluate before all that is not of the system: -evaluateRealTimeWithModel:options:request:error:. The client must be granted it.
+// EvaluateRealTime is Evaluate before all that is not of the system: -evaluateRealTimeWithModel:options:request:error:. The client
+// must be granted it.
 func (m *Model) EvaluateRealTime(ctx context.Context, r *Request) error {
 	return m.Evaluate(ctx, QoSRealTime, r)
 }
@@ -47,8 +48,8 @@ func (m *Model) EvaluateAsync(ctx context.Context, qos int, r *Request, done fun
 	return ErrInference.because(err)
 }
 
-// EvaluateDirect is Evaluate by the kernel's own call, past the driver's Go form: a structure of 2376 bytes to selector 2 of the direct-path client, and a reply of 40:
-// -doEvaluateDirectWithModel:options:request:qos:error:.
+// EvaluateDirect is Evaluate by the kernel's own call, past the driver's Go form: a structure of 2376 bytes to selector 2 of the
+// direct-path client, and a reply of 40: -doEvaluateDirectWithModel:options:request:qos:error:.
 func (m *Model) EvaluateDirect(qos int, r *Request) error {
 	p, err := m.loaded()
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/espalier-ane/espalier/internal/driver"
 )
 
-// A Mapper makes the surfaces of requests visible to the engine before they are evaluated: _ANEProgramIOSurfacesMapper. A client has 128 slots for surfaces, as
-// ANEMemoryMappingParamsStruct has.
+// A Mapper makes the surfaces of requests visible to the engine before they are evaluated: _ANEProgramIOSurfacesMapper. A client
+// has 128 slots for surfaces, as ANEMemoryMappingParamsStruct has.
 type Mapper struct {
 	program *Program
 
@@ -34,8 +34,9 @@ func newMapper(p *Program) *Mapper {
 // MapperWithController is the mapper of the program that a controller has: +mapperWithController:.
 func MapperWithController(d *DeviceController) *Mapper { return newMapper(d.program) }
 
-// Map maps the surfaces of a request: -mapIOSurfacesWithModel:request:cacheInference:error:. With cacheInference, the request is also checked once for all: as long as it
-// is mapped, evaluations take it as it is now, and what is changed in it later does not count.
+// Map maps the surfaces of a request: -mapIOSurfacesWithModel:request:cacheInference:error:. With cacheInference, the request is
+// also checked once for all: as long as it is mapped, evaluations take it as it is now, and what is changed in it later does not
+// count.
 func (p *Mapper) Map(r *Request, cacheInference bool) error {
 	q, err := p.program.validate(r)
 	if err != nil {

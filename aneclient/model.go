@@ -24,8 +24,9 @@ const (
 	StateFailed ModelState = 5 // it could not be compiled or loaded; another attempt may follow
 )
 
-// A Model is what can be loaded and evaluated: _ANEInMemoryModel, of a descriptor, and _ANEModel, of files. There each has what the other lacks, which
-// is why neither could be chained: the one has no symbols, the other no program. Here they are one. It is safe for concurrent use.
+// A Model is what can be loaded and evaluated: _ANEInMemoryModel, of a descriptor, and _ANEModel, of files. There each has what
+// the other lacks, which is why neither could be chained: the one has no symbols, the other no program. Here they are one. It is
+// safe for concurrent use.
 type Model struct {
 	client     *Client
 	descriptor *ModelDescriptor // nil: of files
@@ -99,8 +100,8 @@ func (m *Model) ProgramHandle() uint64 {
 	return 0
 }
 
-// SetProgram makes the program of another model that of this one, which is loaded then: -setProgram:, -setProgramHandle:. Unloading this model does not
-// unload the program.
+// SetProgram makes the program of another model that of this one, which is loaded then: -setProgram:, -setProgramHandle:.
+// Unloading this model does not unload the program.
 func (m *Model) SetProgram(p *Program) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -114,8 +115,8 @@ func (m *Model) SetProgram(p *Program) error {
 	return nil
 }
 
-// Compile compiles the model: -compileWithQoS:options:error:, -compileModel:options:qos:error:. The quality of service is held to be one; the compiler
-// works at once.
+// Compile compiles the model: -compileWithQoS:options:error:, -compileModel:options:qos:error:. The quality of service is held to
+// be one; the compiler works at once.
 func (m *Model) Compile(ctx context.Context, qos int, o Options) error {
 	if err := checkQoS(qos); err != nil {
 		return err
@@ -229,8 +230,8 @@ func (m *Model) CompilerLog() []string {
 	return m.object.log
 }
 
-// Load gives the model to the engine: -loadWithQoS:options:error:, -loadModel:options:qos:error:. What is not compiled is compiled first, or, if its files have the
-// compiled model, taken from there.
+// Load gives the model to the engine: -loadWithQoS:options:error:, -loadModel:options:qos:error:. What is not compiled is compiled
+// first, or, if its files have the compiled model, taken from there.
 func (m *Model) Load(ctx context.Context, qos int, o Options) error {
 	if err := checkQoS(qos); err != nil {
 		return err

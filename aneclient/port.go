@@ -10,8 +10,8 @@ import (
 	"github.com/espalier-ane/espalier/tensor"
 )
 
-// A Port is an input or output of a procedure: what its surface must hold. Where the model casts an input or a result, the port has what is on the engine's side of the
-// cast, and its name.
+// A Port is an input or output of a procedure: what its surface must hold. Where the model casts an input or a result, the port
+// has what is on the engine's side of the cast, and its name.
 type Port struct {
 	Name    string
 	Symbol  int // index: of inputs and outputs each from 0

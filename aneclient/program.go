@@ -108,8 +108,8 @@ func (p *Program) procedure(index int) (*procedure, error) {
 	return p.procedures[index], nil
 }
 
-// queue is the process of a queue index. The requests of one run one after the other, those of several beside each other, as far as the engine takes more than
-// one.
+// queue is the process of a queue index. The requests of one run one after the other, those of several beside each other, as far
+// as the engine takes more than one.
 func (u *unit) queue(index, depth int) (*driver.Process, error) {
 	if index < 0 || index >= depth {
 		return nil, ErrBadArgument.saying("queue index %d: want 0 to %d", index, depth-1)
@@ -126,8 +126,9 @@ func (u *unit) queue(index, depth int) (*driver.Process, error) {
 	return u.queues[index], nil
 }
 
-// ProcessRequest has a request executed on one of the program's queues, and waits for it: -processRequest:model:qos:qIndex:modelStringID:options:returnValue:error:. The
-// value that is returned is the status of the kernel, 0 when it is done. The string names the model in errors; "" leaves it out.
+// ProcessRequest has a request executed on one of the program's queues, and waits for it:
+// -processRequest:model:qos:qIndex:modelStringID:options:returnValue:error:. The value that is returned is the status of the
+// kernel, 0 when it is done. The string names the model in errors; "" leaves it out.
 func (p *Program) ProcessRequest(ctx context.Context, r *Request, qos, qIndex int, modelStringID string) (returnValue uint32, err error) {
 	d, q, err := p.prepare(r, qos)
 	if err != nil {

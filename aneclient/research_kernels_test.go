@@ -1,6 +1,7 @@
 package aneclient_test
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"strings"
@@ -70,18 +71,14 @@ func product(a, b []float64, n, k, m int, transA, transB bool) []float64 {
 		for j := range m {
 			sum := 0.0
 			for l := range k {
-				x, w := a[0], b[0]
+				x, w := i*k+l, l*m+j
 				if transA {
-					x = a[l*n+i]
-				} else {
-					x = a[i*k+l]
+					x = l*n + i
 				}
 				if transB {
-					w = b[j*k+l]
-				} else {
-					w = b[l*m+j]
+					w = j*k + l
 				}
-				sum += x * w
+				sum += a[x] * b[w]
 			}
 			y[i*m+j] = sum
 		}
@@ -152,10 +149,11 @@ func TestExperimentY1(t *testing.T) {
 	defer beside(t)
 	const shape = "[1, 1, 256, 64]"
 	typ := "tensor<fp16, " + shape + ">"
-	c := connect(t, "virtual")
-	k := bench(t, c, loadText(t, c, casts(shape, typ+" y16 = scaled_dot_product_attention(key = x16, query = x16, value = x16)[name = string(\"y16\")];")), 0)
-	x := random(12, 256*64)
-	near(t, "attention", k.run(t, x), narrow(attention(wide(x), 256, 64)), 0.001)
+	forTargets(t, func(t *testing.T, c *aneclient.Client) {
+		k := bench(t, c, loadText(t, c, casts(shape, typ+" y16 = scaled_dot_product_attention(key = x16, query = x16, value = x16)[name = string(\"y16\")];")), 0)
+		x := random(12, 256*64)
+		near(t, "attention", k.run(t, x), narrow(attention(wide(x), 256, 64)), 0.001)
+	})
 }
 
 // matrix is a constant of a text.
@@ -238,8 +236,14 @@ func TestExperimentY3(t *testing.T) {
 		r[i] += v
 	}
 	near(t, "block", k.run(t, x), narrow(r), 0.01)
-	if k.ProcedureCount() != 1 {
-		t.Errorf("%d procedures", k.ProcedureCount())
+	if k.ProcedureCount() != 1 || k.info.IntermediateBytes == 0 || k.Program().IntermediateBufferHandle() == 0 {
+		t.Errorf("%d procedures, %d bytes between tasks, %v", k.ProcedureCount(), k.info.IntermediateBytes, k.Program())
+	}
+	chip, err := aneclient.NewDescriptor(text, nil, nil)
+	check(t, err)
+	err = connect(t, "h13").InMemoryModel(chip).Compile(ctx, qos, aneclient.Options{})
+	if !errors.Is(err, aneclient.ErrCompile) || !strings.Contains(err.Error(), `function "main" has 3 segments`) {
+		t.Errorf("on h13: %v", err)
 	}
 }
 

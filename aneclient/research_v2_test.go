@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/espalier-ane/espalier/aneclient"
+	"github.com/espalier-ane/espalier/hal"
+	"github.com/espalier-ane/espalier/internal/driver"
 )
 
 // The second prototype: a look at a dozen classes, and again the chain.
@@ -140,6 +142,24 @@ func TestV2Phase5a(t *testing.T) {
 	for want, q := range map[int]int{2: aneclient.QoSRealTime, 5: aneclient.QoSDefault} {
 		if p, err := aneclient.PriorityForQoS(q); err != nil || p != want || aneclient.QoSForPriority(p) != q {
 			t.Errorf("quality of service %d has priority %d, %v", q, p, err)
+		}
+	}
+
+	// In a task, all evaluations have the priority: the device's last command says so.
+	public, err := aneclient.Connect(aneclient.ClientOptions{})
+	check(t, err)
+	defer public.Close()
+	target, err := hal.Lookup("virtual")
+	check(t, err)
+	k = bench(t, public, load(t, public, half(t, 64, 32)), 0)
+	for _, want := range []uint32{5, 2, 5} {
+		if want == 2 {
+			public.BeginRealTimeTask()
+		}
+		check(t, k.Evaluate(ctx, qos, k.request))
+		public.EndRealTimeTask()
+		if m := driver.Open(target).Recent()[0]; m.Priority != want {
+			t.Errorf("%v has priority %d, want %d", m.Command, m.Priority, want)
 		}
 	}
 	plain, err := aneclient.Connect(aneclient.ClientOptions{NoRealTime: true, Private: true})

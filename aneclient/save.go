@@ -15,8 +15,9 @@ import (
 	"github.com/espalier-ane/espalier/netplist"
 )
 
-// SaveModelFiles writes the model to LocalModelPath, as the originals do: model.mil, weights, net.plist with the native layers, and, if it is compiled, the folder
-// data, which is a bundle. ModelAtURL opens them again: -saveModelFiles. A model whose layers no list can say has no net.plist.
+// SaveModelFiles writes the model to LocalModelPath, as the originals do: model.mil, weights, net.plist with the native layers,
+// and, if it is compiled, the folder data, which is a bundle. ModelAtURL opens them again: -saveModelFiles. A model whose layers
+// no list can say has no net.plist.
 func (m *Model) SaveModelFiles() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()

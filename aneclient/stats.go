@@ -10,8 +10,8 @@ import (
 	"github.com/espalier-ane/espalier/internal/driver"
 )
 
-// A Counter is something that is counted of an evaluation, a bit of the statistics mask. The research knows eight bits that are taken, 0x01 to 0x80, and no value of any:
-// what each counts is ours.
+// A Counter is something that is counted of an evaluation, a bit of the statistics mask. The research knows eight bits that are
+// taken, 0x01 to 0x80, and no value of any: what each counts is ours.
 type Counter uint32
 
 // The counters.

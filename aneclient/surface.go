@@ -66,9 +66,9 @@ type Agent int
 
 // The agents.
 const (
-	Engine Agent = iota // as the research has it: 0 is the engine
-	Output              // 1 an output
-	Other               // 2 is not known there; here anybody else, as the host
+	AgentEngine Agent = iota // as the research has it: 0 is the engine
+	AgentOutput              // 1 an output
+	AgentOther               // 2 is not known there; here anybody else, as the host
 )
 
 const agents = 3

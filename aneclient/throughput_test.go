@@ -1,6 +1,7 @@
 package aneclient_test
 
 import (
+	"errors"
 	"fmt"
 	"sync"
 	"testing"
@@ -165,6 +166,37 @@ func BenchmarkPaths(b *testing.B) {
 				for b.Loop() {
 					check(b, path.run())
 				}
+			})
+		}
+	}
+}
+
+// BenchmarkTwoModels is the loop-back chain of two models, and the same one by one: ns/kernel.
+func BenchmarkTwoModels(b *testing.B) {
+	for _, size := range sizes {
+		c := connect(b, "virtual")
+		first, second := load(b, c, half(b, size[0], size[1])), load(b, c, conv(b, size[0], size[1], diagonal(size[0], 2)))
+		p := chainRequest(b, c, 1, first, second).loop().prepare(b)
+		p.put(b, 0, filled(size[0]*size[1], 1))
+		check(b, p.EnqueueSets(aneclient.OutputSetEnqueue{OpenLoop: true}))
+		one, two := bench(b, c, first, 0), bench(b, c, second, 0)
+		there := aneclient.NewRequest(two.y, []int{0}, one.y, []int{0}, nil, nil, 0)
+		back := aneclient.NewRequest(one.y, []int{0}, two.y, []int{0}, nil, nil, 0)
+		check(b, first.Mapper().Map(there, true))
+		check(b, second.Mapper().Map(back, true))
+		check(b, one.info.Inputs[0].Store(two.y[0], filled(size[0]*size[1], 1)))
+		for _, way := range []struct {
+			name string
+			run  func() error
+		}{
+			{"chain", func() error { return p.ExecuteChain(ctx, aneclient.InputBuffersReady{}) }},
+			{"one by one", func() error { return errors.Join(first.Evaluate(ctx, qos, there), second.Evaluate(ctx, qos, back)) }},
+		} {
+			b.Run(fmt.Sprintf("%dx%d/%s", size[0], size[1], way.name), func(b *testing.B) {
+				for b.Loop() {
+					check(b, way.run())
+				}
+				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/2, "ns/kernel")
 			})
 		}
 	}
