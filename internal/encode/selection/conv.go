@@ -286,6 +286,9 @@ func (c *convolution) foldGain(l *anec.Layer) *anec.Layer {
 	if g == nil || g.Gain == nil || g.Gain.Const == nil || !g.Gain.Const.Plain() || l.Epilogue.Pre != nil || segment.Bottom(l, 2) != nil {
 		return l
 	}
+	if w := l.Bottoms[1].Const; g.Gain.Const.Mutable || w != nil && w.Mutable {
+		return l
+	}
 	gains := g.Gain.Const.Stored.Float64s()
 	if len(gains) == 1 && g.Offset == nil {
 		return l // as Apple's compiler has it: in the post scale (chain_attn_s64_dh64)
