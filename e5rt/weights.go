@@ -12,6 +12,7 @@ import (
 
 	"github.com/espalier-ane/espalier/bundle"
 	"github.com/espalier-ane/espalier/internal/diag"
+	"github.com/espalier-ane/espalier/internal/edit"
 	"github.com/espalier-ane/espalier/internal/engine"
 	"github.com/espalier-ane/espalier/internal/osfile"
 	"github.com/espalier-ane/espalier/tensor"
@@ -148,12 +149,12 @@ func (f *Function) NewWeights(ctx context.Context, elements map[string]*tensor.T
 // CheckWeights is the check of a mutable procedure: whether a function with such weights can be given the elements. An error is a
 // *WeightsError, or about an array of another shape.
 func CheckWeights(function string, weights []Weight, elements map[string]*tensor.Tensor) error {
-	known := map[string]diag.EditedWeight{}
+	known := map[string]edit.Weight{}
 	types := map[string]tensor.DType{}
-	var edits []diag.WeightEdit
+	var edits []edit.Edit
 	for _, w := range weights {
 		size, _ := w.Type.ByteLen(count(w.Shape))
-		known[w.Name], types[w.Name] = diag.EditedWeight{Bytes: size, AnyForm: true}, w.Type
+		known[w.Name], types[w.Name] = edit.Weight{Bytes: size, AnyForm: true}, w.Type
 		if t := elements[w.Name]; t != nil && !slices.Equal(t.Shape(), w.Shape) && t.Len() == count(w.Shape) {
 			return &Error{Function: function, Err: fmt.Errorf("weight %q: found %v, want %v%v", w.Name, t, w.Type, tensor.ShapeOf(w.Shape...))}
 		}
@@ -163,13 +164,13 @@ func CheckWeights(function string, weights []Weight, elements map[string]*tensor
 		if t == nil {
 			return &Error{Function: function, Err: fmt.Errorf("weight %q: found nil", name)}
 		}
-		edit := diag.WeightEdit{Weight: name}
+		change := edit.Edit{Weight: name}
 		if d, ok := types[name]; ok {
-			edit.Bytes, _ = d.ByteLen(t.Len())
+			change.Bytes, _ = d.ByteLen(t.Len())
 		}
-		edits = append(edits, edit)
+		edits = append(edits, change)
 	}
-	if found := diag.CheckEdits(known, edits); len(found) > 0 {
+	if found := edit.Check(known, edits); len(found) > 0 {
 		return &WeightsError{function, found}
 	}
 	return nil

@@ -6,6 +6,7 @@ import (
 
 	"github.com/espalier-ane/espalier/hal"
 	"github.com/espalier-ane/espalier/internal/diag"
+	"github.com/espalier-ane/espalier/internal/edit"
 )
 
 // Validation has three layers (guide 22), and ours are where the compiler's are:
@@ -194,22 +195,22 @@ func ValidateModuleCreate(m *Module, n *Network, t *hal.Target) []*diag.Finding 
 
 // A WeightEdit is one change that a mutable procedure makes: other bytes for a
 // constant of the network.
-type WeightEdit = diag.WeightEdit
+type WeightEdit = edit.Edit
 
 // ValidateMutableProcedure is _ANECValidateMutableProcedureInfo: whether a
 // procedure can edit weights of a network after it was compiled.
 func ValidateMutableProcedure(g *Graph, edits []WeightEdit, t *hal.Target) []*diag.Finding {
-	weights := map[string]diag.EditedWeight{}
+	weights := map[string]edit.Weight{}
 	for _, e := range edits {
 		v := g.Value(e.Weight)
 		if v == nil || v.Const == nil {
 			continue
 		}
 		c := v.Const
-		weights[e.Weight] = diag.EditedWeight{
+		weights[e.Weight] = edit.Weight{
 			Bytes: c.StoredBytes(), AnyForm: t.Family == hal.Virtual,
 			Quantized: c.Scale != nil, Vectors: c.Palette != nil && c.Palette.Table.Shape()[NumAxes+1] > 1,
 		}
 	}
-	return diag.CheckEdits(weights, edits)
+	return edit.Check(weights, edits)
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/espalier-ane/espalier/bundle"
 	"github.com/espalier-ane/espalier/internal/diag"
+	"github.com/espalier-ane/espalier/internal/edit"
 	"github.com/espalier-ane/espalier/internal/segment"
 	"github.com/espalier-ane/espalier/mil"
 	"github.com/espalier-ane/espalier/tensor"
@@ -111,7 +112,7 @@ func (job *Job) checkMutable(functions []*Function) error {
 			found = found || slices.ContainsFunc(f.mutable, func(w bundle.MutableWeight) bool { return w.Name == name })
 		}
 		if !found {
-			return mutableError(diag.CheckEdits(nil, []diag.WeightEdit{{Weight: name}}))
+			return mutableError(edit.Check(nil, []edit.Edit{{Weight: name}}))
 		}
 	}
 	return nil
@@ -168,7 +169,7 @@ func MutableWeights(f *mil.Function, names []string) (list []bundle.MutableWeigh
 func newNumbering(f *mil.Function, names []string) (*numbering, error) {
 	n := &numbering{}
 	all := slices.Contains(names, AllWeights)
-	forms, edits := map[string]diag.EditedWeight{}, []diag.WeightEdit{}
+	forms, edits := map[string]edit.Weight{}, []edit.Edit{}
 	for _, op := range f.Body.Operations {
 		if len(op.Outputs) != 1 {
 			continue
@@ -179,7 +180,7 @@ func newNumbering(f *mil.Function, names []string) (*numbering, error) {
 			continue
 		}
 		if named {
-			edits = append(edits, diag.WeightEdit{Weight: name})
+			edits = append(edits, edit.Edit{Weight: name})
 		}
 		if op.Kind != "const" {
 			if form, ok := constexprForm(op); ok {
@@ -198,7 +199,7 @@ func newNumbering(f *mil.Function, names []string) (*numbering, error) {
 			continue
 		}
 		size, _ := t.DType.ByteLen(count)
-		forms[name] = diag.EditedWeight{Bytes: size, AnyForm: true}
+		forms[name] = edit.Weight{Bytes: size, AnyForm: true}
 		if named {
 			edits[len(edits)-1].Bytes = size
 		}
@@ -212,18 +213,18 @@ func newNumbering(f *mil.Function, names []string) (*numbering, error) {
 	if n.total > digits*digits {
 		return n, fmt.Errorf("%d elements of mutable weights; %d can be", n.total, int64(digits*digits))
 	}
-	return n, mutableError(diag.CheckEdits(forms, edits))
+	return n, mutableError(edit.Check(forms, edits))
 }
 
 // constexprForm is the form of a compressed weight, of those that no edit can change.
-func constexprForm(op *mil.Operation) (diag.EditedWeight, bool) {
+func constexprForm(op *mil.Operation) (edit.Weight, bool) {
 	switch {
 	case strings.Contains(op.Kind, "lut"), strings.Contains(op.Kind, "palette"):
-		return diag.EditedWeight{Vectors: true}, true
+		return edit.Weight{Vectors: true}, true
 	case strings.HasPrefix(op.Kind, "constexpr_"):
-		return diag.EditedWeight{Quantized: true}, true
+		return edit.Weight{Quantized: true}, true
 	}
-	return diag.EditedWeight{}, false
+	return edit.Weight{}, false
 }
 
 // digits is how many numbers an element stands for: the positive fp16 numbers that are neither subnormal nor infinite. The second
