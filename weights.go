@@ -61,6 +61,9 @@ func (c *compiled) setWeights(ctx context.Context, elements map[string]*tensor.T
 }
 
 func (v *variants) weights() (list []Weight) {
+	if v.from.function == nil { // of a graph nothing is mutable
+		return nil
+	}
 	for _, w := range compiler.MutableWeights(v.from.function, v.config.Mutable) {
 		d, _ := tensor.ParseDType(w.Type)
 		list = append(list, Weight{Name: w.Name, Type: d, Shape: w.Shape})
@@ -71,7 +74,7 @@ func (v *variants) weights() (list []Weight) {
 // setWeights patches every variant that is there, and notes what to give those that come. Of a function that leaves no input open
 // there is but one.
 func (v *variants) setWeights(ctx context.Context, elements map[string]*tensor.Tensor) error {
-	if len(v.from.function.OpenInputs()) == 0 {
+	if len(v.from.openInputs()) == 0 {
 		one, err := v.variant(ctx, nil)
 		if err != nil {
 			return err

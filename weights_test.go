@@ -225,15 +225,18 @@ func TestMutableBundle(t *testing.T) {
 	}
 }
 
-// manyWeights is a model of so many layers with matrices of 1024×1024 in fp16, in a file.
+// manyWide is how wide the layers of a large model are.
+const manyWide = 512
+
+// manyWeights is a model of so many layers with square matrices in fp16, in a file.
 func manyWeights(layers int) fstest.MapFS {
-	const n = 1024
+	const n = manyWide
 	var text strings.Builder
 	var file []byte
 	file = binary.LittleEndian.AppendUint32(file, uint32(layers))
 	file = binary.LittleEndian.AppendUint32(file, 2)
 	file = append(file, make([]byte, 56)...)
-	fmt.Fprintf(&text, "program(1.3)\n{\n    func main<ios17>(tensor<fp16, [1, %d]> x) {\n", n)
+	fmt.Fprintf(&text, "program(1.3)\n{\n    func main<ios17>(tensor<fp16, [16, %d]> x) {\n", n)
 	x := "x"
 	for i := range layers {
 		at := len(file)
@@ -250,14 +253,14 @@ func manyWeights(layers int) fstest.MapFS {
 			file = binary.LittleEndian.AppendUint16(file, h)
 		}
 		fmt.Fprintf(&text, "tensor<fp16, [%d, %d]> w%d = const()[name = string(\"w%d\"), val = tensor<fp16, [%d, %d]>(BLOBFILE(path = string(\"@model_path/weights/w.bin\"), offset = uint64(%d)))];\n", n, n, i, i, n, n, at)
-		fmt.Fprintf(&text, "tensor<fp16, [1, %d]> y%d = linear(x = %s, weight = w%d)[name = string(\"y%d\")];\n", n, i, x, i, i)
+		fmt.Fprintf(&text, "tensor<fp16, [16, %d]> y%d = linear(x = %s, weight = w%d)[name = string(\"y%d\")];\n", n, i, x, i, i)
 		x = fmt.Sprintf("y%d", i)
 	}
 	fmt.Fprintf(&text, "    } -> (%s);\n}\n", x)
 	return fstest.MapFS{"model.mil": {Data: []byte(text.String())}, "weights/w.bin": {Data: file}}
 }
 
-// openMany opens a model of 2 MB a layer.
+// openMany opens a model of half a megabyte a layer.
 func openMany(t testing.TB, layers int) *e5rt.Function {
 	t.Helper()
 	dir := t.TempDir()
@@ -279,7 +282,7 @@ func TestPatchOfLargeModel(t *testing.T) {
 	const layers = 4
 	f := openMany(t, layers)
 	o := f.NewOperation()
-	x := tensor.FromFloat32s(tensor.Float16, filled(1, 1024).Float32s(), 1, 1024)
+	x := tensor.FromFloat32s(tensor.Float16, filled(1, 16, manyWide).Float32s(), 16, manyWide)
 	run := func() float32 {
 		t.Helper()
 		if err := o.Set("x", x); err != nil {
@@ -297,12 +300,12 @@ func TestPatchOfLargeModel(t *testing.T) {
 	if y := run(); y != 1 {
 		t.Fatalf("got %v, want 1", y)
 	}
-	w, err := f.NewWeights(ctx, map[string]*tensor.Tensor{"w2": filled(1.0/512, 1024, 1024)})
+	w, err := f.NewWeights(ctx, map[string]*tensor.Tensor{"w2": filled(2.0/manyWide, manyWide, manyWide)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer w.Release()
-	const one = 2 * 1024 * 1024
+	const one = 2 * manyWide * manyWide
 	if w.Packed() < one || w.Packed() > 3*one { // fp16 numbers, or floats
 		t.Errorf("%d bytes were packed for a weight of %d", w.Packed(), one)
 	}
@@ -321,7 +324,7 @@ func TestPatchOfLargeModel(t *testing.T) {
 	if y := run(); y != 1 {
 		t.Errorf("with those of the function again: got %v, want 1", y)
 	}
-	if err := f.SetWeights(ctx, map[string]*tensor.Tensor{"w2": filled(1.0/256, 1024, 1024)}); err != nil {
+	if err := f.SetWeights(ctx, map[string]*tensor.Tensor{"w2": filled(4.0/manyWide, manyWide, manyWide)}); err != nil {
 		t.Fatal(err)
 	}
 	if y := run(); y != 4 {
@@ -329,12 +332,12 @@ func TestPatchOfLargeModel(t *testing.T) {
 	}
 }
 
-// BenchmarkPatch is a patch of one weight of 2 MB, of a model of 100 MB.
+// BenchmarkPatch is a patch of one weight of half a megabyte, of a model of 100 MB.
 func BenchmarkPatch(b *testing.B) {
 	ctx := context.Background()
-	f := openMany(b, 50)
-	elements := map[string]*tensor.Tensor{"w7": tensor.FromFloat32s(tensor.Float16, filled(0.5, 1024*1024).Float32s(), 1024, 1024)}
-	b.SetBytes(2 * 1024 * 1024)
+	f := openMany(b, 200)
+	elements := map[string]*tensor.Tensor{"w7": tensor.FromFloat32s(tensor.Float16, filled(0.5, manyWide*manyWide).Float32s(), manyWide, manyWide)}
+	b.SetBytes(2 * manyWide * manyWide)
 	began := time.Now()
 	for b.Loop() {
 		if err := f.SetWeights(ctx, elements); err != nil {

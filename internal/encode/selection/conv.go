@@ -32,6 +32,7 @@ type convolution struct {
 	window   units.Window
 	weights  []uint16 // [group][output][input][y][x]
 	bias     []uint16 // [group][output], or nil
+	mutable  bool     // the bias may change: it has to be where each output has its own
 	after    after
 	exchange bool
 
@@ -252,6 +253,7 @@ func readConv(l *anec.Layer, p *anec.Conv) (*convolution, *diag.Reason) {
 		if c.bias, why = halves(bias); why != nil {
 			return nil, why
 		}
+		c.mutable = bias.Const != nil && bias.Const.Mutable
 		if len(c.bias) != c.out.C {
 			return nil, biasElements(bias, c.out.C, len(c.bias))
 		}
@@ -490,7 +492,7 @@ func (b *builder) convTask(c *convolution) (*units.Op, *diag.Reason) {
 	o.Source1.Chip = b.windowChip(in, strided && o.Small)
 	o.Chip = b.Passing(o.Source1.Chip, in.H)
 	w := td.Weights{Values: c.weights}
-	if len(c.bias) == 0 || b.Target.Form2020 && c.bias[0] != 0 || c.after.offset != 0 || slices.ContainsFunc(c.bias, func(v uint16) bool { return v != c.bias[0] }) {
+	if len(c.bias) == 0 || c.mutable || b.Target.Form2020 && c.bias[0] != 0 || c.after.offset != 0 || slices.ContainsFunc(c.bias, func(v uint16) bool { return v != c.bias[0] }) {
 		return o, b.weigh(o, k, w, &c.after, c.bias)
 	}
 	// A bias that all outputs have is a number of its own (record encoder_conv_c1_n4_k3x3_s2_g1_bias1_same), in 2020 not yet
