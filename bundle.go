@@ -55,6 +55,10 @@ func (c Config) bundleFunction(m *bundle.Function, f *e5rt.Function, program *mi
 	if err != nil {
 		return nil, err
 	}
+	c.Mutable = nil
+	for _, w := range m.Mutable { // other shapes have the same ones
+		c.Mutable = append(c.Mutable, w.Name)
+	}
 	var made *Function
 	if m.Source == "" {
 		made = &Function{config: c, features: described, numerics: c.Numerics, runner: first}

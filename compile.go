@@ -86,7 +86,7 @@ func (m *Model) job(o CompileOptions) (*compiler.Job, error) {
 	if err != nil {
 		return nil, err
 	}
-	job := &compiler.Job{Target: target, Numerics: string(numerics), Strict: o.Strict, OneContainer: o.OneContainer}
+	job := &compiler.Job{Target: target, Numerics: string(numerics), Strict: o.Strict, OneContainer: o.OneContainer, Mutable: config.Mutable}
 	for _, f := range m.functions {
 		if o.Function != "" && f.Name() != o.Function {
 			continue

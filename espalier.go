@@ -51,6 +51,10 @@ type Config struct {
 	// seen by the predictions after it, and by the one under way: they give ErrFileChanged, even if the file became shorter
 	// and a page of it is gone. The process goes on, and other models do.
 	Weights Weights
+	// Mutable names the constants of models, as their programs do, that SetWeights may give other elements; AllWeights is all of
+	// them. What is compiled has them as they are, neither folded nor fused into others. Of a bundle and a container it does
+	// not matter.
+	Mutable []string
 	// Threads bounds the goroutines that a prediction is computed on, the caller's among them. 0 is GOMAXPROCS. The
 	// results are the same for any number.
 	Threads int

@@ -19,6 +19,7 @@ import (
 	"github.com/espalier-ane/espalier/internal/host"
 	"github.com/espalier-ane/espalier/internal/segment"
 	"github.com/espalier-ane/espalier/internal/trace"
+	"github.com/espalier-ane/espalier/tensor"
 )
 
 // variants run a function of a program or a graph: for each set of shapes that its inputs come with there is a variant, compiled on
@@ -34,6 +35,9 @@ type variants struct {
 	trace      func(*compiler.Pass, *segment.Segment, time.Duration) // is told of passes; may be nil
 
 	only atomic.Pointer[compiled] // the variant of a function that leaves no input open, once it is there
+
+	patching sync.Mutex                // of who gives variants weights
+	given    map[string]*tensor.Tensor // weights of all variants, of a function that leaves inputs open
 
 	mu      sync.Mutex
 	byShape map[string]*variant // of the inputs that the function leaves open
@@ -160,11 +164,14 @@ func (v *variants) make(ctx context.Context, one *variant, key string, shapes ma
 		close(one.ready)
 	}()
 	compiled, err := v.compile(ctx, shapes)
+	if err == nil {
+		err = v.patched(ctx, one, compiled)
+	}
 	if isCompileLimit(err) {
 		v.forget(key, one) // the next one may be luckier
 	}
 	if ctx.Err() == nil || !errors.Is(err, ctx.Err()) {
-		one.compiled, one.err = compiled, err
+		one.err = err
 	}
 }
 
@@ -248,7 +255,7 @@ func (v *variants) compileWithin(ctx context.Context, shapes map[string][]int) (
 	times := trace.Of(ctx)
 	began := times.Begin()
 	built, err := v.build(ctx, &compiler.Job{
-		Target: v.target, Numerics: string(v.numerics), EngineOnly: v.engineOnly, Variant: true, Trace: traced(times, v.trace),
+		Target: v.target, Numerics: string(v.numerics), EngineOnly: v.engineOnly, Variant: true, Mutable: v.config.Mutable, Trace: traced(times, v.trace),
 		Functions: []compiler.Entry{v.from.entry(shapes, v.manifest)},
 	})
 	if err != nil {

@@ -57,6 +57,11 @@ func (m *Manifest) check(digests bool) error {
 			}
 		}
 	}
+	for i := range m.Functions {
+		if err := m.Functions[i].checkMutable(at("functions", i)+".mutable", files); err != nil {
+			return err
+		}
+	}
 	if err := m.checkPipeline(); err != nil {
 		return err
 	}

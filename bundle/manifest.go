@@ -46,6 +46,8 @@ type Function struct {
 
 	Classifier *Classifier `json:"classifier,omitempty"` // nil if it is none
 
+	Mutable []MutableWeight `json:"mutable,omitempty"` // constants that may change after it was compiled
+
 	// Source is the function of host.mil that this one was compiled from, of a
 	// function that takes other shapes too: who has the compiler can compile it
 	// for them. "" if there is none.

@@ -88,8 +88,14 @@ func OpenContext(ctx context.Context, b *bundle.Bundle, o Options) (lib *Library
 		if err != nil {
 			return nil, err
 		}
+		f.firstWeights()
 		f.operations = newOperations(f, o.Concurrency)
 		lib.functions = append(lib.functions, f)
+	}
+	for _, p := range lib.programs {
+		if p.IsMutable() { // the functions have it now
+			p.Base().Release()
+		}
 	}
 	b.BeforeClose(lib.Close)
 	return lib, nil
@@ -118,6 +124,10 @@ func (l *Library) Close() error {
 
 // release gives back what the programs hold, once nobody runs any.
 func (l *Library) release() error {
+	for _, f := range l.functions {
+		f.mutable.current.Release()
+		f.mutable.current = nil
+	}
 	for _, p := range l.programs {
 		p.Close()
 	}
@@ -154,6 +164,7 @@ type Function struct {
 	direct                  map[int]direct // by slot, of ports: what the engine takes in their stead
 	threads                 int            // of a run; 0: GOMAXPROCS
 	operations              *Pool[*Operation]
+	mutable                 mutable
 }
 
 // Name returns the name of the function.
@@ -218,7 +229,7 @@ type loader struct {
 }
 
 // program loads the procedure of an engine segment.
-func (l *loader) program(a e5.AneInferenceAttrs, weights string) (*engine.Program, error) {
+func (l *loader) program(a e5.AneInferenceAttrs, weights string, mutable []engine.Stretch) (*engine.Program, error) {
 	file := l.bundle.Container(a.ProgramSymbol)
 	if file == nil {
 		return nil, fmt.Errorf("the bundle has no container %q", a.ProgramSymbol)
@@ -235,7 +246,7 @@ func (l *loader) program(a e5.AneInferenceAttrs, weights string) (*engine.Progra
 	if p := l.programs[key]; p != nil {
 		return p, nil
 	}
-	options := engine.Options{Numerics: l.numerics, Weights: l.bundle.Bytes(weights), Threads: l.threads, LowMemory: l.lowMemory, Limits: l.limits}
+	options := engine.Options{Numerics: l.numerics, Weights: l.bundle.Bytes(weights), Threads: l.threads, LowMemory: l.lowMemory, Limits: l.limits, Mutable: mutable}
 	p, err := engine.LoadProcedure(l.ctx, procedure, options)
 	if err != nil {
 		return fail(err)

@@ -34,7 +34,9 @@ type Operation struct {
 	layouts  []Layout  // likewise
 	bound    bool      // the steps are bound to the memory
 	steps    []boundStep
-	work     Work // of the run under way
+	work     Work     // of the run under way
+	weights  *Weights // likewise; nil if none may change
+	fixed    *Weights // that every run has; nil: those of the function
 	counts   operationCounts
 	turn     chan struct{} // full while somebody has the operation
 	streams  atomic.Int32  // that it is encoded in: its ports keep their memory meanwhile
@@ -410,6 +412,8 @@ func (o *Operation) run(ctx context.Context, s *State, w *Work) (err error) {
 		}
 		defer o.users.leave()
 	}
+	o.takeWeights()
+	defer o.dropWeights()
 	o.work = Work{}
 	defer o.count(w)
 	for root, copied := range o.instead {
@@ -539,6 +543,9 @@ func (o *Operation) dispatch(ctx context.Context, s *engineStep, b *boundStep) e
 	if err := b.context.BindAll(b.surfaces); err != nil {
 		return err
 	}
+	if o.weights != nil {
+		b.context.Use(o.weights.versions[s.program])
+	}
 	o.work.Dispatches++
 	o.work.Tasks += int64(s.tasks)
 	o.work.Copied += b.context.CopiedPerRun()
@@ -557,7 +564,11 @@ func (o *Operation) runHost(ctx context.Context, s *hostStep, b *boundStep) erro
 			b.outputs[k] = nil
 		}
 	}
-	err := s.function.Run(pool.WithThreads(ctx, o.function.threads), b.inputs, b.outputs)
+	function := s.function
+	if o.weights != nil && o.weights.hosts[s] != nil {
+		function = o.weights.hosts[s]
+	}
+	err := function.Run(pool.WithThreads(ctx, o.function.threads), b.inputs, b.outputs)
 	for k, slot := range s.inputs {
 		if slots[slot].opaque {
 			b.inputs[k] = nil // values has it

@@ -59,6 +59,7 @@ func (l *loader) function(described *e5.Function, m *bundle.Function) (*Function
 		function: described, manifest: m,
 		isState: map[string]bool{}, isOutput: map[int]bool{}, arrays: map[string]*bundle.Array{},
 	}
+	p.f.mutable.weights = m.Mutable
 	for _, list := range [][]bundle.Feature{m.Inputs, m.Outputs, m.States} {
 		for _, feature := range list {
 			p.arrays[feature.Name] = feature.Array

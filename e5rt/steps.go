@@ -59,9 +59,11 @@ func (p *planner) operation(op *e5.Operation) (symbol string, err error) {
 		}
 	case e5.AneInferenceAttrs:
 		do, symbol, err = p.engineStep(a, inputs, outputs)
+		p.f.mutable.segments = append(p.f.mutable.segments, do)
 		p.segment++
 	case e5.CpuInferenceAttrs:
 		do, symbol, err = p.hostStep(a, inputs, outputs)
+		p.f.mutable.segments = append(p.f.mutable.segments, do)
 		p.segment++
 	default:
 		err = fmt.Errorf("no backend runs an operation of kind %v", op.Kind())
@@ -154,7 +156,7 @@ func (f *Function) findRoot(i int) int {
 // engineStep binds the ports of a container to the operands: its input ports and
 // states to the inputs, its output ports and states to the outputs, in their order.
 func (p *planner) engineStep(a e5.AneInferenceAttrs, inputs, outputs []int) (do any, symbol string, err error) {
-	program, err := p.program(a, p.manifest.Segments[p.segment].Weights)
+	program, err := p.program(a, p.manifest.Segments[p.segment].Weights, stretches(p.manifest, p.segment))
 	if err != nil {
 		return nil, "", err
 	}

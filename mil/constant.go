@@ -15,6 +15,9 @@ type Constant struct {
 	File    *FileRef       // an array in a file
 	Items   []*Constant    // the elements of a list or tuple
 	Entries []Entry        // the entries of a dictionary, in the file's order
+
+	// Mutable says that the elements may be others when the program runs: nothing may follow from those that are here.
+	Mutable bool
 }
 
 // Entry is an entry of a dictionary.

@@ -37,6 +37,9 @@ type Constant struct {
 	// Source is where the bytes come from, if from a file; for diagnostics and
 	// for weights that are stored once.
 	Source Source
+
+	// Mutable says that the elements may be others when the program runs. Passes may move them, and must not compute with them.
+	Mutable bool
 }
 
 // A Source is a place in a weight file.
@@ -71,9 +74,9 @@ func (c *Constant) Plain() bool {
 	return c.Mask == nil && c.Palette == nil && c.Scale == nil && c.Stored.DType() == c.DType
 }
 
-// Scalar returns the element of a plain constant that has one.
+// Scalar returns the element of a plain constant that has one, and will not have another.
 func (c *Constant) Scalar() (float64, bool) {
-	if !c.Plain() || c.Stored.Len() != 1 {
+	if !c.Plain() || c.Stored.Len() != 1 || c.Mutable {
 		return 0, false
 	}
 	return c.Stored.Float64s()[0], true

@@ -6,6 +6,7 @@ import (
 
 	"github.com/espalier-ane/espalier/hal"
 	"github.com/espalier-ane/espalier/internal/diag"
+	"github.com/espalier-ane/espalier/internal/edit"
 )
 
 // Validation has three layers (guide 22), and ours are where the compiler's are:
@@ -194,48 +195,22 @@ func ValidateModuleCreate(m *Module, n *Network, t *hal.Target) []*diag.Finding 
 
 // A WeightEdit is one change that a mutable procedure makes: other bytes for a
 // constant of the network.
-type WeightEdit struct {
-	Weight string // the name of the constant
-	Bytes  int
-}
+type WeightEdit = edit.Edit
 
 // ValidateMutableProcedure is _ANECValidateMutableProcedureInfo: whether a
 // procedure can edit weights of a network after it was compiled.
 func ValidateMutableProcedure(g *Graph, edits []WeightEdit, t *hal.Target) []*diag.Finding {
-	var found []*diag.Finding
-	seen := map[string]bool{}
+	weights := map[string]edit.Weight{}
 	for _, e := range edits {
-		if r := validateEdit(g, e, seen[e.Weight], t); r != nil {
-			found = append(found, r.At(diag.Refusal, diag.Place{Layer: e.Weight}))
+		v := g.Value(e.Weight)
+		if v == nil || v.Const == nil {
+			continue
 		}
-		seen[e.Weight] = true
+		c := v.Const
+		weights[e.Weight] = edit.Weight{
+			Bytes: c.StoredBytes(), AnyForm: t.Family == hal.Virtual,
+			Quantized: c.Scale != nil, Vectors: c.Palette != nil && c.Palette.Table.Shape()[NumAxes+1] > 1,
+		}
 	}
-	return found
-}
-
-func validateEdit(g *Graph, e WeightEdit, again bool, t *hal.Target) *diag.Finding {
-	reject := func(id diag.ID, text, limit, found, source string) *diag.Finding {
-		return &diag.Finding{ID: id, Text: text, Limit: limit, Found: found, Remedy: "edit plain constants, each once and whole", Source: source}
-	}
-	const role = "guide 22: the role" + textOurs
-	v := g.Value(e.Weight)
-	switch {
-	case v == nil || v.Const == nil:
-		return reject(diag.MutableWeight, fmt.Sprintf("mutable weight %q is no constant of the network", e.Weight), "a constant", "none", role)
-	case again:
-		return reject(diag.MutableTwice, fmt.Sprintf("mutable weight %q is edited twice", e.Weight), "once", "twice", role)
-	}
-	if want := v.Const.StoredBytes(); e.Bytes != want {
-		return reject(diag.MutableSize, fmt.Sprintf("mutable weight %q: %d bytes for one of %d", e.Weight, e.Bytes, want), fmt.Sprint(want), fmt.Sprint(e.Bytes), role)
-	}
-	if t.Family == hal.Virtual {
-		return nil
-	}
-	switch c := v.Const; {
-	case c.Palette != nil && c.Palette.Table.Shape()[NumAxes+1] > 1:
-		return reject(diag.MutablePalette, "Mutable kernels are not supported with vector palettization.", "single elements", "vectors", fromDecompiled)
-	case c.Scale != nil:
-		return reject(diag.MutableQuantized, "mutable kernels are not supported with kernel quantization", "plain or palettized", "quantized", fromStrings)
-	}
-	return nil
+	return edit.Check(weights, edits)
 }

@@ -169,7 +169,7 @@ func TestValidateMutableProcedure(t *testing.T) {
 		{edit("plain", "palette"), nil, ""},
 		{edit("nothing"), []string{"nothing: mutable-weight"}, `mutable weight "nothing" is no constant of the network`},
 		{edit("plain", "plain"), []string{"plain: mutable-twice"}, `mutable weight "plain" is edited twice`},
-		{[]WeightEdit{{"plain", 11}}, []string{"plain: mutable-size"}, `mutable weight "plain": 11 bytes for one of 12`},
+		{[]WeightEdit{{Weight: "plain", Bytes: 11}}, []string{"plain: mutable-size"}, `mutable weight "plain": 11 bytes for one of 12`},
 		{edit("quantized"), []string{"quantized: mutable-quantized"}, "mutable kernels are not supported with kernel quantization"},
 		{edit("vectors"), []string{"vectors: mutable-palette"}, "Mutable kernels are not supported with vector palettization."},
 	} {

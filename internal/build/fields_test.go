@@ -17,7 +17,7 @@ func TestKeySeesEveryField(t *testing.T) {
 		of            any
 		seen, ignored []string
 	}{
-		{compiler.Job{}, []string{"Target", "Program", "Functions", "Pipeline", "EngineOnly", "Variant", "Strict", "OneContainer", "Numerics", "Seed"}, []string{"Trace"}},
+		{compiler.Job{}, []string{"Target", "Program", "Functions", "Pipeline", "EngineOnly", "Variant", "Strict", "OneContainer", "Numerics", "Seed", "Mutable"}, []string{"Trace"}},
 		{compiler.Entry{}, []string{"Function", "Program", "Shapes", "Graph", "Weights", "Features"}, nil},
 		{compiler.WeightFile{}, []string{"Path", "Data"}, []string{"Identity"}}, // by which the digest of Data is remembered
 		{mil.Program{}, []string{"Version", "Attributes", "Functions"}, nil},
@@ -28,7 +28,7 @@ func TestKeySeesEveryField(t *testing.T) {
 		{mil.Arg{}, []string{"Value", "Const"}, nil},
 		{mil.Value{}, []string{"Name", "Type"}, []string{"Def"}}, // the operation that it is an output of
 		{mil.Attribute{}, []string{"Name", "Value"}, nil},
-		{mil.Constant{}, []string{"Type", "Tensor", "File", "Items", "Entries"}, nil},
+		{mil.Constant{}, []string{"Type", "Tensor", "File", "Items", "Entries", "Mutable"}, nil},
 		{mil.Entry{}, []string{"Key", "Value"}, nil},
 		{mil.FileRef{}, []string{"Path", "Offset", "Files"}, nil},
 	} {

@@ -39,6 +39,10 @@ func (c *Cache) keyOf(ctx context.Context, job *compiler.Job) (Key, []weightFile
 	k.flag(job.Strict)
 	k.flag(job.OneContainer)
 	k.number(job.Seed)
+	k.number(uint64(len(job.Mutable)))
+	for _, name := range job.Mutable {
+		k.text(name)
+	}
 	k.json(job.Pipeline)
 	k.number(uint64(len(job.Functions)))
 	for i := range job.Functions {
@@ -188,6 +192,9 @@ func (k *keyMaker) constant(c *mil.Constant) {
 		return
 	}
 	k.typ(c.Type)
+	if c.Mutable {
+		k.text("mutable")
+	}
 	k.flag(c.Tensor != nil)
 	if c.Tensor != nil {
 		k.tensor(c.Tensor)

@@ -42,6 +42,10 @@ type Job struct {
 	// Numerics is the profile that the manifest names, "h13,saturate-at-port=0"; "" is the target's.
 	Numerics string
 
+	// Mutable names the constants that may change when the bundle is compiled; AllWeights is all of them. No pass computes with
+	// their elements, and the manifest says where they lie.
+	Mutable []string
+
 	Trace Trace // nil: none
 
 	// Seed is for tests: not 0, it shuffles what no result may depend on.
@@ -90,7 +94,8 @@ type Function struct {
 	// Lowered are the layers of the segments before any pass, with the names of the ports; nil for those of the host.
 	Lowered []*anec.Graph
 
-	graph *graphFunction // nil if it is of a program
+	graph   *graphFunction         // nil if it is of a program
+	mutable []bundle.MutableWeight // as the manifest has them
 }
 
 // Tasks counts the tasks of all segments.
@@ -133,13 +138,16 @@ func Compile(ctx context.Context, job *Job) (*Result, error) {
 	var compiled []*Function
 	var wrong []error
 	for i, e := range job.Functions {
-		f, err := job.function(ctx, e, files[i])
+		f, err := job.mutableFunction(ctx, e, files[i])
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
 		compiled, wrong = append(compiled, f), append(wrong, err)
 	}
 	if err := errors.Join(wrong...); err != nil {
+		return nil, err
+	}
+	if err := job.checkMutable(compiled); err != nil {
 		return nil, err
 	}
 	return job.link(ctx, compiled, files)

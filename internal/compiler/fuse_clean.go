@@ -89,7 +89,7 @@ func constantKey(c *anec.Constant) string {
 			return
 		}
 		fmt.Fprint(&b, ";", name, t.DType(), t.Shape())
-		if n, ok := t.DType().ByteLen(t.Len()); ok && n <= comparedBytes {
+		if n, ok := t.DType().ByteLen(t.Len()); ok && n <= comparedBytes && !c.Mutable {
 			b.Write(t.Bytes())
 			return
 		}

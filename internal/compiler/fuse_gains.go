@@ -49,7 +49,7 @@ func (f *fusion) gainOfBatchNorm(l *anec.Layer) {
 		if v == nil {
 			return slices.Repeat([]float64{missing}, n)
 		}
-		if v.Const == nil || !v.Const.Plain() {
+		if v.Const == nil || !v.Const.Plain() || v.Const.Mutable {
 			return nil
 		}
 		return v.Const.Stored.Float64s()

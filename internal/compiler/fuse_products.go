@@ -152,7 +152,9 @@ func kernelOf(c *anec.Constant, rowsAreOutputs bool) (*anec.Constant, bool) {
 		if err != nil {
 			return nil, false
 		}
-		return anec.ConstantOf(t.Dense()), true
+		k := anec.ConstantOf(t.Dense())
+		k.Mutable = c.Mutable
+		return k, true
 	}
 	k := *c
 	k.Dims = anec.Dims{c.Dims[anec.H], 1, c.Dims[anec.W], 1, 1}

@@ -259,6 +259,6 @@ func reshapedConstant(c *anec.Constant, dims anec.Dims) (*anec.Constant, bool) {
 		return nil, false
 	}
 	again := anec.ConstantOf(t)
-	again.Source = c.Source
+	again.Source, again.Mutable = c.Source, c.Mutable
 	return again, true
 }

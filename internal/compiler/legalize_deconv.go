@@ -84,7 +84,9 @@ func shuffledConv(b *anec.Builder, l *anec.Layer, core builder) (*anec.Value, er
 			return nil, b.Err()
 		}
 	}
-	kernel := b.Constant(l.Bottoms[1].Name, anec.ConstantOf(shuffledKernel(w, p.Groups, along)))
+	shuffled := anec.ConstantOf(shuffledKernel(w, p.Groups, along))
+	shuffled.Mutable = l.Bottoms[1].Const.Mutable
+	kernel := b.Constant(l.Bottoms[1].Name, shuffled)
 	bottoms := []*anec.Value{x, kernel}
 	if bias := segment.Bottom(l, 2); bias != nil {
 		bottoms = append(bottoms, b.Constant(bias.Name, repeatedBias(bias.Const, p.Stride[1]*p.Stride[2])))
@@ -140,7 +142,9 @@ func repeatedBias(c *anec.Constant, times int) *anec.Constant {
 	if err != nil {
 		panic("bug: " + err.Error()) // a bias has its numbers along C
 	}
-	return anec.ConstantOf(t)
+	repeated := anec.ConstantOf(t)
+	repeated.Mutable = c.Mutable
+	return repeated
 }
 
 // mayCopy reports whether weights may be written in another order. Zeros that stand for weights that are not there may be more

@@ -101,6 +101,8 @@ func partOfKernel(b *anec.Builder, l *anec.Layer, out anec.Dims, at [3]int) (*an
 		}
 		p.Kernel[i], p.PadBefore[i], p.PadAfter[i] = smallKernel, from-begin, end-to
 	}
-	dense := b.Constant(l.Bottoms[1].Name, anec.ConstantOf(w.Dense()))
+	copied := anec.ConstantOf(w.Dense())
+	copied.Mutable = l.Bottoms[1].Const.Mutable
+	dense := b.Constant(l.Bottoms[1].Name, copied)
 	return layerAs(b, l.Bottoms[0].Type.DType, l.Name, &p, x, dense), nil
 }

@@ -35,7 +35,7 @@ func reciprocal(b *anec.Builder, l *anec.Layer) (*anec.Value, error) {
 		return nil, nil
 	}
 	x, by := l.Bottoms[0], l.Bottoms[1]
-	if by.Const == nil || !by.Const.Plain() {
+	if by.Const == nil || !by.Const.Plain() || by.Const.Mutable {
 		return nil, errors.New("a divisor that is no constant: the target divides by multiplying with a reciprocal that is known")
 	}
 	numbers := by.Const.Stored.Float32s()

@@ -115,6 +115,7 @@ func unstride(b *anec.Builder, l *anec.Layer, s *segment.Segment) (*anec.Value, 
 		}
 	}
 	c := anec.ConstantOf(kernel)
+	c.Mutable = w.Const.Mutable
 	if start, _ := kernel.Memory(); start == startOf(w.Const.Stored) {
 		c.Source = w.Const.Source
 	}

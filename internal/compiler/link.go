@@ -55,6 +55,7 @@ func (job *Job) link(ctx context.Context, functions []*Function, weights []*Weig
 		program.Functions = append(program.Functions, described)
 		entry.Name = f.Name
 		entry.Segments = segmentsOf(described, paths, external)
+		entry.Mutable = f.mutable
 		if source := job.Functions[i].source(); source != nil && !job.Variant {
 			host.Functions = append(host.Functions, source)
 			entry.Source = source.Name

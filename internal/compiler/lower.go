@@ -77,13 +77,11 @@ func (l *lowerer) Value(v *mil.Value) (*anec.Value, error) {
 			return nil, err
 		}
 	case v.Const() != nil:
-		t, err := v.Const().Load()
+		made, err := ops.LowerStored(l.builder, v.Name, v.Const())
 		if err != nil {
 			return nil, err
 		}
-		if l.values[v], err = ops.LowerConstant(l.builder, v.Name, t); err != nil {
-			return nil, err
-		}
+		l.values[v] = made
 	default:
 		if t, ok := l.of.Analysis.Known(v); ok {
 			var err error

@@ -68,7 +68,11 @@ func (c *constants) place(v *anec.Value, weights []byte) (segment.Spot, error) {
 			dense.Strides[a] = 0
 		}
 	}
-	dense.Offset = c.store(distinct.Bytes())
+	if v.Const.Mutable { // what is equal now need not stay so
+		dense.Offset = c.append(distinct.Bytes())
+	} else {
+		dense.Offset = c.store(distinct.Bytes())
+	}
 	return dense, nil
 }
 
@@ -77,11 +81,17 @@ func (c *constants) store(data []byte) int64 {
 	digest := sha256.Sum256(data)
 	at, ok := c.stored[digest]
 	if !ok {
-		at = c.size
+		at = c.append(data)
 		c.stored[digest] = at
-		c.pieces = append(c.pieces, segment.Piece{Offset: at, Bytes: data})
-		c.size = segment.Aligned(at + int64(len(data)))
 	}
+	return at
+}
+
+// append keeps bytes behind the others.
+func (c *constants) append(data []byte) int64 {
+	at := c.size
+	c.pieces = append(c.pieces, segment.Piece{Offset: at, Bytes: data})
+	c.size = segment.Aligned(at + int64(len(data)))
 	return at
 }
 

@@ -45,3 +45,13 @@ func (k *stopping) Run(s *strided.Scratch, lo, hi int) {
 	k.Kernel.Run(s, lo, hi)
 	k.c.Stop()
 }
+
+// Rooms are how many operands of a version have memory that somebody uses.
+func (v *Version) Rooms() (n int) {
+	for _, r := range v.rooms {
+		if r.users.Load() > 0 {
+			n++
+		}
+	}
+	return n
+}

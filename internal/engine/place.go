@@ -89,7 +89,8 @@ func (p *Program) placeOperand(o *td.Operand) (place, error) {
 		}
 	}
 	pl.region = operandRegion(&pl.Operand)
-	return pl, p.toIsland(&pl)
+	p.toIsland(&pl)
+	return pl, nil
 }
 
 func (p *Program) checkSource(pl *place) error {

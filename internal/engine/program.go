@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime"
+	"slices"
 
 	"github.com/espalier-ane/espalier/hal"
 	"github.com/espalier-ane/espalier/hwx"
@@ -42,6 +43,8 @@ type Program struct {
 	tables      map[weightKey]*strided.Activation
 	bound       []boundWeights // of weights, by their numbers
 	weightBytes int64
+
+	stickOut []Stretch // while loading: operands that are partly in an island
 
 	own   []touch     // while loading: what steps do to memory that is the program's own
 	units []boundUnit // likewise: tasks of the units
@@ -129,6 +132,17 @@ func LoadAll(ctx context.Context, file *hwx.File, o Options) ([]*Program, error)
 // LoadProcedure loads one procedure of a container, which may have several. The
 // weights are those of the procedure's external section.
 func LoadProcedure(ctx context.Context, of *hwx.Procedure, o Options) (*Program, error) {
+	for {
+		p, err := loadProcedure(ctx, of, o)
+		if err != nil || len(p.stickOut) == 0 {
+			return p, err
+		}
+		o.Mutable = append(slices.Clip(o.Mutable), p.stickOut...) // which makes fewer islands, or larger ones
+	}
+}
+
+// loadProcedure is LoadProcedure with islands that may be too small: then it ends before anything is made of the constants.
+func loadProcedure(ctx context.Context, of *hwx.Procedure, o Options) (*Program, error) {
 	target, err := hal.BySubtype(of.File().Header.CPUSubtype)
 	if err != nil {
 		return nil, err
@@ -162,6 +176,9 @@ func LoadProcedure(ctx context.Context, of *hwx.Procedure, o Options) (*Program,
 	}
 	if err := p.bind(ctx, tasks); err != nil {
 		return nil, err
+	}
+	if len(p.stickOut) > 0 {
+		return p, nil
 	}
 	p.compact()
 	for i := range p.ports { // now that it is known what tasks touch

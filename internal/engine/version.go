@@ -84,10 +84,11 @@ func (p *Program) addIslands(stretches []Stretch) error {
 	return nil
 }
 
-// toIsland moves an operand that lies in an island to the memory that this is.
-func (p *Program) toIsland(pl *place) error {
+// toIsland moves an operand that lies in an island to the memory that this is. An island that it sticks out of is too small: then
+// all is loaded anew, with larger ones.
+func (p *Program) toIsland(pl *place) {
 	if len(p.islands) == 0 || pl.region.empty() {
-		return nil
+		return
 	}
 	lo, hi := pl.region.hull()
 	for i := range p.islands {
@@ -96,18 +97,21 @@ func (p *Program) toIsland(pl *place) error {
 			continue
 		}
 		if int(lo) < s.lo || int(hi) > s.hi {
-			return fmt.Errorf("bytes %#x to %#x of %v are constants of which some may change", lo, hi, &p.memories[pl.Memory])
+			p.stickOut = append(p.stickOut, Stretch{p.memories[s.section].name, lo, hi})
+			continue
 		}
 		pl.Memory, pl.Offset = s.memory, pl.Offset-int64(s.lo)
 		pl.region = operandRegion(&pl.Operand)
-		return nil
+		return
 	}
-	return nil
 }
 
 // Base is the version that the program was loaded with. The caller of Load has it: who releases it says that no context runs
 // with it any more.
 func (p *Program) Base() *Version { return p.base }
+
+// IsMutable reports whether constants may change.
+func (p *Program) IsMutable() bool { return len(p.islands) > 0 }
 
 // Use has the context run with a version of its program, from the next dispatch on. The caller sees to it that nobody releases
 // the version before that is done.

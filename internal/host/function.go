@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"github.com/espalier-ane/espalier/e5rt"
+	"github.com/espalier-ane/espalier/internal/limit"
 	"github.com/espalier-ane/espalier/internal/ops"
 	"github.com/espalier-ane/espalier/mil"
 	"github.com/espalier-ane/espalier/tensor"
@@ -18,6 +19,7 @@ type function struct {
 	eval            *ops.Evaluator
 	inputs, outputs []e5rt.HostType
 	copied          *atomic.Int64 // of the host
+	limits          limit.Limits
 }
 
 func newFunction(f *mil.Function, copied *atomic.Int64) (*function, error) {
@@ -49,6 +51,34 @@ func typeOf(v *mil.Value) e5rt.HostType {
 		t.Type, t.Shape, t.Ranked = a.DType, a.Shape, !a.AnyRank
 	}
 	return t
+}
+
+// WithConstants is the function with arrays instead of constants.
+func (f *function) WithConstants(arrays map[string]*tensor.Tensor) (e5rt.HostFunction, error) {
+	cloner := mil.NewCloner(nil)
+	program := *f.program
+	program.Body = &mil.Block{Inputs: f.program.Body.Inputs, Attributes: f.program.Body.Attributes}
+	for _, op := range f.program.Body.Operations {
+		var t *tensor.Tensor
+		if op.Kind == "const" {
+			t = arrays[op.Outputs[0].Name]
+		}
+		if t != nil || cloner.Touches(op) {
+			op = cloner.Operation(op)
+		}
+		if t != nil {
+			op.Attributes = slices.Clone(op.Attributes)
+			op.Attributes.Set("val", mil.NewConst(t))
+		}
+		program.Body.Operations = append(program.Body.Operations, op)
+	}
+	program.Body.Outputs = cloner.Values(f.program.Body.Outputs)
+	made, err := newFunction(&program, f.copied)
+	if err != nil {
+		return nil, err
+	}
+	made.eval.SetLimits(f.limits)
+	return made, nil
 }
 
 func (f *function) Inputs() []e5rt.HostType  { return f.inputs }

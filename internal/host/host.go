@@ -79,6 +79,7 @@ func FromBundle(b *bundle.Bundle) (*Host, *mil.Program, error) {
 func (h *Host) SetLimits(l limit.Limits) {
 	for _, f := range h.functions {
 		f.eval.SetLimits(l)
+		f.limits = l
 	}
 }
 

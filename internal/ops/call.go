@@ -34,6 +34,8 @@ type argument struct {
 	// fixed says that the value is known when the program is compiled, though it may not be here: a
 	// weight file may be missing.
 	fixed bool
+	// mutable says that it is a weight that may change: it counts as one that is too large to look at.
+	mutable bool
 }
 
 // blockRunner runs or infers the nested blocks of an operation.

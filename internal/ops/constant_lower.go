@@ -37,6 +37,6 @@ func (l *Lowering) reshaped(v *anec.Value, dims anec.Dims) *anec.Value {
 		return nil
 	}
 	c := anec.ConstantOf(t)
-	c.Source = v.Const.Source
+	c.Source, c.Mutable = v.Const.Source, v.Const.Mutable
 	return l.Constant(v.Name, c)
 }

@@ -99,11 +99,20 @@ func (l *Lowering) argumentValue(param string, i int) (*anec.Value, error) {
 
 // constantOf adds a constant of the program as it is stored.
 func (l *Lowering) constantOf(name string, k *mil.Constant) (*anec.Value, error) {
+	return LowerStored(l.Builder, name, k)
+}
+
+// LowerStored adds a constant of the program as it is stored.
+func LowerStored(b *anec.Builder, name string, k *mil.Constant) (*anec.Value, error) {
 	t, err := k.Load()
 	if err != nil {
 		return nil, err
 	}
-	return LowerConstant(l.Builder, name, t)
+	v, err := LowerConstant(b, name, t)
+	if err == nil {
+		v.Const.Mutable = k.Mutable
+	}
+	return v, err
 }
 
 // LowerConstant adds an array as a constant.

@@ -136,7 +136,7 @@ func (in *inferrer) outputTypes(c *Call) ([]mil.Type, error) {
 	for i := range c.version.Params {
 		p := &c.version.Params[i]
 		for _, a := range c.args[p.Name] {
-			if t, ok := a.typ.(*mil.TensorType); ok && t.AnyRank || p.Const && a.val == nil && !isBulk(a.typ) {
+			if t, ok := a.typ.(*mil.TensorType); ok && t.AnyRank || p.Const && a.val == nil && !isBulk(a.typ) && !a.mutable {
 				return declaredTypes(c.Op), nil
 			}
 		}
@@ -238,7 +238,8 @@ func (in *inferrer) value(v *mil.Value) (argument, error) {
 // constant loads what type rules may ask for, and leaves weights where they are.
 func (in *inferrer) constant(k *mil.Constant) (argument, error) {
 	a := argument{typ: k.Type, fixed: true}
-	if isBulk(k.Type) {
+	if isBulk(k.Type) || k.Mutable {
+		a.mutable = k.Mutable
 		return a, nil
 	}
 	if k.File != nil && k.File.Files == nil {

@@ -152,14 +152,14 @@ func OnlyReshapes(p anec.Perm, dims anec.Dims) bool {
 	return true
 }
 
-// DerivedLayers are those of constants alone, which give the same in every dispatch. Layers are in an order in
+// DerivedLayers are those of constants alone, which give the same in every dispatch: none of them is mutable. Layers are in an order in
 // which each stands after those it reads.
 func DerivedLayers(order []*anec.Layer) map[*anec.Layer]bool {
 	derived := map[*anec.Layer]bool{}
 	for _, l := range order {
 		constant := l.Info().AtLoad(l.Params)
 		for _, v := range l.Reads() {
-			constant = constant && (v.Const != nil || derived[v.Def])
+			constant = constant && (v.Const != nil && !v.Const.Mutable || derived[v.Def])
 		}
 		if constant {
 			derived[l] = true

@@ -115,6 +115,11 @@ func notConstant(v *anec.Value) *diag.Reason {
 	return about(v, diag.Decline(diag.NativeOperand, "is live, and the task has constants there"))
 }
 
+// mutableNumbers declines a weight that may change where a task has something that is computed of it.
+func mutableNumbers(v *anec.Value) *diag.Reason {
+	return about(v, diag.Decline(diag.NativeConstant, "is a weight that may change, and the task would have numbers that are computed of it"))
+}
+
 // loneNumber is the one element of a constant.
 func loneNumber(v *anec.Value) (float32, bool) {
 	if v == nil || v.Const == nil {

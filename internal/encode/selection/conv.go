@@ -32,6 +32,7 @@ type convolution struct {
 	window   units.Window
 	weights  []uint16 // [group][output][input][y][x]
 	bias     []uint16 // [group][output], or nil
+	mutable  bool     // the bias may change: it has to be where each output has its own
 	after    after
 	exchange bool
 
@@ -252,6 +253,7 @@ func readConv(l *anec.Layer, p *anec.Conv) (*convolution, *diag.Reason) {
 		if c.bias, why = halves(bias); why != nil {
 			return nil, why
 		}
+		c.mutable = bias.Const != nil && bias.Const.Mutable
 		if len(c.bias) != c.out.C {
 			return nil, biasElements(bias, c.out.C, len(c.bias))
 		}
@@ -284,6 +286,9 @@ func biasElements(bias *anec.Value, want, found int) *diag.Reason {
 func (c *convolution) foldGain(l *anec.Layer) *anec.Layer {
 	g := l.Epilogue.GOC
 	if g == nil || g.Gain == nil || g.Gain.Const == nil || !g.Gain.Const.Plain() || l.Epilogue.Pre != nil || segment.Bottom(l, 2) != nil {
+		return l
+	}
+	if w := l.Bottoms[1].Const; g.Gain.Const.Mutable || w != nil && w.Mutable {
 		return l
 	}
 	gains := g.Gain.Const.Stored.Float64s()
@@ -487,7 +492,7 @@ func (b *builder) convTask(c *convolution) (*units.Op, *diag.Reason) {
 	o.Source1.Chip = b.windowChip(in, strided && o.Small)
 	o.Chip = b.Passing(o.Source1.Chip, in.H)
 	w := td.Weights{Values: c.weights}
-	if len(c.bias) == 0 || b.Target.Form2020 && c.bias[0] != 0 || c.after.offset != 0 || slices.ContainsFunc(c.bias, func(v uint16) bool { return v != c.bias[0] }) {
+	if len(c.bias) == 0 || c.mutable || b.Target.Form2020 && c.bias[0] != 0 || c.after.offset != 0 || slices.ContainsFunc(c.bias, func(v uint16) bool { return v != c.bias[0] }) {
 		return o, b.weigh(o, k, w, &c.after, c.bias)
 	}
 	// A bias that all outputs have is a number of its own (record encoder_conv_c1_n4_k3x3_s2_g1_bias1_same), in 2020 not yet

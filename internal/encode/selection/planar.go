@@ -323,6 +323,9 @@ func (b *builder) withChannels(l *anec.Layer, kind td.EWKind, x, constant *anec.
 	if want := (anec.Dims{1, 1, channels, 1, 1}); constant.Type.Dims != want {
 		return nil, notPerChannel(constant, want)
 	}
+	if c := constant.Const; c != nil && c.Mutable && (kind == td.EWSub || kind == td.EWDiv) {
+		return nil, mutableNumbers(constant)
+	}
 	offset, gain := make([]uint16, channels), slices.Repeat([]uint16{units.One}, channels)
 	switch {
 	case kind == td.EWAdd:

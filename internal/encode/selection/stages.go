@@ -140,6 +140,9 @@ func (r *stageReader) perChannel(v *anec.Value) ([]float32, *diag.Reason) {
 	if want := (anec.Dims{1, 1, r.channels, 1, 1}); v.Type.Dims != want {
 		return nil, notPerChannel(v, want)
 	}
+	if v.Const.Mutable {
+		return nil, mutableNumbers(v)
+	}
 	return v.Const.Stored.Float32s(), nil
 }
 
