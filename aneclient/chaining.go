@@ -239,7 +239,7 @@ func (b *chainBuilder) links(a *driver.ChainArgs, m *Model, program *Program, r 
 				continue
 			}
 			at := slices.IndexFunc(before, func(x driver.Buffer) bool { return x.Symbol == in.Symbol })
-			if at < 0 {
+			if at < 0 || in.State {
 				return ErrBadArgument.saying("link %d: input symbol %d, %q, has no buffer, and the link before has no output with that symbol", i, in.Symbol, in.Name)
 			}
 			if from := &ports[at]; from.Bytes < in.Bytes || from.Type != in.Type || from.Strides != in.Strides {
@@ -248,8 +248,11 @@ func (b *chainBuilder) links(a *driver.ChainArgs, m *Model, program *Program, r 
 			link.Inputs = append(link.Inputs, before[at])
 		}
 		if i < len(steps)-1 {
-			before, ports = nil, q.outputs
+			before, ports = nil, nil
 			for _, out := range q.outputs {
+				if out.State {
+					continue // the input has its memory
+				}
 				s, err := b.client.takeMemory(b.pool, out.Bytes)
 				if err != nil {
 					return err
@@ -258,7 +261,7 @@ func (b *chainBuilder) links(a *driver.ChainArgs, m *Model, program *Program, r 
 				if err := b.use(s); err != nil {
 					return err
 				}
-				before = append(before, driver.Buffer{Surface: s, Symbol: out.Symbol})
+				before, ports = append(before, driver.Buffer{Surface: s, Symbol: out.Symbol}), append(ports, out)
 			}
 			link.Outputs = before
 		} else {

@@ -203,6 +203,40 @@ func twoProcedures() []byte {
 	return []byte(strings.Replace(string(one), "\n}\n", other, 1))
 }
 
+// A state is one surface that runs read and change.
+func TestStates(t *testing.T) {
+	c := connect(t, "virtual")
+	m := loadText(t, c, function("state<tensor<fp16, [1, 8, 1, 16]>> s, tensor<fp16, [1, 8, 1, 16]> x", `tensor<fp16, [1, 8, 1, 16]> was = read_state(input = s)[name = string("was")];
+tensor<fp16, [1, 8, 1, 16]> y = add(x = was, y = x)[name = string("y")];
+write_state(data = y, input = s)[name = string("w")];`, "y"))
+	k := bench(t, c, m, 0)
+	state := slices.IndexFunc(k.info.Inputs, func(p aneclient.Port) bool { return p.State })
+	x := 1 - state
+	out := slices.IndexFunc(k.info.Outputs, func(p aneclient.Port) bool { return p.State })
+	if state < 0 || len(k.x) != 2 {
+		t.Fatalf("inputs %v, outputs %v", k.info.Inputs, k.info.Outputs)
+	}
+	if out >= 0 {
+		if err := k.Validate(k.request); !errors.Is(err, aneclient.ErrBadArgument) || !strings.Contains(err.Error(), "is a state") {
+			t.Errorf("two surfaces for a state: %v", err)
+		}
+		k.request.Outputs = slices.Clone(k.y)
+		k.request.Outputs[out] = k.x[state]
+	}
+	y := slices.IndexFunc(k.info.Outputs, func(p aneclient.Port) bool { return !p.State })
+	for i := range 3 {
+		k.put(t, x, filled(8*16, 2))
+		check(t, k.Evaluate(ctx, qos, k.request))
+		wants(t, "y", k.get(t, y), 2*float32(i+1))
+	}
+	k.request.Outputs, k.request.OutputIndices = k.y[y:y+1], []int{y}
+	check(t, k.Evaluate(ctx, qos, k.request))
+	wants(t, "y, with the state as an input alone", k.get(t, y), 8)
+	held, err := k.info.Inputs[state].Load(k.x[state])
+	check(t, err)
+	wants(t, "the state", held, 8)
+}
+
 // Several functions are several procedures; several instances run beside each other.
 func TestProceduresAndInstances(t *testing.T) {
 	c := connect(t, "virtual")

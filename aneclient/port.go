@@ -19,6 +19,9 @@ type Port struct {
 	Shape   [4]int // N, C, H, W
 	Strides [4]int // bytes
 	Bytes   int    // from the start offset on
+
+	// State is set of one that a run reads and changes in place: it is among inputs and outputs, and one surface is both.
+	State bool
 }
 
 // engineSuffix is what the compiler adds to a name for the engine's side of a value.
@@ -27,7 +30,7 @@ const engineSuffix = "__engine"
 func portsOf(list []engine.Port) (made []Port) {
 	for i := range list {
 		p := &list[i]
-		made = append(made, Port{strings.TrimSuffix(p.Name, engineSuffix), i, p.Type, p.Shape, p.Strides, p.Bytes()})
+		made = append(made, Port{strings.TrimSuffix(p.Name, engineSuffix), i, p.Type, p.Shape, p.Strides, p.Bytes(), p.Direction == engine.State})
 	}
 	return made
 }

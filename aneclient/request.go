@@ -58,6 +58,14 @@ func (p *Program) validate(r *Request) (*procedure, error) {
 	if err := p.client.checkSide("output", q.outputs, r.Outputs, r.OutputIndices); err != nil {
 		return nil, err
 	}
+	for i, symbol := range r.OutputIndices {
+		if out := &q.outputs[symbol]; out.State {
+			in := slices.IndexFunc(r.InputIndices, func(i int) bool { return q.inputs[i].State && q.inputs[i].Name == out.Name })
+			if *r.Inputs[in] != *r.Outputs[i] {
+				return nil, ErrBadArgument.saying("output symbol %d, %q, is a state: it has the surface of the input, or none", symbol, out.Name)
+			}
+		}
+	}
 	for _, s := range r.PerfStats {
 		if err := s.check(p.client); err != nil {
 			return nil, err
@@ -74,7 +82,8 @@ func (q *procedure) injectWeights(weights *IOSurfaceObject) error {
 	return nil
 }
 
-// checkSide holds one side of a request to the ports: each has one surface, which is large enough.
+// checkSide holds one side of a request to the ports: each has one surface, which is large enough. A state is given as an
+// input, and need not be given as an output again.
 func (c *Client) checkSide(side string, ports []Port, list []*IOSurfaceObject, indices []int) error {
 	if len(list) != len(indices) {
 		return ErrBadArgument.saying("%d %ss and %d indices", len(list), side, len(indices))
@@ -88,7 +97,7 @@ func (c *Client) checkSide(side string, ports []Port, list []*IOSurfaceObject, i
 		}
 	}
 	for i := range ports {
-		if !slices.Contains(indices, i) {
+		if !slices.Contains(indices, i) && (side == "input" || !ports[i].State) {
 			return ErrBadArgument.saying("%s symbol %d, %q, has no surface", side, i, ports[i].Name)
 		}
 	}
