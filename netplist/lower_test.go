@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -118,6 +119,27 @@ func TestPortErrors(t *testing.T) {
 		edit(f.Networks[0])
 		if _, _, err := f.Procedures(nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)
+		}
+	}
+}
+
+// Step is along W, H and D, in this order, read and written.
+func TestStepOrder(t *testing.T) {
+	for want, step := range map[string][]any{"strides = [1, 2]": {int64(2), int64(1)}, "strides = [3, 1, 2]": {int64(2), int64(1), int64(3)}} {
+		u := &Unit{Type: "Conv", Bottom: []string{"x"}, OutputChannels: 2, Params: Dict{"KernelMode": "Unity", "Step": step}}
+		procs, _, err := one(u).Procedures(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := anec.Print(procs[0].Graph); !strings.Contains(got, want) {
+			t.Errorf("Step %v gives\n%s, want %s", step, got, want)
+		}
+		f, _, _, err := FromGraphs([]*anec.Graph{procs[0].Graph})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := f.Networks[0].Units[0].Params["Step"]; !reflect.DeepEqual(got, step) {
+			t.Errorf("Step %v is written as %v", step, got)
 		}
 	}
 }

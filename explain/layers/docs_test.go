@@ -129,7 +129,17 @@ func (p *page) fields() {
 	p.text(`## Fields
 
 ? marks a key that no source has and that is inferred from others; a field without a key is ours, or one of a descriptor whose key is not
-known. The default is what a field has if nothing is said; – is for one that has to be said.
+known: a netplist has it as Espalier and its name, as EspalierDilation. The default is what a field has if nothing is said; – is for
+one that has to be said. In a netplist, Concat is along Channel unless it says otherwise, and an extent that Reshape does not name is 1.
+
+Values are in the words of a graph's text. A netplist has other ones for
+
+- axes: Batch, Depth, Channel, Height, Width
+- element types: Float16, UInt8 and so on
+- the functions of a Neuron: ReLU, Sigmoid, Tanh and so on; a wrong word is answered with all of them
+- Step: the stride along W, then along H, then along D
+- Indices: false for values, true for indices
+- numbers of Neuron, GOC and ScaledElementWise, Alpha and each Epsilon: the bits of an fp16, as an integer
 
 `)
 	p.table("Kind", "Field", "Key in a netplist", "Holds", "Default")

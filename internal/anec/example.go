@@ -31,7 +31,7 @@ func setFields(words string, params Params, out *tensor.DType) (err error) {
 }
 
 // ExampleGraph makes a graph of the example of a kind, with the name of the kind. What the layer reads are inputs, constants of
-// ones, and a state where the kind reads one.
+// ones, or of zeros where ones say nothing, and a state where the kind reads one.
 func (k Kind) ExampleGraph() (*Graph, error) {
 	info := k.Info()
 	g := New(info.Name)
@@ -55,7 +55,11 @@ func (k Kind) ExampleGraph() (*Graph, error) {
 		switch {
 		case isConst:
 			var c *tensor.Tensor
-			if c, err = tensor.Scalar(float32(1)).Convert(t.DType); err == nil {
+			number := float32(1)
+			if k == KindNeuronCustom { // behind the knots of a table are zeros
+				number = 0
+			}
+			if c, err = tensor.Scalar(number).Convert(t.DType); err == nil {
 				c, err = c.BroadcastTo(t.Dims[:]...)
 			}
 			if err == nil {
