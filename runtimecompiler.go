@@ -36,6 +36,9 @@ func (r runtimeCompiler) with(o e5rt.CompilerOptions) Config {
 	if o.EngineOnly {
 		c.Units = EngineOnly
 	}
+	if o.Mutable != nil {
+		c.Mutable = o.Mutable
+	}
 	return c
 }
 

@@ -42,10 +42,10 @@ func rows(r, c int, number string) string {
 	return list(r, strings.ReplaceAll(list(c, number), " ", ""))
 }
 
-func openTwoWeights(t testing.TB, target, dtype string, mutable ...string) *espalier.Model {
+func openTwoWeights(t testing.TB, target, dtype string, lowMemory bool, mutable ...string) *espalier.Model {
 	t.Helper()
 	text := fmt.Sprintf(twoWeights, dtype, rows(8, 16, "0x0p+0"), list(8, "0x0p+0"))
-	c := espalier.Config{Target: target, Mutable: mutable, Cache: espalier.NoCache, Concurrency: 8}
+	c := espalier.Config{Target: target, Mutable: mutable, Cache: espalier.NoCache, Concurrency: 8, LowMemory: lowMemory}
 	m, err := c.OpenBytes("two.mil", []byte(text))
 	if err != nil {
 		t.Fatal(err)
@@ -74,9 +74,12 @@ func versioned(n int) map[string]*tensor.Tensor {
 
 func TestSetWeights(t *testing.T) {
 	ctx := context.Background()
-	for _, c := range []struct{ target, dtype string }{{"virtual", "fp16"}, {"virtual", "fp32"}, {"h13", "fp16"}} {
-		t.Run(c.target+" "+c.dtype, func(t *testing.T) {
-			m := openTwoWeights(t, c.target, c.dtype, "w", "b", "v")
+	for _, c := range []struct {
+		target, dtype string
+		low           bool
+	}{{"virtual", "fp16", false}, {"virtual", "fp16", true}, {"virtual", "fp32", false}, {"h13", "fp16", false}, {"h13", "fp16", true}, {"h13", "fp32", false}} {
+		t.Run(fmt.Sprint(c.target, " ", c.dtype, " ", c.low), func(t *testing.T) {
+			m := openTwoWeights(t, c.target, c.dtype, c.low, "w", "b", "v")
 			ask := func(want float32) {
 				t.Helper()
 				out, err := m.Predict(ctx, map[string]any{"x": filled(1, 2, 16)})
@@ -114,7 +117,7 @@ func TestSetWeights(t *testing.T) {
 // TestSetWeightsRefuses holds the findings of the check of a mutable procedure.
 func TestSetWeightsRefuses(t *testing.T) {
 	ctx := context.Background()
-	m := openTwoWeights(t, "virtual", "fp16", "w")
+	m := openTwoWeights(t, "virtual", "fp16", false, "w")
 	for _, c := range []struct {
 		elements map[string]*tensor.Tensor
 		id       string
@@ -131,10 +134,10 @@ func TestSetWeightsRefuses(t *testing.T) {
 			t.Errorf("%v: %v", c.elements, err)
 		}
 	}
-	if _, err := openTwoWeights(t, "virtual", "fp16", "nothing").Predict(ctx, map[string]any{"x": filled(1, 2, 16)}); err == nil || !strings.Contains(err.Error(), `"nothing" is no constant`) {
+	if _, err := openTwoWeights(t, "virtual", "fp16", false, "nothing").Predict(ctx, map[string]any{"x": filled(1, 2, 16)}); err == nil || !strings.Contains(err.Error(), `"nothing" is no constant`) {
 		t.Errorf("a name of no constant: %v", err)
 	}
-	if err := openTwoWeights(t, "virtual", "fp16").SetWeights(ctx, versioned(1)); err == nil {
+	if err := openTwoWeights(t, "virtual", "fp16", false).SetWeights(ctx, versioned(1)); err == nil {
 		t.Error("nothing is mutable, and yet it was changed")
 	}
 }
@@ -143,7 +146,7 @@ func TestSetWeightsRefuses(t *testing.T) {
 // was current since the prediction began.
 func TestWeightsUnderLoad(t *testing.T) {
 	ctx := context.Background()
-	m := openTwoWeights(t, "virtual", "fp32", "w", "b", "v")
+	m := openTwoWeights(t, "virtual", "fp32", false, "w", "b", "v")
 	f := m.Functions()[0]
 	if err := m.SetWeights(ctx, versioned(0)); err != nil {
 		t.Fatal(err)
@@ -199,7 +202,7 @@ func TestWeightsUnderLoad(t *testing.T) {
 func TestMutableBundle(t *testing.T) {
 	ctx := context.Background()
 	for _, target := range []string{"virtual", "h13"} {
-		p, err := openTwoWeights(t, target, "fp16", "w", "b").Compile(ctx, espalier.CompileOptions{})
+		p, err := openTwoWeights(t, target, "fp16", false, "w", "b").Compile(ctx, espalier.CompileOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -267,8 +270,9 @@ func openMany(t testing.TB, layers int) *e5rt.Function {
 	if err := os.CopyFS(dir, manyWeights(layers)); err != nil {
 		t.Fatal(err)
 	}
-	c := espalier.Config{Mutable: []string{espalier.AllWeights}, Cache: espalier.NoCache}
-	lib, err := e5rt.Compile(context.Background(), espalier.NewCompiler(c), filepath.Join(dir, "model.mil"), e5rt.CompilerOptions{}, e5rt.Options{})
+	c := espalier.NewCompiler(espalier.Config{Cache: espalier.NoCache})
+	how := e5rt.CompilerOptions{Mutable: []string{espalier.AllWeights}}
+	lib, err := e5rt.Compile(context.Background(), c, filepath.Join(dir, "model.mil"), how, e5rt.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -345,4 +349,48 @@ func BenchmarkPatch(b *testing.B) {
 		}
 	}
 	b.ReportMetric(float64(time.Since(began).Microseconds())/float64(b.N), "µs/patch")
+}
+
+// TestWeightsOfVariants sets weights of a function that is compiled for each shape that comes: those that are there have them, and
+// those that come.
+func TestWeightsOfVariants(t *testing.T) {
+	ctx := context.Background()
+	c := espalier.Config{Mutable: []string{"w"}, Cache: espalier.NoCache}
+	m, err := c.OpenBytes("open.mil", []byte(`program(1.3)
+{
+    func main<ios17>(tensor<fp16, [?, 4]> x) {
+        tensor<fp16, [4]> w = const()[name = string("w"), val = tensor<fp16, [4]>([0x1p+0, 0x1p+0, 0x1p+0, 0x1p+0])];
+        tensor<fp16, [?, 4]> y = mul(x = x, y = w)[name = string("y")];
+    } -> (y);
+}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	ask := func(rows int, want float32) {
+		t.Helper()
+		out, err := m.Predict(ctx, map[string]any{"x": filled(1, rows, 4)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if y := out["y"].Tensor.Float32s(); len(y) != 4*rows || y[0] != want {
+			t.Fatalf("%d rows: got %v, want %v", rows, y, want)
+		}
+	}
+	set := func(number float32) {
+		t.Helper()
+		if err := m.SetWeights(ctx, map[string]*tensor.Tensor{"w": filled(number, 4)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	set(2)
+	ask(2, 2)
+	ask(3, 2)
+	set(5)
+	ask(2, 5)
+	ask(3, 5)
+	ask(7, 5)
+	if err := m.SetWeights(ctx, map[string]*tensor.Tensor{"x": filled(1, 4)}); err == nil {
+		t.Error("an input was taken for a weight")
+	}
 }

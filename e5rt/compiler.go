@@ -37,6 +37,10 @@ type CompilerOptions struct {
 	// default shapes.
 	Shapes map[string]map[string][]int
 
+	// Mutable names the constants that Function.SetWeights may give other elements, as the model does; nil: those that the
+	// compiler was made with.
+	Mutable []string
+
 	// ForceRecompilation compiles even if there is a bundle.
 	ForceRecompilation bool
 
