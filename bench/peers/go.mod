@@ -15,4 +15,5 @@ require (
 	github.com/klauspost/cpuid/v2 v2.4.1 // indirect
 	github.com/rogpeppe/go-internal v1.16.0 // indirect
 	golang.org/x/sys v0.49.0 // indirect
+	howett.net/plist v1.0.1 // indirect
 )
